@@ -2,7 +2,7 @@
 #   make run    install what is missing, build, run the default suite, show the table
 #   make test   the same for the tests
 # With a board behind a debug probe: make board, for an rtmark that has probe-rs in it.
-# For developers: make lint, make bench, make lockstep, make soak, make silicon,
+# For developers: make quick, make lint, make bench, make lockstep, make sets, make soak, make silicon,
 # make pictures, make site, make clean. For releases: make dist, make deb, make image,
 # scripts/package.
 
@@ -12,7 +12,7 @@ RTMARK = target/release/rtmark
 HERE = --no-default-features
 CORES = cortex-m0 cortex-m0plus cortex-m3 cortex-m4 cortex-m4f cortex-m7 cortex-m33
 
-.PHONY: run test bench board lint lockstep soak silicon pictures site build clean dist deb image
+.PHONY: run test quick bench board lint lockstep sets soak silicon pictures site build clean dist deb image
 
 run:
 	@scripts/setup run
@@ -30,6 +30,10 @@ test:
 	@scripts/setup test
 	$(CARGO) test --workspace --no-fail-fast
 	$(CARGO) test --manifest-path firmware/Cargo.toml
+
+# After each change: format, lints, and the tests that need neither firmware nor QEMU.
+quick:
+	@scripts/quick
 
 lint:
 	$(CARGO) fmt --check
@@ -49,7 +53,13 @@ lockstep:
 	@for core in $(CORES); do \
 		target/release/rtmark-judge lockstep --core $$core --instructions 100000000 || exit 1; \
 	done
+	@target/release/rtmark-judge arm-r --instructions 100000000
 	@target/release/rtmark-judge risc-v --instructions 100000000
+
+# A thousand random task sets for each kernel on a Cortex-M4F and an M0+: is any run above its bound?
+sets:
+	@scripts/setup test
+	RTMARK_SETS=1000 $(CARGO) test -p rtmark-taskset --test sets no_run -- --nocapture
 
 # A million interrupts at random under the load of real kernels: is any worse than the worst?
 soak:

@@ -16,6 +16,14 @@
  *             calls
  *
  * Nothing ends the run: whoever watches does.
+ *
+ * Images in Rust (firmware/board/plan.rs) have the same table, and
+ *
+ *   count microseconds instead of ticks, by a timer that is set to the next release: the probe
+ *             plan.clock has its exception. Offsets count from the 1000th on
+ *   RTIC      has fewer tasks, as many as there are probes. Task n is on level n + 1 whatever its
+ *             row says, and lock n is the resource whose ceiling that level is
+ *   Embassy   looks at no priority
  */
 #ifndef PLAN_H
 #define PLAN_H

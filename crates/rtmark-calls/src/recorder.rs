@@ -138,8 +138,8 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         Self::with_scenarios(machine, image, api, lines, Matched::default())
     }
 
-    /// The same, keeping each call that has a scenario's span; `elf` is the image's file, for what
-    /// its debug information tells of the kernel's structures.
+    /// A recorder that, besides, keeps each call that has a scenario's span. `elf` is the image's
+    /// file, for what its debug information tells of the kernel's structures.
     pub fn matching(
         machine: &Machine,
         image: &'a Image,

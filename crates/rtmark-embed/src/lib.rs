@@ -105,7 +105,7 @@ fn table(root: &Path, files: &[String]) -> String {
     text + "]\n"
 }
 
-/// The same files make the same archive, whoever owns them and whenever they were written.
+/// Packs files into an archive, which is equal for equal files, whoever owns them and whenever they were written.
 fn pack(root: &Path, files: &[String], archive: &Path) -> io::Result<()> {
     let mut builder = tar::Builder::new(io::BufWriter::new(File::create(archive)?));
     for file in files {

@@ -11,8 +11,6 @@ use sha2::{Digest, Sha256};
 
 use crate::cache::{Cache, lock, short, use_build};
 use crate::layout::{self, make_linker};
-use crate::select::tick_in_elf;
-use crate::told::{c_flags, rustc_flags, short_version};
 use crate::tools::{Tool, c_tools, clean, rust_target};
 use crate::{
     BuildSystem, Console, FirmwareError, Kernel, MissingTool, Probes, Switched, TREE_VARIABLE,
@@ -62,7 +60,7 @@ pub fn tools_for(build: BuildSystem, core: &str) -> Vec<Tool> {
     }
 }
 
-/// The same for a variant of the kernel.
+/// The tools that building a variant of a kernel for a core takes.
 pub fn tools_for_variant(build: BuildSystem, core: &str, switched: &Switched) -> Vec<Tool> {
     let mut tools = tools_for(build, core);
     if by_clang(switched) {
@@ -82,7 +80,7 @@ impl Builder {
         Self { tree, cache, jobs: 1 }
     }
 
-    /// The same builder with its cache in another folder.
+    /// This builder with its cache in another folder.
     #[must_use]
     pub fn in_folder(self, folder: &Path) -> Self {
         Self { cache: Cache::at(folder), ..self }
@@ -280,40 +278,7 @@ impl Builder {
         command.envs(variables).current_dir(if kernel.own { &here } else { &root });
         run(kernel, target, &mut command)?;
 
-        let mut images = BTreeMap::new();
-        for name in goal.images(kernel, target) {
-            let path = out.join(&name).with_extension("elf");
-            if build == BuildSystem::Cargo {
-                let triple = rust_target(&target.core).unwrap_or_default();
-                let made =
-                    out.join(host::CARGO).join(triple).join("release").join(goal.program(&name));
-                let mut elf =
-                    std::fs::read(&made).map_err(|source| no_image(kernel, &made, source))?;
-                if matches!(&target.probes, Probes::Clocked(Some(counter)) if counter.is_systick())
-                {
-                    elf = tick_in_elf(&elf).ok_or_else(|| {
-                        let lacks = "it has no vector table, or no handler of clocked probes";
-                        no_image(kernel, &made, io::Error::other(lacks))
-                    })?;
-                }
-                write_if_changed(&path, &elf)?;
-            }
-            let elf = std::fs::read(&path).map_err(|source| no_image(kernel, &path, source))?;
-            let (flags, mut settings) = match build {
-                BuildSystem::Make => c_flags(&out, &name),
-                BuildSystem::Cargo => {
-                    rustc_flags(self.workspace(kernel), &switched.cargo_profile(&kernel.manifest))
-                }
-            };
-            if let Some(time_base) = switched.time_base(&kernel.manifest, target) {
-                settings.insert("time_base".into(), time_base);
-            }
-            let named = short_version(&compiler_version);
-            settings.insert("compiler".into(), Setting::Text(named));
-            let compiler = Compiler { version: compiler_version.clone(), flags };
-            let sha256 = sha256(&elf);
-            images.insert(name, BuiltImage { path, elf, sha256, compiler, settings });
-        }
+        let images = self.collect((kernel, target), switched, goal, (&out, &compiler_version))?;
         for image in images.values() {
             self.keep(image);
         }
@@ -393,7 +358,7 @@ impl Builder {
     }
 
     /// The folder of the Cargo workspace that a kernel's package belongs to.
-    fn workspace<'a>(&'a self, kernel: &'a Kernel) -> &'a Path {
+    pub(crate) fn workspace<'a>(&'a self, kernel: &'a Kernel) -> &'a Path {
         if kernel.own { &kernel.folder } else { self.tree.root() }
     }
 
@@ -470,7 +435,7 @@ pub(crate) fn named_place(folder: &Path) -> String {
 
 /// What a build is to bring.
 #[derive(Clone, Copy, Debug)]
-enum Goal<'a> {
+pub(crate) enum Goal<'a> {
     /// The images with scenarios.
     Scenarios,
     /// The image of the mixed load.
@@ -492,7 +457,7 @@ const OBJECTS: &str = "objects";
 
 impl Goal<'_> {
     /// The names of the images.
-    fn images(self, kernel: &Kernel, target: &Target) -> Vec<String> {
+    pub(crate) fn images(self, kernel: &Kernel, target: &Target) -> Vec<String> {
         let wanted = |name: &&String| !target.without.contains(name);
         match self {
             Self::Scenarios => kernel.manifest.images.iter().filter(wanted).cloned().collect(),
@@ -503,7 +468,7 @@ impl Goal<'_> {
     }
 
     /// What Cargo calls an image.
-    fn program(self, image: &str) -> &str {
+    pub(crate) fn program(self, image: &str) -> &str {
         match self {
             Self::Scenarios | Self::Load | Self::Plan => image,
             Self::OneMore(_) => OBJECTS,

@@ -9,6 +9,7 @@
 mod builder;
 mod cache;
 pub mod code;
+mod collect;
 mod generate;
 mod host;
 mod kept;

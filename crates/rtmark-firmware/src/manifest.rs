@@ -308,7 +308,7 @@ impl Manifest {
         self.reason(scenario, on)
     }
 
-    /// The same wherever it runs: no image of it can hold the scenario.
+    /// Why a scenario does not apply wherever the kernel runs: no image of it can hold the scenario.
     pub fn never_applicable(&self, scenario: &ScenarioId) -> Option<&str> {
         self.reason(scenario, |entry| {
             entry.cores.is_empty() && entry.backend.is_none() && entry.with.is_empty()

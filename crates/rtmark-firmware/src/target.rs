@@ -130,7 +130,7 @@ impl Target {
         self.timer.as_ref().filter(|_| self.probes == Probes::Addresses)
     }
 
-    /// The same with probes that read the cycle counter of its core.
+    /// This target with probes that read the cycle counter of its core.
     #[must_use]
     pub fn clocked(self, core: CoreKind) -> Self {
         Self { probes: Probes::Clocked(Some(Counter::of_core(core))), ..self }

@@ -67,7 +67,7 @@ impl Tree {
         Self::find_or(given, Cache::default(), None)
     }
 
-    /// The same with a place for builds; where no tree is given or found here or above, it is that
+    /// Finds a tree, with a place for builds; where no tree is given or found here or above, it is that
     /// of the sources that came with the program, if it has any, unpacked in that place.
     ///
     /// # Errors
@@ -140,7 +140,7 @@ impl Tree {
         &self.root
     }
 
-    /// The same tree and, besides, kernels of one's own: each folder is one, or holds some.
+    /// This tree and, besides, kernels of one's own: each folder is one, or holds some.
     ///
     /// # Errors
     /// When a folder holds no kernel.

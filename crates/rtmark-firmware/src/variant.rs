@@ -145,7 +145,7 @@ impl Variant {
         Self { profile: name.to_owned(), chosen: Settings::new() }
     }
 
-    /// The same with another value of one setting.
+    /// This variant with another value of one setting.
     #[must_use]
     pub fn with(mut self, id: &str, value: Setting) -> Self {
         self.chosen.insert(id.to_owned(), value);
@@ -215,8 +215,8 @@ impl Switched {
         self.0.get(id)
     }
 
-    /// The same where it will run: where there is no timer that the kernel has a driver for, time is
-    /// counted by SysTick.
+    /// These settings where the kernel will run: where there is no timer that the kernel has a
+    /// driver for, time is counted by SysTick.
     #[must_use]
     pub fn at(mut self, manifest: &Manifest, target: &Target) -> Self {
         let driven = manifest.time_bases.is_empty() || manifest.driver(target).is_some();

@@ -18,7 +18,7 @@ pub struct Row {
     pub basis: Basis,
     pub figures: Figures,
     pub flags: Vec<Flag>,
-    /// The same length in cycles and in nanoseconds, where the row says both.
+    /// One length in cycles and in nanoseconds, where the row says both.
     pub twin: Option<(f64, f64)>,
     pub facts: BTreeMap<String, String>,
     /// What it times, where the log itself says so.
@@ -183,7 +183,7 @@ impl Number {
         Self { value: value.is_finite().then_some(value), flag: None, text }
     }
 
-    /// The same in another unit.
+    /// Its value in another unit, of which it has so many times as many.
     pub fn scaled(mut self, factor: f64) -> Self {
         self.value = self.value.map(|value| value * factor).filter(|value| value.is_finite());
         self

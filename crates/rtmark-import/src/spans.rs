@@ -34,7 +34,7 @@ struct About {
 struct Entry {
     suite: Suite,
     rows: Vec<Pattern>,
-    /// The same span as that row of the suite's newest form.
+    /// The row of the suite's newest form that times this span, too.
     #[serde(default)]
     same_as: Option<String>,
     #[serde(default)]

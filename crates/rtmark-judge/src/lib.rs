@@ -2,8 +2,9 @@
 //!
 //! [`decoder`] compares with an independent decoder which encodings are instructions, and
 //! [`disassembler`] their text with GNU objdump's. [`lockstep`] runs random programs here and on QEMU and
-//! compares registers, flags and memory; [`riscv`] does the same for a Hazard3. Nothing here is part of what users run.
+//! compares registers, flags and memory; [`armr`] and [`riscv`] do the same for a Cortex-R5 and a Hazard3. Nothing here is part of what users run.
 
+pub mod armr;
 pub mod decoder;
 pub mod disassembler;
 pub mod lockstep;

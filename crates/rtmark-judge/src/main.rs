@@ -7,7 +7,7 @@ use std::time::Instant;
 use clap::{Parser, Subcommand};
 use rtmark_judge::decoder::Comparison;
 use rtmark_judge::lockstep::{self, Plan};
-use rtmark_judge::riscv;
+use rtmark_judge::{armr, riscv};
 use rtmark_sim::CoreKind;
 
 /// Compares the simulator with judges that know nothing of it.
@@ -40,6 +40,15 @@ enum Judge {
     },
     /// The same for a Hazard3 and QEMU's RV32
     RiscV {
+        /// Random instructions to execute at least
+        #[arg(long, default_value_t = 10_000_000)]
+        instructions: u64,
+        /// The first program's seed; the others follow it
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    },
+    /// The same for a Cortex-R5 in A32 and T32, in all modes
+    ArmR {
         /// Random instructions to execute at least
         #[arg(long, default_value_t = 10_000_000)]
         instructions: u64,
@@ -111,6 +120,32 @@ fn run(judge: &Judge) -> Result<(), Box<dyn std::error::Error>> {
                 score.words,
                 score.checkpoints,
                 start.elapsed()
+            )?;
+        }
+        Judge::ArmR { instructions, seed } => {
+            let scores = armr::run(instructions, seed, |_| {})?;
+            let score = scores.all;
+            writeln!(
+                out,
+                "cortex-r5: {} instructions of {} programs from seed {seed} on in lockstep with QEMU: \
+                 {} words of state at {} checkpoints agree ({:.1?})",
+                score.instructions,
+                score.programs,
+                score.words,
+                score.checkpoints,
+                start.elapsed()
+            )?;
+            let modes = ["user", "FIQ", "IRQ", "supervisor", "abort", "undefined", "system"];
+            for (set, counts) in ["A32", "T32"].iter().zip(scores.by_mode) {
+                let counts =
+                    modes.iter().zip(counts).map(|(mode, count)| format!("{mode} {count}"));
+                writeln!(out, "  {set}: {}", counts.collect::<Vec<_>>().join(", "))?;
+            }
+            let [undefined, data, code] = scores.exceptions;
+            writeln!(
+                out,
+                "  exceptions: {undefined} undefined instructions, {data} data aborts, \
+                 {code} prefetch aborts"
             )?;
         }
         Judge::Decoder { core, seconds, seed } => {

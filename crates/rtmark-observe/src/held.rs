@@ -7,23 +7,27 @@
 //! interrupt would have ended it.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ops::ControlFlow;
 
 use rtmark_model::HeldInterval;
-use rtmark_sim::{Blocker, CoreKind, Image, Instruction, Machine, Observer, Register};
+use rtmark_sim::{
+    BlockedInterval, Blocker, CoreKind, Image, Instruction, Machine, Observer, Register,
+};
 
 use crate::calls::{Calls, Node};
 use crate::place::Map;
 
 /// Which interrupt is held back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Held {
-    /// Any that a mask register holds back: handlers do not count.
-    ByMasks,
+pub enum HeldInterrupt {
+    /// Any, by mask registers alone: handlers do not count.
+    Masked,
     /// One with this value in its priority register, by whatever it is.
-    Priority(u8),
+    OfPriority(u8),
 }
 
+/// One that has not ended yet.
 #[derive(Clone, Debug)]
 struct Open {
     began: u64,
@@ -34,20 +38,20 @@ struct Open {
     node: Option<Node>,
 }
 
+/// All between the same two places.
 #[derive(Clone, Debug)]
 struct Site {
-    longest: u64,
-    began: u64,
+    longest: BlockedInterval<Vec<Blocker>>,
+    /// When that one ended.
     ended: u64,
     times: u64,
     total: u64,
-    by: Vec<Blocker>,
 }
 
 /// Follows a run and notes the intervals.
 #[derive(Debug)]
 pub struct HeldBack<'a> {
-    held: Held,
+    whose: HeldInterrupt,
     core: CoreKind,
     calls: Calls<'a>,
     open: Option<Open>,
@@ -61,9 +65,9 @@ pub struct HeldBack<'a> {
 
 impl<'a> HeldBack<'a> {
     /// Begins where the machine stands.
-    pub fn new(machine: &Machine, image: &'a Image, held: Held) -> Self {
+    pub fn new(machine: &Machine, image: &'a Image, whose: HeldInterrupt) -> Self {
         Self {
-            held,
+            whose,
             core: machine.soc().core,
             calls: Calls::new(image.symbols()),
             open: None,
@@ -74,23 +78,24 @@ impl<'a> HeldBack<'a> {
         }
     }
 
-    fn holder(&self, machine: &Machine) -> Option<Blocker> {
-        match self.held {
-            Held::ByMasks => machine.mask(),
-            Held::Priority(priority) => machine.holds_back_priority(priority),
+    fn blocker(&self, machine: &Machine) -> Option<Blocker> {
+        match self.whose {
+            HeldInterrupt::Masked => machine.mask(),
+            HeldInterrupt::OfPriority(priority) => machine.holds_back_priority(priority),
         }
     }
 
     /// Looks what holds back now; an interval that begins or ends does so at `since`.
     fn look(&mut self, machine: &Machine, since: u64) {
-        match (self.holder(machine), &mut self.open) {
-            (Some(holder), None) => {
+        match (self.blocker(machine), &mut self.open) {
+            (Some(blocker), None) => {
                 let (address, node) = (self.newest, self.newest_node);
-                self.open = Some(Open { began: since, asleep: 0, by: vec![holder], address, node });
+                self.open =
+                    Some(Open { began: since, asleep: 0, by: vec![blocker], address, node });
             }
-            (Some(holder), Some(open)) => {
-                if !open.by.contains(&holder) {
-                    open.by.push(holder);
+            (Some(blocker), Some(open)) => {
+                if !open.by.contains(&blocker) {
+                    open.by.push(blocker);
                 }
             }
             (None, Some(_)) => {
@@ -103,20 +108,24 @@ impl<'a> HeldBack<'a> {
     }
 
     fn note(&mut self, open: Open, ended: u64, to: u32) {
-        let Open { began, asleep, by, address, node } = open;
-        let length = (ended - began).saturating_sub(asleep);
-        let site = self.sites.entry((node, address, to)).or_insert_with(|| Site {
-            longest: 0,
-            began,
-            ended,
-            times: 0,
-            total: 0,
-            by: Vec::new(),
-        });
-        site.times += 1;
-        site.total += length;
-        if length > site.longest || site.by.is_empty() {
-            (site.longest, site.began, site.ended, site.by) = (length, began, ended, by);
+        let Open { began, asleep, by, address: from, node } = open;
+        let cycles = (ended - began).saturating_sub(asleep);
+        let interval = BlockedInterval { by, from, to, cycles, began };
+        match self.sites.entry((node, from, to)) {
+            Entry::Vacant(place) => {
+                place.insert(Site { longest: interval, ended, times: 1, total: cycles });
+            }
+            Entry::Occupied(site) => {
+                let site = site.into_mut();
+                site.times += 1;
+                site.total += cycles;
+                // Of executions of an instruction that are equally long the newest is told.
+                let is_alone = interval.by == [Blocker::Instruction];
+                let longest = site.longest.cycles;
+                if cycles > longest || cycles == longest && is_alone {
+                    (site.longest, site.ended) = (interval, ended);
+                }
+            }
         }
     }
 
@@ -124,7 +133,7 @@ impl<'a> HeldBack<'a> {
     pub fn intervals(&self, map: Map<'_, '_>) -> Vec<HeldInterval> {
         let mut sites: Vec<_> = self.sites.iter().collect();
         sites.sort_by_key(|&(&(_, from, to), site)| {
-            (std::cmp::Reverse(site.longest), site.began, from, to)
+            (std::cmp::Reverse(site.longest.cycles), site.longest.began, from, to)
         });
         let interval = |(&(node, from, to), site): (&(Option<Node>, u32, u32), &Site)| {
             let mut place = map.place(from);
@@ -134,16 +143,12 @@ impl<'a> HeldBack<'a> {
                 place.callers.pop();
             }
             HeldInterval {
-                cycles: site.longest,
-                began: site.began,
+                cycles: site.longest.cycles,
+                began: site.longest.began,
                 ended: site.ended,
                 times: site.times,
                 total_cycles: site.total,
-                by: if site.by.is_empty() {
-                    vec!["one instruction".to_owned()]
-                } else {
-                    site.by.iter().map(|holder| self.name(*holder)).collect()
-                },
+                by: site.longest.by.iter().map(|blocker| self.name(*blocker)).collect(),
                 from: place,
                 to: map.place(to),
             }
@@ -152,14 +157,10 @@ impl<'a> HeldBack<'a> {
     }
 
     fn name(&self, blocker: Blocker) -> String {
-        match blocker {
-            Blocker::Active(exception) | Blocker::Pending(exception) => {
-                let names = self.calls.exception_names();
-                let unnamed = || self.core.exception_name(exception);
-                names.map_or_else(unnamed, |names| names.name(exception))
-            }
-            mask => mask.name().to_owned(),
-        }
+        let Some(exception) = blocker.exception() else { return blocker.name().to_owned() };
+        let names = self.calls.exception_names();
+        let unnamed = || self.core.exception_name(exception);
+        names.map_or_else(unnamed, |names| names.name(exception))
     }
 }
 
@@ -183,18 +184,18 @@ impl Observer for HeldBack<'_> {
         let now = machine.cycles().0;
         self.newest = instruction.address;
         self.newest_node = self.calls.innermost();
-        if self.open.is_none() && matches!(self.held, Held::Priority(_)) {
+        if self.open.is_none() && matches!(self.whose, HeldInterrupt::OfPriority(_)) {
             let alone = Open {
                 began: instruction.began.0,
                 asleep: 0,
-                by: Vec::new(),
+                by: vec![Blocker::Instruction],
                 address: self.newest,
                 node: self.newest_node,
             };
             self.note(alone, now, self.newest);
         }
         // What this instruction has let go may be taken here, before an exception is entered.
-        if self.open.is_some() && self.holder(machine).is_none() {
+        if self.open.is_some() && self.blocker(machine).is_none() {
             self.look(machine, now);
         }
         self.now = now;
@@ -217,5 +218,42 @@ impl Observer for HeldBack<'_> {
         let now = machine.cycles().0;
         self.look(machine, now);
         self.now = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rtmark_sim::Soc;
+
+    use super::*;
+
+    /// A machine that is not run, and its image.
+    fn stopped() -> (Machine, Image) {
+        let soc = include_str!("../../../socs/stm32c031.toml");
+        let mut machine = Machine::new(&Soc::from_toml(soc).expect("good"));
+        let words = [0x2000_1000_u32, 0x0800_0009, 0xE7FE_BF00];
+        let image = Image::from_bytes(&words.map(u32::to_le_bytes).concat(), 0x0800_0000);
+        let image = image.expect("an image");
+        machine.load(&image).expect("it fits");
+        (machine, image)
+    }
+
+    #[test]
+    fn the_longest_execution_of_an_instruction_stays_the_longest() {
+        let (machine, image) = stopped();
+        let mut held = HeldBack::new(&machine, &image, HeldInterrupt::OfPriority(0));
+        let mut take = |began: u64, cycles: u64| {
+            let by = vec![Blocker::Instruction];
+            let open = Open { began, asleep: 0, by, address: 0x0800_0008, node: None };
+            held.note(open, began + cycles, 0x0800_0008);
+        };
+        take(10, 3);
+        take(20, 40);
+        take(100, 3);
+        take(200, 40);
+        take(300, 2);
+        let site = held.sites.values().next().expect("a site");
+        assert_eq!((site.longest.cycles, site.longest.began, site.ended), (40, 200, 240));
+        assert_eq!((site.times, site.total), (5, 88));
     }
 }

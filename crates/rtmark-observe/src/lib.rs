@@ -54,7 +54,7 @@ pub use calls::{Calls, Node};
 pub use difference::{Difference, Inclusive, Row};
 pub use exceptions::ExceptionNames;
 pub use functions::Functions;
-pub use held::{Held, HeldBack};
+pub use held::{HeldBack, HeldInterrupt};
 pub use lines::{Inlined, Lines};
 pub use members::{Member, member_of, offset_of};
 pub use place::Map;

@@ -63,17 +63,17 @@ impl<'a, 'elf> Map<'a, 'elf> {
     /// A masked interval with its places.
     pub fn masked(&self, interval: &MaskedInterval) -> Masked {
         Masked {
-            cycles: interval.length().0,
-            by: match interval.mask {
+            cycles: interval.cycles,
+            by: match interval.by {
                 Blocker::Faultmask => MaskRegister::Faultmask,
                 Blocker::Basepri => MaskRegister::Basepri,
                 Blocker::MachineMask => MaskRegister::Mstatus,
                 Blocker::StatusMask => MaskRegister::Cpsr,
                 _ => MaskRegister::Primask,
             },
-            began: interval.began.0,
-            set: self.place_from(interval.set.address, interval.set.link),
-            cleared: self.place_from(interval.cleared.address, interval.cleared.link),
+            began: interval.began,
+            set: self.place_from(interval.from.address, interval.from.link),
+            cleared: self.place_from(interval.to.address, interval.to.link),
         }
     }
 }

@@ -9,6 +9,7 @@ use crate::model::{Model, NoBound};
 use crate::search;
 use crate::set::Set;
 use crate::term::Term;
+use crate::timeline::Timeline;
 
 /// The version of the document's form.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -129,6 +130,12 @@ pub struct TaskRun {
     pub jobs: u64,
     /// Where it was.
     pub witness: Option<WitnessPlan>,
+    /// What that bound is made of.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub terms: Vec<Term>,
+    /// Who ran from the witness's release to its end, where a report was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeline: Option<Timeline>,
 }
 
 /// The longest response of a task in runs.

@@ -12,6 +12,7 @@ mod bound;
 mod costs;
 pub mod draw;
 mod model;
+mod page;
 mod recipes;
 pub mod search;
 mod set;
@@ -19,6 +20,7 @@ mod sweep;
 mod system;
 mod term;
 mod text;
+mod timeline;
 
 pub use answer::{
     CostFigure, Document, Gain, KernelPlan, RunPlan, SCHEMA_VERSION, TaskPlan, TaskRun, Verdict,
@@ -37,3 +39,4 @@ pub use system::{
 };
 pub use term::{Kind, Origin, Part, Term};
 pub use text::Form;
+pub use timeline::{RanPlan, ReleasePlan, Timeline, Who};

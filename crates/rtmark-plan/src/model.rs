@@ -12,6 +12,10 @@ use crate::term::{Kind, Part};
 /// What a kernel is called that costs nothing.
 const IDEAL: &str = "ideal";
 
+/// Units of a timer after which its counter of 16 bits, half of it done, interrupts for that: drivers
+/// count further by it.
+const HALF_ROUND: u64 = 1 << 15;
+
 /// How often bounds of tasks that take turns are made with those of the others.
 const ROUNDS: usize = 3;
 
@@ -95,13 +99,13 @@ pub enum NoBound {
         /// Cycles of a tick.
         tick: u64,
     },
-    /// A job has not begun when the interrupt after next comes.
+    /// A job has not begun when the next interrupt comes.
     #[error(
-        "releases are lost: a job may take {cycles} cycles, its interrupt comes every {distance}, \
-         and no more than one release is kept"
+        "releases are lost: a job may begin {cycles} cycles after its interrupt, which comes every \
+         {distance}, and no more than one release is kept"
     )]
     LostReleases {
-        /// The bound, were none lost.
+        /// How late a job begins, were none lost.
         cycles: u64,
         /// Cycles from one interrupt to the next.
         distance: u64,
@@ -151,10 +155,10 @@ impl Model {
             |wanted: fn(&Release) -> bool| set.tasks.iter().any(|task| wanted(&task.release));
         if released(|release| matches!(release, Release::Clock)) {
             costs.extend([Cost::Start, Cost::End]);
-            costs.push(if self.timer == Timer::Tick { Cost::Release } else { Cost::Tick });
+            costs.extend((self.timer == Timer::Tick).then_some(Cost::Release));
         }
-        // A tick comes whether anybody waits for it or not.
-        costs.extend((self.timer == Timer::Tick).then_some(Cost::Tick));
+        // A tick comes whether anybody waits for it or not, and so does a timer's next round.
+        costs.push(Cost::Tick);
         if released(|release| matches!(release, Release::Interrupt(_))) {
             costs.extend([Cost::Wake, Cost::Wait]);
         }
@@ -203,6 +207,7 @@ impl Model {
         let mut streams = self.clock(set, costs, index)?;
         streams.extend(handlers(set, costs)?);
         let mut last = 0;
+        let batch = self.batch(set, costs)?;
         for (number, other) in set.tasks.iter().enumerate().filter(|(number, _)| *number != index) {
             let goes_before = other.priority >= task.priority;
             let kind = match self.order {
@@ -215,11 +220,13 @@ impl Model {
             parts.extend(switch_to(other, costs)?);
             parts.push(switch_from(other, costs)?);
             let arrivals = match self.order {
-                // Once in the rest of the running batch, and once more in the next one; each poll
-                // for a release that is no longer ago than its response.
+                // Once in the rest of the running batch or before it in the next one; in both where
+                // it can be released within the batch before the running one and again within that.
+                // Each poll is for a release that is no longer ago than its response.
                 Order::Batches => {
                     let (period, jitter) = (other.period, responses[number]);
-                    Arrivals::AtMost { period, jitter, most: 2 }
+                    let again = batch.is_none_or(|batch| period <= batch.saturating_mul(2));
+                    Arrivals::AtMost { period, jitter, most: if again { 2 } else { 1 } }
                 }
                 Order::Preemptive | Order::NonPreemptive => {
                     Arrivals::Every { period: other.period, jitter: other.jitter, distance: 0 }
@@ -234,10 +241,35 @@ impl Model {
                 once.push(Part::stated(Kind::Blocking, &longest.name, longest.work));
             }
         }
-        // An alarm is set to whole units of its timer.
-        let clock = self.timer == Timer::Alarm && task.release == Release::Clock;
-        let (period, jitter) = (task.period, task.jitter + if clock { set.granule } else { 0 });
+        let (period, jitter) = (task.period, task.jitter + self.late_alarm(set, task));
         Ok(Question { period, jitter, own, last, once, streams })
+    }
+
+    /// How long a batch can take in which every task is polled; none where handlers leave no end to it.
+    fn batch(&self, set: &Set, costs: &Costs) -> Result<Option<u64>, Missing> {
+        if self.order != Order::Batches {
+            return Ok(None);
+        }
+        let mut own = vec![costs.part(Cost::HeldBack, "the kernel", 1)?];
+        for task in &set.tasks {
+            own.extend(job(task, Kind::Turns, costs)?);
+            own.extend(switch_to(task, costs)?);
+            own.push(switch_from(task, costs)?);
+            own.push(costs.part(Cost::Tick, &task.name, 1)?);
+        }
+        // Nothing but itself and handlers are in its way: one comes after the other for ever.
+        let period = u64::MAX;
+        let streams = handlers(set, costs)?;
+        let question = Question { period, jitter: 0, own, last: 0, once: Vec::new(), streams };
+        Ok(question.bound().ok().map(|bound| bound.response))
+    }
+
+    /// By how many cycles an alarm is late that is set to whole units of its timer.
+    fn late_alarm(&self, set: &Set, task: &Task) -> u64 {
+        let whole = |cycles: u64| set.granule == 0 || cycles.is_multiple_of(set.granule);
+        let exact = whole(task.period) && whole(task.offset);
+        let clock = self.timer == Timer::Alarm && task.release == Release::Clock;
+        if clock && !exact { set.granule } else { 0 }
     }
 
     /// What lower tasks and the kernel hold a job up with.
@@ -310,17 +342,34 @@ impl Model {
             let parts = vec![costs.part(Cost::Tick, "the tick", 1)?];
             streams.push(Stream { parts, arrivals: Arrivals::every(set.tick) });
         }
+        if self.timer == Timer::Alarm && set.granule > 0 {
+            let parts = vec![costs.part(Cost::Tick, "the timer, twice each time round", 1)?];
+            let period = set.granule.saturating_mul(HALF_ROUND);
+            streams.push(Stream { parts, arrivals: Arrivals::every(period) });
+        }
+        if self.order == Order::Batches {
+            // The next one after the polls that go before: its poll comes later, its alarm need not.
+            for (_, task) in (0..).zip(&set.tasks).filter(|(number, _)| *number != index) {
+                if task.release == Release::Clock {
+                    let parts = vec![costs.part(Cost::Tick, &task.name, 1)?];
+                    let (period, jitter) = (task.period, task.jitter);
+                    let arrivals = Arrivals::AtMost { period, jitter, most: 1 };
+                    streams.push(Stream { parts, arrivals });
+                }
+            }
+        }
         let level = set.tasks[index].priority;
         // Of those that go before, the switch to them has it.
         let lower = released.into_iter().filter(|task| task.priority < level);
         for task in lower.filter(|_| self.order != Order::Batches) {
-            let cost = match self.timer {
-                Timer::Tick => Cost::Release,
-                Timer::Alarm => Cost::Tick,
+            // An alarm may have gone off just before.
+            let (cost, late) = match self.timer {
+                Timer::Tick => (Cost::Release, 0),
+                Timer::Alarm => (Cost::Tick, costs.part(Cost::HeldBack, "the kernel", 1)?.cycles),
             };
             let parts = vec![costs.part(cost, &task.name, 1)?];
-            let arrivals =
-                Arrivals::Every { period: task.period, jitter: task.jitter, distance: 0 };
+            let (period, jitter) = (task.period, task.jitter + late);
+            let arrivals = Arrivals::Every { period, jitter, distance: 0 };
             streams.push(Stream { parts, arrivals });
         }
         Ok(streams)
@@ -333,8 +382,10 @@ impl Model {
             let each = |index: usize| {
                 let bound = self.question_with(set, costs, index, responses)?.bound()?;
                 let task = &set.tasks[index];
-                let (cycles, distance) = (bound.response, task.period);
-                if matches!(task.release, Release::Interrupt(_)) && cycles > 2 * distance {
+                // From its beginning on, a job takes no less than its work.
+                let cycles = bound.response.saturating_sub(task.work);
+                let distance = task.period;
+                if matches!(task.release, Release::Interrupt(_)) && cycles > distance {
                     return Err(NoBound::LostReleases { cycles, distance });
                 }
                 Ok(bound)

@@ -47,14 +47,14 @@ fn equal<'a>(series: &Series, catalogue: &'a Catalogue) -> Option<(&'a Scenario,
 #[derive(Debug, Default)]
 pub struct Beside<'a> {
     /// Scenarios that have some, in the catalogue's order.
-    pub groups: Vec<Group<'a>>,
+    pub groups: Vec<SpanGroup<'a>>,
     /// Why others are not compared, and which ones.
     pub refused: Vec<(String, Vec<String>)>,
 }
 
 /// Figures of one span.
 #[derive(Debug)]
-pub struct Group<'a> {
+pub struct SpanGroup<'a> {
     pub scenario: &'a Scenario,
     /// By core; ours come before those of others.
     pub figures: Vec<Shown>,
@@ -127,7 +127,7 @@ impl<'a> Beside<'a> {
         }
         let group = |(place, theirs): (usize, Vec<(&Series, u32)>)| {
             let scenario = catalogue.scenarios().get(place)?;
-            Some(Group { scenario, figures: figures(scenario, &ours, &theirs) })
+            Some(SpanGroup { scenario, figures: figures(scenario, &ours, &theirs) })
         };
         let refused = refused.into_iter().map(|((_, why), mut names)| {
             names.sort_unstable();
@@ -200,7 +200,7 @@ pub fn beside(ours: &[Answer], theirs: &[Answer], catalogue: &Catalogue, width: 
     let beside = Beside::of(ours, theirs, catalogue);
     let mut text = String::new();
     let mut notes = Notes::default();
-    for Group { scenario, figures } in &beside.groups {
+    for SpanGroup { scenario, figures } in &beside.groups {
         if !text.is_empty() {
             text.push('\n');
         }

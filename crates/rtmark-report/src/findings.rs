@@ -5,7 +5,7 @@ use rtmark_model::{HeldInterval, Line, Place, ScenarioId, Victim};
 use rtmark_units::{Cycles, Hertz};
 
 use crate::groups::Group;
-use crate::matrix::{Block, Column, FLOOR, grouped, short_time};
+use crate::matrix::{Block, FLOOR, KernelColumn, grouped, short_time};
 use crate::notes::one_line;
 use crate::rank::{Ranking, times};
 
@@ -39,7 +39,7 @@ pub enum Evidence {
 #[derive(Clone, Copy, Debug)]
 pub struct Wait<'a> {
     /// Whose.
-    pub column: Column<'a>,
+    pub column: KernelColumn<'a>,
     /// The clock.
     pub clock: Hertz,
     /// How long, and where.
@@ -50,7 +50,7 @@ pub struct Wait<'a> {
 pub fn waits<'a>(block: &Block<'a>, victim: Victim) -> Vec<Wait<'a>> {
     let named = |scenario: &&&ScenarioId| scenario.as_str() == held_scenario(victim);
     let Some(scenario) = block.scenarios.iter().find(named) else { return Vec::new() };
-    let wait = |column: &Column<'a>| {
+    let wait = |column: &KernelColumn<'a>| {
         let series = block.answer(scenario, *column)?.series()?;
         let held = series.held.as_ref().filter(|_| series.flags.is_empty())?;
         Some(Wait { column: *column, clock: series.clock, held })
@@ -152,7 +152,7 @@ fn held(block: &Block<'_>) -> Option<Finding> {
 
 /// Who is the fastest most often.
 fn fastest(block: &Block<'_>) -> Option<Finding> {
-    let mut wins: Vec<(Column<'_>, u64)> = Vec::new();
+    let mut wins: Vec<(KernelColumn<'_>, u64)> = Vec::new();
     let mut contested = 0_u64;
     for scenario in block.rows() {
         let Some(ranking) = Ranking::of(block, scenario) else { continue };

@@ -47,7 +47,7 @@ fn sparkline(curve: &Curve) -> String {
 }
 
 /// The texts of a line: first, last, order, for each one more, bars.
-pub struct Line {
+pub struct CurveWords {
     /// The cost at the smallest count.
     pub first: String,
     /// What stands in its place where there is none.
@@ -66,7 +66,7 @@ pub struct Line {
     pub bars: String,
 }
 
-impl Line {
+impl CurveWords {
     /// A curve in words; its missing points become notes.
     pub fn of(curve: &Curve, notes: &mut Notes) -> Self {
         let (first, last) = (curve.points.first(), curve.points.last());
@@ -150,7 +150,7 @@ pub fn table(block: &Block<'_>, notes: &mut Notes) -> String {
     ]);
     let mut before = None;
     for curve in &curves {
-        let line = Line::of(curve, notes);
+        let line = CurveWords::of(curve, notes);
         let styled = |style: Style, text: &str| format!("{style}{text}{style:#}");
         let order = if line.grows { styled(GROWS, line.order) } else { line.order.to_owned() };
         let absent = line.absent.map(|word| styled(if word == "n/a" { ABSENT } else { BAD }, word));
@@ -191,7 +191,7 @@ pub fn markdown(block: &Block<'_>, notes: &mut Notes, escaped: impl Fn(&str) -> 
     text.push_str("\n|---|---|---|--:|");
     let _ = writeln!(text, "{}", "--:|".repeat(counts.len()));
     for curve in &curves {
-        let line = Line::of(curve, notes);
+        let line = CurveWords::of(curve, notes);
         let order = format!("{} {} {}", line.order, line.absent.unwrap_or_default(), line.marks);
         let cells = counts.iter().map(|n| {
             let point = curve.points.iter().find(|point| point.n == *n);

@@ -1,4 +1,4 @@
-//! The same table as GitHub-flavoured Markdown.
+//! The table of answers as GitHub-flavoured Markdown.
 
 use std::fmt::Write as _;
 
@@ -50,14 +50,14 @@ pub enum Cells {
 }
 
 /// A piece of a page, with what it is called where it is left out.
-pub struct Part {
+pub struct Piece {
     /// Its name.
     pub name: String,
     /// Its text.
     pub text: String,
 }
 
-impl Part {
+impl Piece {
     /// A table of a report.
     pub fn of(sheet: &Sheet) -> Self {
         Self { text: sheet.markdown(), name: sheet.title.clone() }
@@ -65,16 +65,17 @@ impl Part {
 }
 
 /// The tables, one part for each soc.
-pub fn tables(answers: &[Answer], cells: Cells) -> Vec<Part> {
-    let part = |block: &Block<'_>| Part { name: label(block), text: whole(block, cells) };
+pub fn tables(answers: &[Answer], cells: Cells) -> Vec<Piece> {
+    let part = |block: &Block<'_>| Piece { name: label(block), text: whole(block, cells) };
     blocks(answers).iter().map(part).collect()
 }
 
 /// Puts a page together that is no longer than a comment may be. What does not fit is named
 /// at its end: first what stands beside the medians in cells, then whole parts, from the end.
-pub fn fitted(parts: impl Fn(Cells) -> Vec<Part>) -> String {
-    let joined =
-        |parts: &[Part]| parts.iter().map(|part| part.text.as_str()).collect::<Vec<_>>().join("\n");
+pub fn fitted(parts: impl Fn(Cells) -> Vec<Piece>) -> String {
+    let joined = |parts: &[Piece]| {
+        parts.iter().map(|part| part.text.as_str()).collect::<Vec<_>>().join("\n")
+    };
     let whole = joined(&parts(Cells::Full));
     if whole.chars().count() <= COMMENT {
         return whole;
@@ -107,7 +108,7 @@ pub fn markdown(answers: &[Answer]) -> String {
     let logs = sheet(answers, &Catalogue::builtin().unwrap_or_default());
     fitted(|cells| {
         let mut parts = tables(answers, cells);
-        parts.extend(logs.as_ref().map(Part::of));
+        parts.extend(logs.as_ref().map(Piece::of));
         parts
     })
 }

@@ -25,19 +25,19 @@ pub struct Block<'a> {
     /// What is counted; none when nothing was.
     pub basis: Option<Basis>,
     /// The kernels with their versions and profiles, in the order of columns.
-    pub kernels: Vec<Column<'a>>,
+    pub kernels: Vec<KernelColumn<'a>>,
     /// The scenarios in the order of rows.
     pub scenarios: Vec<&'a ScenarioId>,
-    cells: BTreeMap<(&'a ScenarioId, Column<'a>), &'a Answer>,
+    cells: BTreeMap<(&'a ScenarioId, KernelColumn<'a>), &'a Answer>,
     /// What `kernels` and `scenarios` hold already.
-    known: (BTreeSet<Column<'a>>, BTreeSet<&'a ScenarioId>),
+    known: (BTreeSet<KernelColumn<'a>>, BTreeSet<&'a ScenarioId>),
 }
 
 /// A kernel in one of its versions and profiles.
-pub type Column<'a> = (&'a KernelId, &'a str, &'a str);
+pub type KernelColumn<'a> = (&'a KernelId, &'a str, &'a str);
 
 /// The column of an answer.
-pub fn column(answer: &Answer) -> Column<'_> {
+pub fn column(answer: &Answer) -> KernelColumn<'_> {
     let key = answer.key();
     (&key.kernel, &key.version, &key.profile)
 }
@@ -92,14 +92,14 @@ impl<'a> Block<'a> {
     }
 
     /// What a column is called: the kernel, with its version where the block has several of it.
-    pub fn name(&self, column: Column<'a>) -> String {
+    pub fn name(&self, column: KernelColumn<'a>) -> String {
         let several = self.kernels.iter().filter(|other| other.0 == column.0).count() > 1;
         let kernel = written(column.0.as_str());
         if several { format!("{kernel} {}", one_line(column.1)) } else { kernel.to_owned() }
     }
 
     /// A kernel's answer to a scenario; none when it was not asked.
-    pub fn answer(&self, scenario: &'a ScenarioId, kernel: Column<'a>) -> Option<&'a Answer> {
+    pub fn answer(&self, scenario: &'a ScenarioId, kernel: KernelColumn<'a>) -> Option<&'a Answer> {
         self.cells.get(&(scenario, kernel)).copied()
     }
 
@@ -109,7 +109,7 @@ impl<'a> Block<'a> {
     }
 
     /// The series of a column: all of them share the kernel's settings.
-    pub fn series_of(&self, column: &Column<'a>) -> impl Iterator<Item = &'a Series> {
+    pub fn series_of(&self, column: &KernelColumn<'a>) -> impl Iterator<Item = &'a Series> {
         let of_column = self.cells.iter().filter(move |((_, of), _)| of == column);
         of_column.filter_map(|(_, answer)| answer.series())
     }
@@ -140,14 +140,14 @@ impl<'a> Block<'a> {
             return None;
         }
         // Equal names are not enough: the spans must be equal too.
-        let of_floor = |column: &Column<'a>| {
+        let of_floor = |column: &KernelColumn<'a>| {
             let floor = self.cells.get(&(&series.key.scenario, *column))?.series()?;
             let typical = || floor.statistics().map(|s| s.typical());
             (floor.span == series.span).then(typical).flatten()
         };
         let floors = || self.kernels.iter().filter(|column| column.0.as_str() == FLOOR);
         // The floor of the same profile, else the only one that there is.
-        let same = |column: &&Column<'a>| column.2 == series.key.profile;
+        let same = |column: &&KernelColumn<'a>| column.2 == series.key.profile;
         let floor = floors().filter(same).find_map(of_floor);
         let floor = floor.or_else(|| floors().find_map(of_floor))?;
         (floor > 0).then(|| typical as f64 / floor as f64)
@@ -155,7 +155,7 @@ impl<'a> Block<'a> {
 
     /// Why a scenario's figures are no multiples of the floor's, although both are there.
     pub fn no_multiple(&self, scenario: &'a ScenarioId) -> Option<&'a str> {
-        let of = |kernel: &Column<'a>| self.answer(scenario, *kernel)?.series();
+        let of = |kernel: &KernelColumn<'a>| self.answer(scenario, *kernel)?.series();
         let floor = self.kernels.iter().filter(|kernel| kernel.0.as_str() == FLOOR).find_map(of)?;
         let any_other = || self.kernels.iter().any(|k| k.0.as_str() != FLOOR && of(k).is_some());
         floor.no_multiple.as_deref().filter(|_| any_other())
@@ -167,7 +167,7 @@ impl<'a> Block<'a> {
     }
 
     /// The firmware images of a kernel by name.
-    pub fn firmware(&self, kernel: Column<'a>) -> BTreeMap<&'a str, &'a Firmware> {
+    pub fn firmware(&self, kernel: KernelColumn<'a>) -> BTreeMap<&'a str, &'a Firmware> {
         let of_kernel = self.cells.iter().filter(|((_, column), _)| *column == kernel);
         of_kernel
             .filter_map(|(_, answer)| answer.series())
@@ -182,7 +182,7 @@ pub fn blocks(answers: &[Answer]) -> Vec<Block<'_>> {
     arranged(answers.iter())
 }
 
-/// The same, with blocks of one profile each.
+/// The blocks of answers, each of one profile.
 pub fn blocks_by_profile(answers: &[Answer]) -> Vec<Block<'_>> {
     let mut profiles: Vec<&str> = Vec::new();
     for profile in answers.iter().map(|answer| answer.key().profile.as_str()) {

@@ -2,12 +2,12 @@
 
 use rtmark_model::ScenarioId;
 
-use crate::matrix::{Block, Column, FLOOR};
+use crate::matrix::{Block, FLOOR, KernelColumn};
 use crate::notes::without_figures;
 
 /// The kernels that have a figure for one scenario; the floor is none of them.
 #[derive(Clone, Debug)]
-pub struct Ranking<'a>(Vec<(Column<'a>, u64)>);
+pub struct Ranking<'a>(Vec<(KernelColumn<'a>, u64)>);
 
 impl<'a> Ranking<'a> {
     /// The ranking of a row; none where less is not better, or nothing was measured. What has a
@@ -31,13 +31,13 @@ impl<'a> Ranking<'a> {
     }
 
     /// The fastest and the slowest, where there are two kernels that are not equally fast.
-    pub fn apart(&self) -> Option<[(Column<'a>, u64); 2]> {
+    pub fn apart(&self) -> Option<[(KernelColumn<'a>, u64); 2]> {
         let (first, last) = (*self.0.first()?, *self.0.last()?);
         (first.1 < last.1 && first.0.0 != last.0.0).then_some([first, last])
     }
 
     /// Those that nobody is faster than, where there is anybody else.
-    pub fn winners(&self) -> impl Iterator<Item = Column<'a>> {
+    pub fn winners(&self) -> impl Iterator<Item = KernelColumn<'a>> {
         let best = self.0.first().filter(|_| self.0.len() > 1).map(|figure| figure.1);
         self.0.iter().filter(move |figure| Some(figure.1) == best).map(|figure| figure.0)
     }
@@ -48,7 +48,7 @@ impl<'a> Ranking<'a> {
     }
 
     /// The figures, the least first.
-    pub fn figures(&self) -> &[(Column<'a>, u64)] {
+    pub fn figures(&self) -> &[(KernelColumn<'a>, u64)] {
         &self.0
     }
 }

@@ -6,7 +6,7 @@ use rtmark_model::{Answer, Catalogue, DEFAULT_PROFILE};
 
 use crate::beside::Beside;
 use crate::imported::sheet;
-use crate::markdown::{Cells, Part, code, escaped, fitted, tables};
+use crate::markdown::{Cells, Piece, code, escaped, fitted, tables};
 use crate::matrix::{Block, blocks_by_profile};
 use crate::sections::{History, cold, environment, held, histories, made, settings, worst_cases};
 use crate::sheet::Sheet;
@@ -84,7 +84,7 @@ impl<'a> Report<'a> {
         self.sheets_with(sheet(self.answers, self.catalogue))
     }
 
-    /// The same with other rows of logs, or none.
+    /// The sheets with other rows of logs, or none.
     pub(crate) fn sheets_with(&self, logs: Option<Sheet>) -> Vec<Sheet> {
         let mut sheets = worst_cases(self);
         sheets.extend(logs);
@@ -101,7 +101,7 @@ impl<'a> Report<'a> {
     }
 
     /// What the Markdown is made of, the most important first.
-    fn parts(&self, cells: Cells) -> Vec<Part> {
+    fn parts(&self, cells: Cells) -> Vec<Piece> {
         let mut text = format!("## {}\n", escaped(self.title));
         if let Some(run) = self.run {
             let commit = run.revision.as_ref().map(|commit| format!(", commit {}", code(commit)));
@@ -116,7 +116,7 @@ impl<'a> Report<'a> {
                 code(&run.command)
             );
         }
-        let mut parts = vec![Part { name: "the run".to_owned(), text }];
+        let mut parts = vec![Piece { name: "the run".to_owned(), text }];
         parts.extend(tables(self.answers, cells));
         for block in blocks_by_profile(self.answers) {
             let sheets = of_block(&block, "");
@@ -127,10 +127,10 @@ impl<'a> Report<'a> {
                     "<details><summary>{}</summary>\n\n{sheets}</details>\n",
                     escaped(&name)
                 );
-                parts.push(Part { name, text });
+                parts.push(Piece { name, text });
             }
         }
-        parts.extend(self.sheets().iter().map(Part::of));
+        parts.extend(self.sheets().iter().map(Piece::of));
         parts
     }
 }

@@ -10,7 +10,7 @@ use rtmark_model::{Answer, Basis, Catalogue, KernelId, Overhead, Series};
 use crate::growth;
 use crate::imported::imported;
 use crate::matrix::{
-    Block, Column, FLOOR, Figures, blocks, from_log, grouped, short_count, short_time,
+    Block, FLOOR, Figures, KernelColumn, blocks, from_log, grouped, short_count, short_time,
 };
 use crate::notes::{Notes, one_line, remarks, rests_on, summary, without_figures};
 use crate::unequal::{built, unequal};
@@ -190,12 +190,17 @@ fn title(block: &Block<'_>, layout: Layout) -> String {
     format!("{soc} \u{b7} {} \u{b7} {}", parts.join(" \u{b7} "), what)
 }
 
-fn part(block: &Block<'_>, kernels: &[Column<'_>], layout: Layout, notes: &mut Notes) -> String {
+fn part(
+    block: &Block<'_>,
+    kernels: &[KernelColumn<'_>],
+    layout: Layout,
+    notes: &mut Notes,
+) -> String {
     let mut table = Table::new();
     table.load_style(TableStyle::new().header_separator(LineStyle::none().fill('\u{2500}')));
     table.set_content_arrangement(ContentArrangement::Disabled);
     let heading = |text: &str| Cell::new(styled(HEADING, text));
-    let kernel = |kernel: &Column<'_>| {
+    let kernel = |kernel: &KernelColumn<'_>| {
         let (id, version, profile) = kernel;
         let mut below = one_line(version);
         if block.profile().is_none() {
@@ -345,7 +350,12 @@ pub(crate) fn aside(figures: &Figures) -> Vec<String> {
     lines
 }
 
-fn add_firmware(block: &Block<'_>, kernels: &[Column<'_>], layout: Layout, table: &mut Table) {
+fn add_firmware(
+    block: &Block<'_>,
+    kernels: &[KernelColumn<'_>],
+    layout: Layout,
+    table: &mut Table,
+) {
     let firmware: Vec<_> = kernels.iter().map(|kernel| block.firmware(*kernel)).collect();
     let mut images: Vec<&str> = Vec::new();
     for scenario in &block.scenarios {

@@ -2,7 +2,7 @@
 
 use rtmark_model::{SETTINGS, Setting, SettingInfo, Weight, Without, setting_info};
 
-use crate::matrix::{Block, Column};
+use crate::matrix::{Block, KernelColumn};
 use crate::notes::one_line;
 
 /// The fact of a series that names the functions whose calls its samples are.
@@ -11,7 +11,7 @@ const CALLS: &str = "calls";
 /// What a note says of a column whose settings are not those of most others; none where they
 /// are. Only what somebody chose counts: what comes with a kernel or its language is the
 /// kernel.
-pub fn unequal(block: &Block<'_>, column: &Column<'_>) -> Option<String> {
+pub fn unequal(block: &Block<'_>, column: &KernelColumn<'_>) -> Option<String> {
     let mut series = block.series_of(column);
     if let Some(by_calls) = series.find(|series| series.facts.contains_key(CALLS)) {
         let firmware = &by_calls.provenance.firmware;
@@ -61,7 +61,7 @@ pub fn usual(block: &Block<'_>, info: &SettingInfo) -> Option<String> {
 }
 
 /// A column's value as text; none where it has no such thing, or nothing was measured.
-pub fn value(block: &Block<'_>, column: &Column<'_>, info: &SettingInfo) -> Option<String> {
+pub fn value(block: &Block<'_>, column: &KernelColumn<'_>, info: &SettingInfo) -> Option<String> {
     let settings = &block.series_of(column).next()?.provenance.settings;
     // A series from elsewhere says nothing about how it was built.
     if !settings.contains_key("opt") {

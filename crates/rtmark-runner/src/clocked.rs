@@ -16,7 +16,7 @@ use crate::pair::{Edge, Moment, Pairing};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Log {
     /// What was noted, in order.
-    pub events: Vec<Event>,
+    pub events: Vec<Noted>,
     /// Events for which there was no room.
     pub lost: u32,
     /// Everything else that was printed.
@@ -31,7 +31,7 @@ pub struct Log {
 
 /// One thing that was noted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Event {
+pub enum Noted {
     /// A probe's call returned to this address, and what the counter said.
     Probe(u32, u32),
     /// The events before were printed while the program ran.
@@ -130,9 +130,9 @@ impl Log {
                 (Some('+' | ' '), pairs) if pairs.len() % 2 == 0 => {
                     add(&words, &mut sum);
                     if kind == Some('+') && !log.events.is_empty() {
-                        log.events.push(Event::Printed);
+                        log.events.push(Noted::Printed);
                     }
-                    log.events.extend(pairs.chunks(2).map(|pair| Event::Probe(pair[0], pair[1])));
+                    log.events.extend(pairs.chunks(2).map(|pair| Noted::Probe(pair[0], pair[1])));
                 }
                 _ => return Err(bad()),
             }
@@ -145,7 +145,7 @@ impl Log {
     pub fn stranger(&self, records: &[Record]) -> Option<u32> {
         let sites = Sites::new(records);
         self.events.iter().find_map(|event| match *event {
-            Event::Probe(site, _) if sites.of(site).is_none() => Some(site),
+            Noted::Probe(site, _) if sites.of(site).is_none() => Some(site),
             _ => None,
         })
     }
@@ -269,8 +269,8 @@ fn pair(log: &Log, sites: &Sites<'_>, span: &Span, id: &str, cost: Cost) -> (Pai
     let (mut now, mut last, mut spent) = (0_u64, None, 0_u64);
     for event in &log.events {
         let (site, count) = match *event {
-            Event::Probe(site, count) => (site, count),
-            Event::Printed => {
+            Noted::Probe(site, count) => (site, count),
+            Noted::Printed => {
                 spoilt += u64::from(pairing.forget_open());
                 continue;
             }
@@ -405,7 +405,7 @@ mod tests {
             format!("0 00000012\nx\n@^ 00000007\n@+ 00000030 0000\n{}a.b ok\n@! 0\n", run(5));
         let log = read(&text).expect("one is whole");
         assert_eq!((log.abandoned, log.select, log.status), (1, Some(7), Some(0)));
-        assert_eq!(log.events, [Event::Probe(0x30, 5)]);
+        assert_eq!(log.events, [Noted::Probe(0x30, 5)]);
         assert_eq!(log.console, b"a.b ok\n");
         let begun = format!("{text}\n@^ 00000007\n@+ 0000");
         assert_eq!(read(&begun).expect("the whole one").events, log.events);

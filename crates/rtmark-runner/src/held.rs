@@ -4,7 +4,7 @@
 //! where it is looked at, and again observed. The runs are the same to the cycle.
 
 use rtmark_model::{Disturbance, Exact, Failure, FailureKind, HeldBack, Samples, Scenario};
-use rtmark_observe::{Held, HeldBack as HeldObserver, Lines, Map};
+use rtmark_observe::{HeldBack as HeldObserver, HeldInterrupt, Lines, Map};
 use rtmark_sim::Soc;
 use rtmark_units::Cycles;
 
@@ -32,7 +32,8 @@ pub(crate) fn held_back(
         return Ok(measured);
     };
     let mut session = reach(soc, probed, &program, *from)?;
-    let mut observer = HeldObserver::new(&session.machine, &probed.image, Held::Priority(priority));
+    let whose = HeldInterrupt::OfPriority(priority);
+    let mut observer = HeldObserver::new(&session.machine, &probed.image, whose);
     let ending = session.run_observed(*to, &mut observer, |machine| {
         machine.take_console();
     });

@@ -23,7 +23,7 @@ pub(crate) struct Ready {
     pub(crate) settings: Settings,
     /// The version of the emulator that runs it.
     pub(crate) emulator: Option<String>,
-    /// The same image in other layouts.
+    /// Other layouts of this image.
     pub(crate) placed: Vec<Ready>,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A [`Selection`] is resolved into a [`Plan`] before anything runs. A [`Suite`]
 //! builds the plan's firmware and runs every scenario on a machine of its own;
-//! a [`Ledger`] is told of progress and keeps the answers. Something that goes wrong
+//! a [`SuiteObserver`] is told of progress and keeps the answers. Something that goes wrong
 //! with one scenario is that scenario's answer and stops no other.
 //!
 //! Begin with `plan` and [`Suite::run`]. From there one scenario goes to `measure` on the simulator,
@@ -30,10 +30,10 @@ mod footprint;
 mod held;
 mod images;
 mod judge;
-mod ledger;
 pub mod machines;
 mod measure;
 pub mod mistake;
+mod observer;
 mod pair;
 mod placed;
 mod plan;
@@ -51,9 +51,9 @@ pub use emulate::{DEADLINE, emulate};
 pub use explain::{Explained, explain};
 pub use footprint::{Object, ObjectCost, objects, stacks};
 pub use judge::Clocked;
-pub use ledger::{Event, Ledger, Origin};
 pub use machines::MachineFile;
 pub use measure::{Measured, Probed, measure};
+pub use observer::{Event, Origin, SuiteObserver};
 pub use pair::Edge;
 pub use placed::Placements;
 pub use plan::{NothingSelected, Plan, SETTINGS, Selection, Unit};

@@ -53,7 +53,7 @@ impl Placed {
 
 /// What is asked of each layout.
 #[derive(Clone, Copy)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct Measurement<'a> {
     pub scenario: &'a Scenario,
     /// Whose wait is looked for where no span is timed, and that interrupt's priority.
     pub looked: Option<(&'a HeldBack, u8)>,
@@ -70,10 +70,10 @@ pub(crate) struct Asked<'a> {
 pub(crate) fn measure_all(
     soc: &Soc,
     images: &[&Ready],
-    asked: Asked<'_>,
+    asked: Measurement<'_>,
     advanced: impl Fn(Cycles) + Sync,
 ) -> Result<Placed, Failure> {
-    let Asked { scenario, looked, basis, budget } = asked;
+    let Measurement { scenario, looked, basis, budget } = asked;
     let watched = images.iter().filter_map(|image| match &image.program {
         Program::Watched(probed) => Some((*image, probed)),
         Program::Clocked(_) => None,

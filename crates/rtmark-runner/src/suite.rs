@@ -8,10 +8,7 @@ use rayon::prelude::*;
 use rtmark_board::Heard;
 use rtmark_firmware::Builder;
 use rtmark_firmware::probes::index_of;
-use rtmark_model::{
-    Answer, Basis, Board, Counted, Failure, FailureKind, Firmware, Key, Overhead, Provenance,
-    Readings, Sampled, Scenario, Series,
-};
+use rtmark_model::{Answer, Board, Counted, Failure, FailureKind, Firmware, Key, Scenario, Series};
 use rtmark_observe::{Lines, Map, SpanCost, StackUse};
 use rtmark_sim::Soc;
 use rtmark_store::{Fingerprint, fingerprint};
@@ -23,12 +20,13 @@ use crate::emulate::{DEADLINE, emulate};
 use crate::explain::{Explained, explain};
 use crate::footprint::stacks;
 use crate::images::{Images, Program, Ready, build, check, every_image, failure_of, wanted_of};
-use crate::ledger::{Event, Ledger, Origin};
-use crate::measure::{Measured, Probed};
-use crate::placed::{Asked, Placed, Placements, measure_all};
+use crate::measure::Probed;
+use crate::observer::{Event, Origin, SuiteObserver};
+use crate::placed::{Measurement, Placed, Placements, measure_all};
 use crate::plan::{Plan, Unit};
 use crate::platform::Platform;
-use crate::recording::Recorded;
+
+mod answers;
 
 /// Carries out plans.
 #[derive(Clone, Debug)]
@@ -108,10 +106,14 @@ impl Suite {
     /// tables: soc, scenario, kernel.
     ///
     /// # Errors
-    /// When the ledger cannot keep an answer. What goes wrong with a scenario is an
+    /// When the observer cannot keep an answer. What goes wrong with a scenario is an
     /// answer, not an error.
-    pub fn run<L: Ledger>(&self, plan: &Plan, ledger: &mut L) -> Result<Vec<Answer>, L::Error> {
-        let images = self.build(plan, ledger, self.placements);
+    pub fn run<O: SuiteObserver>(
+        &self,
+        plan: &Plan,
+        observer: &mut O,
+    ) -> Result<Vec<Answer>, O::Error> {
+        let images = self.build(plan, observer, self.placements);
         let commit = self.builder.tree().commit();
         let commit = commit.as_deref();
         let mut answers: Vec<Answer> = Vec::new();
@@ -128,21 +130,21 @@ impl Suite {
                             (Answer::Failed { key, failure }, Origin::Fresh, None)
                         }
                         Ask::Run(task) => {
-                            let Some(known) = self.recalled(&task, key, commit, ledger) else {
+                            let Some(known) = self.recalled(&task, key, commit, observer) else {
                                 tasks.push(task);
                                 continue;
                             };
                             (known, Origin::Recalled, task.question)
                         }
                     };
-                answers.push(keep(ledger, answer, origin, question.as_ref(), Cycles::ZERO)?);
+                answers.push(keep(observer, answer, origin, question.as_ref(), Cycles::ZERO)?);
             }
         }
 
         // The longest first, so that no processor is left with one of them at the end.
         tasks.sort_by_key(|task| std::cmp::Reverse(task.whole_budget()));
         let budget = tasks.iter().map(Task::whole_budget).sum();
-        ledger.event(Event::Running(tasks.len(), budget));
+        observer.event(Event::Running { scenarios: tasks.len(), budget });
         let mut lines = LineTables::new();
         let mut chips: BTreeMap<usize, Board> = BTreeMap::new();
         let (sender, receiver) = std::sync::mpsc::channel();
@@ -152,13 +154,13 @@ impl Suite {
             // When this returns early, the receiver is dropped and the runs stop.
             for message in receiver {
                 match message {
-                    Message::Advanced(cycles) => ledger.event(Event::Advanced(cycles)),
+                    Message::Advanced(cycles) => observer.event(Event::Advanced { cycles }),
                     Message::Heard(index, heard) => {
                         if let Some(recorded) = self.recorded(&tasks[index], heard, commit) {
                             chips.extend(
                                 recorded.provenance.board.clone().map(|chip| (index, chip)),
                             );
-                            ledger.event(Event::Heard(&recorded));
+                            observer.event(Event::Heard { recorded: &recorded });
                         }
                     }
                     Message::Done(index, done, rest) => {
@@ -167,86 +169,26 @@ impl Suite {
                             self.answer(task, done, chips.remove(&index), commit, &mut lines);
                         let measured = matches!(answer, Answer::Measured(_));
                         let question = task.question.as_ref().filter(|_| measured);
-                        answers.push(keep(ledger, answer, Origin::Fresh, question, rest)?);
+                        answers.push(keep(observer, answer, Origin::Fresh, question, rest)?);
                     }
                 }
             }
-            Ok::<(), L::Error>(())
+            Ok::<(), O::Error>(())
         })?;
         let place = |answer: &Answer| plan_position(plan, answer.key());
         answers.sort_by_cached_key(place);
         Ok(answers)
     }
 
-    /// The answer that the ledger has to a task, as if it had been measured now.
-    fn recalled<L: Ledger>(
-        &self,
-        task: &Task<'_>,
-        key: Key,
-        commit: Option<&str>,
-        ledger: &mut L,
-    ) -> Option<Answer> {
-        let Answer::Measured(known) = ledger.recall(task.question.as_ref()?)? else { return None };
-        let Readings::Exact(samples) = known.readings else { return None };
-        let measured = Measured {
-            samples,
-            executed: known.executed,
-            unpaired: known.unpaired,
-            facts: known.facts,
-            masked: None,
-            held: known.held.map(Box::new),
-            ran: Cycles::ZERO,
-            declined: None,
-        };
-        let mut series = self.series(task, key, measured, commit);
-        (series.masked, series.emptied) = (known.masked, known.emptied);
-        (series.placements, series.provenance.firmware) =
-            (known.placements, known.provenance.firmware);
-        Some(Answer::Measured(Box::new(series)))
-    }
-
-    /// What a run has brought, as an answer; `chip` is the board that has told of itself.
-    fn answer<'a>(
-        &self,
-        task: &Task<'a>,
-        done: Done,
-        chip: Option<Board>,
-        commit: Option<&str>,
-        lines: &mut LineTables<'a>,
-    ) -> Answer {
-        let key = task.unit.key(task.scenario);
-        let Placed { measured, emptied, middle, placements } = match done {
-            Ok(placed) => placed,
-            Err(failure) => return Answer::Failed { key, failure },
-        };
-        if let Some(reason) = measured.declined {
-            return Answer::NotApplicable { key, reason };
-        }
-        let layouts = task.images();
-        let image = layouts.get(middle).copied().unwrap_or(task.image);
-        let masked = measured.masked;
-        let mut series = self.series(task, key, measured, commit);
-        if let (Some(masked), Program::Watched(probed)) = (masked, &image.program) {
-            let map = probed.map(&image.firmware.elf_sha256, lines);
-            series.masked = Some(map.masked(&masked));
-        }
-        series.provenance.firmware = image.firmware.clone();
-        (series.emptied, series.placements) = (emptied, placements);
-        if chip.is_some() {
-            series.provenance.board = chip;
-        }
-        Answer::Measured(Box::new(series))
-    }
-
     /// Builds what the plan asks for, and says of each scenario what its typical sample was
     /// spent on; or the answer that there is instead. In the plan's order.
-    pub fn explain<L: Ledger>(
+    pub fn explain<O: SuiteObserver>(
         &self,
         plan: &Plan,
-        ledger: &mut L,
+        observer: &mut O,
     ) -> Vec<Result<Explanation, Answer>> {
         let commit = self.builder.tree().commit();
-        self.observe(plan, ledger, |task, soc, image| {
+        self.observe(plan, observer, |task, soc, image| {
             let Explained { measured, sample, began, cost } =
                 explain(soc, image, task.scenario, task.budget, |_| {})?;
             let key = task.unit.key(task.scenario);
@@ -257,12 +199,12 @@ impl Suite {
 
     /// Builds what the plan asks for, and says of each scenario what memory it takes; or the
     /// answer that there is instead. In the plan's order.
-    pub fn footprints<L: Ledger>(
+    pub fn footprints<O: SuiteObserver>(
         &self,
         plan: &Plan,
-        ledger: &mut L,
+        observer: &mut O,
     ) -> Vec<Result<Footprint, Answer>> {
-        self.observe(plan, ledger, |task, soc, image| {
+        self.observe(plan, observer, |task, soc, image| {
             let stacks = stacks(soc, image, task.scenario, task.budget)?;
             let key = task.unit.key(task.scenario);
             Ok(Footprint { key, firmware: task.image.firmware.clone(), stacks })
@@ -271,14 +213,14 @@ impl Suite {
 
     /// Builds what the plan asks for and has `watch` run each scenario on the simulator; or the
     /// answer that there is instead. In the plan's order.
-    fn observe<L: Ledger, T: Send>(
+    fn observe<O: SuiteObserver, T: Send>(
         &self,
         plan: &Plan,
-        ledger: &mut L,
+        observer: &mut O,
         watch: impl Fn(&Task<'_>, &Soc, &Probed) -> Result<T, Failure> + Sync,
     ) -> Vec<Result<T, Answer>> {
-        let images = self.build(plan, ledger, Placements::ONE);
-        let asked = self.ask_all(plan, &images, ledger);
+        let images = self.build(plan, observer, Placements::ONE);
+        let asked = self.ask_all(plan, &images, observer);
         let observed = asked.into_par_iter().map(|asked| {
             let (key, task) = asked?;
             let (Platform::Sim(file, _), Program::Watched(image)) =
@@ -298,11 +240,11 @@ impl Suite {
     }
 
     /// What the plan asks for, of images that are built.
-    fn ask_all<'a, L: Ledger>(
+    fn ask_all<'a, O: SuiteObserver>(
         &self,
         plan: &'a Plan,
         images: &'a [Images],
-        ledger: &mut L,
+        observer: &mut O,
     ) -> Vec<Result<(Key, Task<'a>), Answer>> {
         let mut asked = Vec::new();
         for (unit, images) in plan.units.iter().zip(images) {
@@ -317,13 +259,18 @@ impl Suite {
         }
         let tasks = || asked.iter().filter_map(|asked| asked.as_ref().ok());
         let budget = tasks().map(|(_, task)| task.budget).sum();
-        ledger.event(Event::Running(tasks().count(), budget));
+        observer.event(Event::Running { scenarios: tasks().count(), budget });
         asked
     }
 
-    fn build<L: Ledger>(&self, plan: &Plan, ledger: &mut L, placements: Placements) -> Vec<Images> {
+    fn build<O: SuiteObserver>(
+        &self,
+        plan: &Plan,
+        observer: &mut O,
+        placements: Placements,
+    ) -> Vec<Images> {
         let wanted = plan.units.iter().filter(|unit| unit.needs_firmware()).count();
-        ledger.event(Event::Building(wanted));
+        observer.event(Event::Building { firmwares: wanted });
         // What builds side by side leaves free.
         let free = rayon::current_num_threads() / wanted.max(1);
         let mut builder = self.builder.clone();
@@ -352,7 +299,7 @@ impl Suite {
             });
             for (index, built) in receiver {
                 let unit = &plan.units[index];
-                ledger.event(Event::Built(unit, built.as_ref().map(|_| ())));
+                observer.event(Event::Built { unit, result: built.as_ref().map(|_| ()) });
                 images[index] = match built {
                     Ok((built, placed)) => check(unit, built, placed),
                     Err(error) => every_image(unit, &failure_of(&error)),
@@ -445,89 +392,6 @@ impl Suite {
         let placed = images[1..].iter().map(|layout| layout.firmware.elf_sha256.as_str());
         Some(fingerprint(common.into_iter().chain(placed)))
     }
-
-    fn series(
-        &self,
-        task: &Task<'_>,
-        key: Key,
-        measured: Measured,
-        commit: Option<&str>,
-    ) -> Series {
-        let unit = task.unit;
-        let mut span = task.scenario.span.clone();
-        if matches!(task.image.program, Program::Clocked(_)) {
-            span.overhead = Overhead::Subtracted;
-        }
-        Series {
-            key,
-            basis: unit.platform.basis(),
-            span,
-            clock: unit.platform.clock(),
-            readings: match &unit.platform {
-                Platform::Board(_) => {
-                    let samples = measured.samples.0;
-                    Readings::Sampled(Sampled { resolution: 1, samples })
-                }
-                _ => Readings::Exact(measured.samples),
-            },
-            executed: measured.executed,
-            unpaired: measured.unpaired,
-            facts: measured.facts,
-            flags: Vec::new(),
-            masked: None,
-            held: measured.held.map(|held| *held),
-            emptied: None,
-            placements: Vec::new(),
-            no_multiple: task.scenario.no_multiple.clone(),
-            provenance: self.provenance(task, commit),
-        }
-    }
-
-    fn provenance(&self, task: &Task<'_>, commit: Option<&str>) -> Provenance {
-        let platform = &task.unit.platform;
-        let modelled = matches!(platform, Platform::Sim(..) | Platform::Rehearsal(_))
-            && platform.basis() == Basis::Cycles;
-        Provenance {
-            rtmark: self.rtmark.clone(),
-            rtmark_sha256: self.rtmark_sha256.clone(),
-            timing_model: modelled.then(|| rtmark_sim::TIMING_MODEL.to_owned()),
-            timing_basis: platform.timing_basis(),
-            emulator: task.image.emulator.clone(),
-            soc_sha256: platform.sha256().to_owned(),
-            core: platform.core().to_owned(),
-            firmware: task.image.firmware.clone(),
-            compiler: task.image.compiler.clone(),
-            settings: task.image.settings.clone(),
-            commit: commit.map(str::to_owned),
-            log: None,
-            board: match platform {
-                Platform::Board(bench) => Some(Board {
-                    name: bench.file.board.name.clone(),
-                    link: bench.link.clone(),
-                    chip: bench.file.board.chip.clone(),
-                    chip_id: None,
-                }),
-                _ => None,
-            },
-        }
-    }
-
-    /// A run of a scenario as it can be kept.
-    fn recorded(&self, task: &Task<'_>, heard: Heard, commit: Option<&str>) -> Option<Recorded> {
-        let Program::Clocked(image) = &task.image.program else { return None };
-        let mut provenance = self.provenance(task, commit);
-        if let Some(board) = &mut provenance.board {
-            board.chip_id = heard.chip_id;
-        }
-        Some(Recorded::new(
-            task.unit.key(task.scenario),
-            task.unit.platform.clock(),
-            provenance,
-            image,
-            task.scenario,
-            &heard.console,
-        ))
-    }
 }
 
 /// What memory a kernel takes in a scenario.
@@ -580,7 +444,7 @@ fn run_all(tasks: &[Task<'_>], sender: &Sender<Message>) {
                 let layouts = task.images();
                 let looked = scenario.held_back.as_ref();
                 let looked = looked.map(|looked| (looked, task.unit.priority_of(looked.interrupt)));
-                let asked = Asked { scenario, looked, basis: *basis, budget: task.budget };
+                let asked = Measurement { scenario, looked, basis: *basis, budget: task.budget };
                 measure_all(soc, &layouts, asked, advanced)
             }
             (Platform::Qemu(file), Program::Clocked(image)) => {
@@ -604,16 +468,16 @@ fn run_all(tasks: &[Task<'_>], sender: &Sender<Message>) {
     });
 }
 
-/// Has a ledger keep an answer, and tells it so; `rest` is what was left of the budget.
-fn keep<L: Ledger>(
-    ledger: &mut L,
+/// Has an observer keep an answer, and tells it so; `rest` is what was left of the budget.
+fn keep<O: SuiteObserver>(
+    observer: &mut O,
     answer: Answer,
     origin: Origin,
     question: Option<&Fingerprint>,
     rest: Cycles,
-) -> Result<Answer, L::Error> {
-    ledger.record(&answer, question)?;
-    ledger.event(Event::Answered(&answer, origin, rest));
+) -> Result<Answer, O::Error> {
+    observer.record(&answer, question)?;
+    observer.event(Event::Answered { answer: &answer, origin, unused: rest });
     Ok(answer)
 }
 

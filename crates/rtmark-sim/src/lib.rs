@@ -71,23 +71,23 @@ mod state;
 mod timing;
 
 pub use debug::{Access, AccessKind, Advance, Bound, Instruction, Taken, Tried};
-pub use devices::{Strictness, Unmodelled};
+pub use devices::{Level, PinChange, Strictness, Unmodelled};
 pub use host::Host;
 pub use image::{Architecture, Image, ImageError, ImageFormat, Location, Segment, Symbols};
 pub use isa::{Disassembly, check as isa_check};
-pub use machine::{Machine, NoUart, Observer};
+pub use machine::{Machine, NoPin, NoUart, Observer};
 pub use rtmark_units::{Cycles, Hertz, Instructions};
-pub use soc::Register as PeripheralRegister;
 pub use soc::{
     Act, ActHow, BusMatrix, ClockEnable, Contents, Control, CoreKind, Erase, Follow, FollowHow,
     Generation, InitWrite, Memory, MemoryKind, MemoryTiming, Peripheral, PeripheralClock,
-    PeripheralKind, Program, Revision, Scale, Soc, SocError, Tier, TimeBase, TimingBasis,
+    PeripheralKind, PeripheralRegister, Pins, Program, Revision, Routes, Scale, Soc, SocError,
+    Tier, TimeBase, TimingBasis,
 };
 pub use state::stop::{
     ExitStatus, FaultKind, FaultPolicy, FaultReport, InternalError, Stop, Transfer,
 };
 pub use state::{
-    Besides, Blocker, Convention, FileCalls, Hit, Interrupted, LoadError, MaskSite, MaskedInterval,
-    NoMemory, Register, ThreadStack, Watch, WatchId,
+    Besides, BlockedInterval, Blocker, Convention, FileCalls, Hit, Interrupted, LoadError,
+    MaskSite, MaskedInterval, NoMemory, Register, ThreadStack, Watch, WatchId,
 };
 pub use timing::{Rule, Score, TIMING_MODEL};

@@ -320,7 +320,7 @@ impl Report {
         page.push_str(&lines(&scores));
     }
 
-    /// The same for a terminal.
+    /// Writes the scores for a terminal.
     pub(crate) fn scores_text(&self, text: &mut String) {
         for score in &self.scores {
             let [what, published, measured, ratio, told] = score.cells();

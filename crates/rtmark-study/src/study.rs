@@ -253,7 +253,7 @@ pub(crate) const OF_SERIES: [&str; 10] =
     ["first", "min", "max", "largest", "mean", "cold", "ns", "count", "flash", "sum"];
 /// Series of at most so many samples have each of them by its number, from `at1`.
 pub(crate) const FEW: u64 = 16;
-/// The same after a scenario that is interrupted.
+/// What stands after the name of a scenario that is interrupted in a figure's.
 pub(crate) const OF_INTERRUPTED: [&str; 4] =
     ["handler_min", "handler_max", "delay_min", "delay_max"];
 

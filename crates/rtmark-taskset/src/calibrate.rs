@@ -5,7 +5,7 @@
 
 use rtmark_plan::{Cost, Costs, Figure};
 
-use crate::image::{Bench, MOST_TASKS, Pended, Row, SetError, Stretch, Table};
+use crate::image::{Bench, Clock, MOST_TASKS, Pended, Row, SetError, Stretch, Table};
 use crate::run::{Mark, Wanted};
 
 /// Cycles of a tick in which nothing else comes between.
@@ -30,7 +30,7 @@ const CALL: u64 = 2_400;
 const STEP: u64 = 6;
 
 /// Rounds of jobs that only have to be there.
-const SHORT: u64 = 20;
+pub(crate) const SHORT: u64 = 20;
 
 /// What was measured on an image.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,14 +54,14 @@ impl Calibration {
 
 /// The least and the largest of what was seen.
 #[derive(Clone, Copy, Debug)]
-struct Seen {
-    least: u64,
-    worst: u64,
-    samples: u64,
+pub(crate) struct Seen {
+    pub least: u64,
+    pub worst: u64,
+    pub samples: u64,
 }
 
 impl Seen {
-    fn of(spans: impl IntoIterator<Item = u64>, what: &'static str) -> Result<Self, SetError> {
+    pub fn of(spans: impl IntoIterator<Item = u64>, what: &'static str) -> Result<Self, SetError> {
         let mut seen: Option<Self> = None;
         for span in spans {
             let so_far = seen.unwrap_or(Self { least: span, worst: span, samples: 0 });
@@ -74,7 +74,7 @@ impl Seen {
         seen.ok_or(SetError::Unseen(what))
     }
 
-    fn with(self, other: Self) -> Self {
+    pub fn with(self, other: Self) -> Self {
         Self {
             least: self.least.min(other.least),
             worst: self.worst.max(other.worst),
@@ -84,7 +84,7 @@ impl Seen {
 }
 
 /// Spans from marks of one kind to the next of another, unless one of a third kind lies between.
-fn spans(
+pub(crate) fn spans(
     marks: &[(Mark, u64)],
     from: impl Fn(Mark) -> bool,
     to: impl Fn(Mark) -> bool,
@@ -108,15 +108,15 @@ fn spans(
     found
 }
 
-fn plain(rounds: u64) -> Stretch {
+pub(crate) fn plain(rounds: u64) -> Stretch {
     Stretch { rounds, lock: None }
 }
 
-fn locked(rounds: u64) -> Stretch {
+pub(crate) fn locked(rounds: u64) -> Stretch {
     Stretch { rounds, lock: Some(0) }
 }
 
-fn row(priority: u64, period: u64, offset: u64, stretches: &[Stretch]) -> Row {
+pub(crate) fn row(priority: u64, period: u64, offset: u64, stretches: &[Stretch]) -> Row {
     Row { priority, period, offset, interrupt: None, stretches: stretches.to_vec() }
 }
 
@@ -130,6 +130,9 @@ impl Bench {
     /// # Errors
     /// When a run ends by itself, or what is to be measured does not happen.
     pub fn calibrate(&self) -> Result<Calibration, SetError> {
+        if let Clock::Alarm(alarm) = self.clock {
+            return self.calibrate_alarm(alarm);
+        }
         let (few, many) = (1_000, 11_000);
         let short = self.alone(&[plain(few)])?;
         let long = self.alone(&[plain(many)])?;
@@ -385,7 +388,7 @@ impl Bench {
     }
 }
 
-fn is_begin(mark: Mark) -> bool {
+pub(crate) fn is_begin(mark: Mark) -> bool {
     matches!(mark, Mark::Begin(_))
 }
 
@@ -393,11 +396,11 @@ fn is_begin_above(mark: Mark) -> bool {
     matches!(mark, Mark::Begin(task) if task > 0)
 }
 
-fn is_end(mark: Mark) -> bool {
+pub(crate) fn is_end(mark: Mark) -> bool {
     matches!(mark, Mark::End(_))
 }
 
-fn is_tick(mark: Mark) -> bool {
+pub(crate) fn is_tick(mark: Mark) -> bool {
     mark == Mark::Tick
 }
 

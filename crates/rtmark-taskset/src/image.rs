@@ -2,9 +2,12 @@
 
 use rtmark_firmware::probes::{self, Kind, Record, SECTION};
 use rtmark_firmware::{SelectError, select};
+use rtmark_plan::{Model, Order, Protocol};
 use rtmark_sim::{Image, LoadError, Machine, Soc};
 
-/// The most tasks that the table holds.
+use crate::run::{Mark, Wanted};
+
+/// The most tasks that the table holds; an image may have fewer.
 pub const MOST_TASKS: usize = 8;
 
 /// The most locks.
@@ -16,8 +19,20 @@ pub const MOST_INTERRUPTS: usize = 2;
 /// The most stretches of a job.
 const MOST_STRETCHES: usize = 5;
 
+/// Words of a task in the table.
+const ROW_WORDS: usize = 5 + 2 * MOST_STRETCHES;
+
 /// The tick from which offsets count.
 pub(crate) const START: u64 = 2;
+
+/// The microsecond from which offsets count where a timer is set to releases.
+const ALARM_START: u64 = 1000;
+
+/// Counts of such a timer in a second.
+const ALARM_HZ: u64 = 1_000_000;
+
+/// The exception number of SysTick.
+pub(crate) const SYSTICK: u16 = 15;
 
 /// The longest period of SysTick, in cycles.
 const LONGEST_TICK: u64 = 1 << 24;
@@ -110,20 +125,43 @@ pub(crate) struct Probes {
     pub give: [Vec<u32>; 2],
 }
 
+/// What releases tasks in an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Clock {
+    /// SysTick, set to the table's tick.
+    Tick,
+    /// A timer that is set to the next release.
+    Alarm(Alarm),
+}
+
+/// A timer that is set to the next release.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Alarm {
+    /// Its exception.
+    pub exception: u16,
+    /// Cycles from one of its counts to the next.
+    pub granule: u64,
+    /// The cycle from which offsets count, the same in every run.
+    pub start: u64,
+}
+
 /// A kernel's image of task sets on a soc.
 #[derive(Clone, Debug)]
 pub struct Bench {
     pub(crate) fresh: Machine,
     pub(crate) probes: Probes,
+    pub(crate) clock: Clock,
+    pub(crate) order: Order,
+    pub(crate) protocol: Protocol,
     table: u32,
 }
 
 impl Bench {
-    /// Takes an image, as [`rtmark_firmware::Builder::build_plan`] brings it.
+    /// Takes an image, as [`rtmark_firmware::Builder::build_plan`] brings it, of a kernel with this model.
     ///
     /// # Errors
-    /// When it is none, or does not fit the soc.
-    pub fn new(soc: &Soc, elf: &[u8]) -> Result<Self, SetError> {
+    /// When it is none, does not fit the soc, or counts time by a tick where the model has alarms.
+    pub fn new(soc: &Soc, elf: &[u8], model: &Model) -> Result<Self, SetError> {
         let wrong = |error: &dyn std::fmt::Display| SetError::Image(error.to_string());
         let image = Image::from_elf(elf).map_err(|error| wrong(&error))?;
         let section = image.section(SECTION).unwrap_or_default();
@@ -134,50 +172,169 @@ impl Bench {
         select(&mut fresh, &image, &records, &scenario)?;
         let table = image.symbols().address_of("rtmark_plan");
         let table = table.ok_or_else(|| wrong(&"it has no symbol rtmark_plan"))?;
-        Ok(Self { fresh, probes: Probes::of(&records)?, table })
+        let alarm = records.iter().find_map(|record| match record.kind {
+            Kind::BeginAtPend(exception) if record.scenario.as_str() == "plan.clock" => {
+                Some(exception)
+            }
+            _ => None,
+        });
+        let clock = match alarm {
+            None => Clock::Tick,
+            Some(SYSTICK) => {
+                let name = &soc.name;
+                return Err(SetError::Unfit(format!(
+                    "{name} names no time base, and without one {} counts by a tick, for which \
+                     there is no model",
+                    model.kernel
+                )));
+            }
+            Some(exception) => {
+                let granule = u64::from(soc.clock.0) / ALARM_HZ;
+                Clock::Alarm(Alarm { exception, granule: granule.max(1), start: 0 })
+            }
+        };
+        let probes = Probes::of(&records)?;
+        let (order, protocol) = (model.order, model.protocol);
+        let mut bench = Self { fresh, probes, clock, order, protocol, table };
+        if let Clock::Alarm(alarm) = clock {
+            let start = bench.first_alarm(alarm)?;
+            bench.clock = Clock::Alarm(Alarm { start, ..alarm });
+        }
+        Ok(bench)
+    }
+
+    /// The cycle of the first release at offset 0, which comes as late whatever the table holds: the
+    /// timer is started before anybody looks at it.
+    fn first_alarm(&self, alarm: Alarm) -> Result<u64, SetError> {
+        let row = Row {
+            priority: 1,
+            period: 10 * ALARM_START,
+            offset: 0,
+            interrupt: None,
+            stretches: Vec::new(),
+        };
+        let table = Table { tick: alarm.granule, rows: vec![row], interrupts: Vec::new() };
+        let marks = self.marks(&table, 2 * ALARM_START, Wanted::Jobs)?;
+        let begin = marks.iter().position(|(mark, _)| *mark == Mark::Begin(0));
+        let before = &marks[..begin.ok_or(SetError::Unseen("the first release"))?];
+        let pended = before.iter().rev().find(|(mark, _)| *mark == Mark::Tick);
+        pended.map(|(_, cycle)| *cycle).ok_or(SetError::Unseen("the first alarm"))
+    }
+
+    /// How many tasks the image has.
+    pub fn tasks(&self) -> usize {
+        self.probes.begins.len()
+    }
+
+    /// The exception that releases tasks.
+    pub(crate) fn exception(&self) -> u16 {
+        match self.clock {
+            Clock::Tick => SYSTICK,
+            Clock::Alarm(alarm) => alarm.exception,
+        }
+    }
+
+    /// Which of the image's tasks each row is. Where levels are the image's own, the most urgent row is
+    /// its last task.
+    pub(crate) fn slots(&self, rows: &[Row]) -> Vec<usize> {
+        let below = |row: &Row| rows.iter().filter(|other| other.priority < row.priority).count();
+        match self.protocol {
+            Protocol::Ceiling => {
+                let free = self.tasks().saturating_sub(rows.len());
+                rows.iter().map(|row| free + below(row)).collect()
+            }
+            _ => (0..rows.len()).collect(),
+        }
     }
 
     /// A machine that is about to run a set.
     pub(crate) fn machine(&self, table: &Table) -> Result<Machine, SetError> {
         let mut machine = self.fresh.clone();
-        let mut at = self.table;
-        let mut word = |value: u64| {
-            let value = u32::try_from(value)
-                .map_err(|_| SetError::Unfit(format!("{value} is more than the table holds")))?;
-            let written = machine.poke_word(at, value);
-            at += 4;
-            written.map_err(|_| SetError::Image("its table is in no memory".to_owned()))
+        let slots = self.slots(&table.rows);
+        // Where locks have ceilings, a lock's number is that of its most urgent user.
+        let number = |lock: usize| match self.protocol {
+            Protocol::Ceiling => {
+                let users = table.rows.iter().zip(&slots).filter(|(row, _)| row.takes(lock));
+                users.map(|(_, slot)| *slot + 1).max().unwrap_or(0)
+            }
+            _ => lock + 1,
         };
-        word(table.tick)?;
-        for at in 0..MOST_INTERRUPTS {
-            word(table.interrupts.get(at).map_or(0, |pended| pended.rounds))?;
-        }
-        for row in &table.rows {
-            word(row.priority)?;
-            word(row.period)?;
-            word(row.offset)?;
-            word(row.interrupt.map_or(0, |interrupt| interrupt as u64 + 1))?;
-            word(row.stretches.len() as u64)?;
-            for at in 0..MOST_STRETCHES {
-                let stretch = row.stretches.get(at).copied().unwrap_or_default();
-                word(stretch.rounds)?;
-                word(stretch.lock.map_or(0, |lock| lock as u64 + 1))?;
+        // A row counts the image's units.
+        let units = match self.clock {
+            Clock::Tick => 1,
+            Clock::Alarm(alarm) => table.tick / alarm.granule,
+        };
+        let mut words = vec![table.tick];
+        let rounds = |at: usize| table.interrupts.get(at).map_or(0, |pended| pended.rounds);
+        words.extend((0..MOST_INTERRUPTS).map(rounds));
+        for slot in 0..MOST_TASKS {
+            let at = slots.iter().position(|of| *of == slot);
+            match at.and_then(|at| table.rows.get(at)) {
+                Some(row) => words.extend(row.words(units, number)),
+                None => words.extend([0; ROW_WORDS]),
             }
         }
+        for (at, value) in (0_u32..).map(|at| self.table + 4 * at).zip(words) {
+            let value = u32::try_from(value)
+                .map_err(|_| SetError::Unfit(format!("{value} is more than the table holds")))?;
+            machine
+                .poke_word(at, value)
+                .map_err(|_| SetError::Image("its table is in no memory".to_owned()))?;
+        }
         Ok(machine)
+    }
+
+    /// Refuses what the table or the image does not hold.
+    pub(crate) fn check(&self, table: &Table) -> Result<(), SetError> {
+        let unfit = |text: String| Err(SetError::Unfit(text));
+        let most = self.tasks();
+        if table.rows.len() > most {
+            return unfit(format!("{} tasks; the image has {most}", table.rows.len()));
+        }
+        match self.clock {
+            Clock::Tick if !(2..=LONGEST_TICK).contains(&table.tick) => {
+                return unfit(format!("a tick of {} cycles; SysTick has 24 bits", table.tick));
+            }
+            Clock::Alarm(alarm) if !table.tick.is_multiple_of(alarm.granule) => {
+                return unfit("its times are no whole microseconds".to_owned());
+            }
+            _ => {}
+        }
+        let mut slots = self.slots(&table.rows);
+        slots.sort_unstable();
+        slots.dedup();
+        if slots.len() < table.rows.len() {
+            return unfit("two tasks of one level; the image has one on each".to_owned());
+        }
+        table.check()
+    }
+}
+
+impl Row {
+    fn takes(&self, lock: usize) -> bool {
+        self.stretches.iter().any(|stretch| stretch.lock == Some(lock))
+    }
+
+    /// As the table has it, with times in the image's units and its numbers of locks.
+    fn words(&self, units: u64, number: impl Fn(usize) -> usize) -> [u64; ROW_WORDS] {
+        let mut words = [0; ROW_WORDS];
+        let interrupt = self.interrupt.map_or(0, |interrupt| interrupt as u64 + 1);
+        words[0] = self.priority;
+        words[1] = self.period.saturating_mul(units);
+        words[2] = self.offset.saturating_mul(units);
+        words[3] = interrupt;
+        words[4] = self.stretches.len() as u64;
+        for (at, stretch) in self.stretches.iter().take(MOST_STRETCHES).enumerate() {
+            words[5 + 2 * at] = stretch.rounds;
+            words[6 + 2 * at] = stretch.lock.map_or(0, |lock| number(lock) as u64);
+        }
+        words
     }
 }
 
 impl Table {
-    /// Refuses what the table does not hold.
-    pub fn check(&self) -> Result<(), SetError> {
+    fn check(&self) -> Result<(), SetError> {
         let unfit = |text: String| Err(SetError::Unfit(text));
-        if self.rows.len() > MOST_TASKS {
-            return unfit(format!("{} tasks; the image has {MOST_TASKS}", self.rows.len()));
-        }
-        if !(2..=LONGEST_TICK).contains(&self.tick) {
-            return unfit(format!("a tick of {} cycles; SysTick has 24 bits", self.tick));
-        }
         if self.interrupts.len() > MOST_INTERRUPTS {
             return unfit(format!("more than {MOST_INTERRUPTS} interrupts"));
         }
@@ -218,8 +375,14 @@ impl Probes {
             }
             Ok(found)
         };
+        let name = |n: usize| format!("plan.job.{n}");
+        let has = |n: &usize| records.iter().any(|record| record.scenario.as_str() == name(*n));
+        let tasks = (0..MOST_TASKS).take_while(has).count();
+        if tasks == 0 {
+            return Err(SetError::Image("it has no tasks".to_owned()));
+        }
         let jobs = |end| -> Result<Vec<Vec<u32>>, SetError> {
-            (0..MOST_TASKS).map(|n| named(&format!("plan.job.{n}"), end)).collect()
+            (0..tasks).map(|n| named(&name(n), end)).collect()
         };
         Ok(Self {
             begins: jobs(false)?,

@@ -3,14 +3,16 @@
 //! A [`Bench`] holds the image `plan` of a kernel for one soc. [`Bench::calibrate`] measures on that very image what
 //! a round of its loop takes and what the kernel costs; [`Bench::run`] writes a set into the image, runs
 //! it, and says how long each task's jobs took at the most, and where; [`Bench::search`] does so from many
-//! offsets.
+//! offsets, and [`Bench::timeline`] shows who ran in the one that took longest.
 //!
 //! Nothing here knows how bounds are made, prints, or reads a file.
 
+mod alarm;
 mod calibrate;
 mod image;
 mod run;
 mod search;
+mod timeline;
 
 pub use calibrate::Calibration;
 pub use image::{Bench, MOST_INTERRUPTS, MOST_LOCKS, MOST_TASKS, SetError};

@@ -7,10 +7,7 @@ use rtmark_sim::{Machine, Stop, Watch, WatchId};
 use rtmark_units::Cycles;
 
 use crate::calibrate::Calibration;
-use crate::image::{Bench, Pended, Row, START, SetError, Stretch, Table};
-
-/// The exception number of SysTick.
-pub(crate) const SYSTICK: u16 = 15;
+use crate::image::{Bench, Clock, Pended, Row, START, SetError, Stretch, Table};
 
 /// The exception number of PendSV, by which FreeRTOS switches.
 pub(crate) const PENDSV: u16 = 14;
@@ -30,12 +27,16 @@ pub(crate) enum Mark {
     End(usize),
     /// A tick becomes pending.
     Tick,
+    /// Its handler has begun; where that is SysTick's, it is about to.
+    TickEntered,
     /// The tick's handler has returned.
     TickDone,
     /// A switch is over.
     Switched,
     /// An interrupt becomes pending.
     Pended(usize),
+    /// Its handler has begun.
+    Entered(usize),
     /// Its handler has returned.
     Handled(usize),
     /// Before a lock is taken.
@@ -88,7 +89,7 @@ impl Bench {
         ticks: u64,
         wanted: Wanted,
     ) -> Result<Vec<(Mark, u64)>, SetError> {
-        table.check()?;
+        self.check(table)?;
         let mut machine = self.machine(table)?;
         let mut watched: BTreeMap<WatchId, Mark> = BTreeMap::new();
         let mut watch = |machine: &mut Machine, addresses: &[u32], mark: Mark| {
@@ -96,11 +97,11 @@ impl Bench {
                 watched.insert(machine.watch(Watch::Execute(*address)), mark);
             }
         };
-        for (task, _) in table.rows.iter().enumerate() {
-            watch(&mut machine, &self.probes.begins[task], Mark::Begin(task));
-            watch(&mut machine, &self.probes.ends[task], Mark::End(task));
+        for (task, slot) in self.slots(&table.rows).into_iter().enumerate() {
+            watch(&mut machine, &self.probes.begins[slot], Mark::Begin(task));
+            watch(&mut machine, &self.probes.ends[slot], Mark::End(task));
         }
-        if wanted == Wanted::All {
+        if wanted != Wanted::Jobs {
             for (addresses, mark) in [
                 (&self.probes.take[0], Mark::Take),
                 (&self.probes.take[1], Mark::Taken),
@@ -109,29 +110,57 @@ impl Bench {
             ] {
                 watch(&mut machine, addresses, mark);
             }
-            watched.insert(machine.watch(Watch::Return(SYSTICK)), Mark::TickDone);
-            watched.insert(machine.watch(Watch::Return(PENDSV)), Mark::Switched);
+            watched.insert(machine.watch(Watch::Return(self.exception())), Mark::TickDone);
+            if self.clock == Clock::Tick {
+                watched.insert(machine.watch(Watch::Return(PENDSV)), Mark::Switched);
+            }
             for (number, _) in table.interrupts.iter().enumerate() {
                 let exception = FIRST_INTERRUPT + number as u16;
                 watched.insert(machine.watch(Watch::Pend(exception)), Mark::Pended(number));
                 watched.insert(machine.watch(Watch::Return(exception)), Mark::Handled(number));
             }
         }
-        watched.insert(machine.watch(Watch::Pend(SYSTICK)), Mark::Tick);
+        watched.insert(machine.watch(Watch::Pend(self.exception())), Mark::Tick);
+        if wanted == Wanted::Timeline {
+            // SysTick is seldom held back.
+            let clock = match self.clock {
+                Clock::Tick => Watch::Pend(self.exception()),
+                Clock::Alarm(alarm) => handler(&machine, alarm.exception - FIRST_INTERRUPT)?,
+            };
+            watched.insert(machine.watch(clock), Mark::TickEntered);
+            for number in 0..table.interrupts.len() {
+                let entered = handler(&machine, number as u16)?;
+                watched.insert(machine.watch(entered), Mark::Entered(number));
+            }
+        }
         // What comes before the first tick is short beside the ticks.
-        let limit = table.tick.saturating_mul(ticks + START + 1).saturating_add(100_000);
+        let before = match self.clock {
+            Clock::Tick => table.tick.saturating_mul(START + 1),
+            Clock::Alarm(alarm) => alarm.start,
+        };
+        let limit = table.tick.saturating_mul(ticks).saturating_add(before + 100_000);
         let mut marks = Vec::new();
+        let mut begun = vec![false; table.rows.len()];
         let mut scheduled = table.interrupts.is_empty();
         loop {
-            if let (false, Ok(first)) = (scheduled, first_tick(&marks)) {
-                schedule(&mut machine, table, first, limit);
+            if let (false, Ok(start)) = (scheduled, self.start(table, &marks)) {
+                schedule(&mut machine, table, start, limit);
                 scheduled = true;
             }
             let slice = if scheduled { SLICE } else { table.tick / 2 };
             let until = machine.cycles().0.saturating_add(slice).min(limit);
             let stop = machine.run(Cycles(until));
             let hits = machine.take_hits().into_iter();
-            marks.extend(hits.filter_map(|hit| Some((*watched.get(&hit.watch)?, hit.cycle.0))));
+            let seen = hits.filter_map(|hit| Some((*watched.get(&hit.watch)?, hit.cycle.0)));
+            // The first wait may share its first instruction with those at jobs' ends.
+            marks.extend(seen.filter(|(mark, _)| match mark {
+                Mark::Begin(task) => {
+                    begun[*task] = true;
+                    true
+                }
+                Mark::End(task) => std::mem::take(&mut begun[*task]),
+                _ => true,
+            }));
             let cycle = machine.cycles().0;
             match stop {
                 Stop::Limit if cycle >= limit => return Ok(marks),
@@ -150,16 +179,32 @@ impl Bench {
     /// # Errors
     /// When it does not go into the image, or the run ends by itself.
     pub fn run(&self, set: &Set, calibration: &Calibration, cycles: u64) -> Result<Ran, SetError> {
-        let table = table(set, calibration)?;
+        let table = self.table(set, calibration)?;
         let ticks = cycles.div_ceil(table.tick);
         let marks = self.marks(&table, ticks, Wanted::Jobs)?;
-        observed(&table, &marks)
+        observed(&table, self.start(&table, &marks)?, &marks)
+    }
+
+    /// The cycle from which offsets count.
+    pub(crate) fn start(&self, table: &Table, marks: &[(Mark, u64)]) -> Result<u64, SetError> {
+        match self.clock {
+            // SysTick goes on by itself: its nth tick comes n - 1 periods after the first.
+            Clock::Tick => Ok(first_tick(marks)? + (START - 1) * table.tick),
+            Clock::Alarm(alarm) => Ok(alarm.start),
+        }
     }
 }
 
+/// The first instruction of an interrupt's handler.
+fn handler(machine: &Machine, interrupt: u16) -> Result<Watch, SetError> {
+    let none = |(vector, holds)| {
+        SetError::Image(format!("the vector at {vector:#x} holds {holds:#x}, which is no handler"))
+    };
+    machine.handler_watch(interrupt).map_err(none)
+}
+
 /// Has all interrupts of a table pended that come before the run is over.
-fn schedule(machine: &mut Machine, table: &Table, first: u64, limit: u64) {
-    let start = first + (START - 1) * table.tick;
+fn schedule(machine: &mut Machine, table: &Table, start: u64, limit: u64) {
     for (number, pended) in table.interrupts.iter().enumerate() {
         let mut at = start + pended.offset;
         while at < limit {
@@ -174,30 +219,34 @@ fn schedule(machine: &mut Machine, table: &Table, first: u64, limit: u64) {
 pub(crate) enum Wanted {
     /// Beginnings and ends of jobs.
     Jobs,
-    /// Everything.
+    /// Everything but the beginnings of handlers.
     All,
+    /// Those as well.
+    Timeline,
 }
 
 /// The cycle in which the first tick became pending.
-pub(crate) fn first_tick(marks: &[(Mark, u64)]) -> Result<u64, SetError> {
+fn first_tick(marks: &[(Mark, u64)]) -> Result<u64, SetError> {
     let tick = marks.iter().find(|(mark, _)| *mark == Mark::Tick);
     tick.map(|(_, cycle)| *cycle).ok_or(SetError::Unseen("the tick"))
 }
 
-fn observed(table: &Table, marks: &[(Mark, u64)]) -> Result<Ran, SetError> {
-    let first = first_tick(marks)?;
-    let none = Observed { jobs: 0, longest: 0, witness: None };
-    let mut tasks = vec![none; table.rows.len()];
-    // SysTick goes on by itself: its nth tick comes n - 1 periods after the first.
-    let start = first + (START - 1) * table.tick;
-    let release = |row: &Row, job: u64| {
-        let pended = row.interrupt.and_then(|interrupt| table.interrupts.get(interrupt));
+impl Table {
+    /// The cycle of a job's release.
+    pub(crate) fn release(&self, row: &Row, job: u64, start: u64) -> u64 {
+        let pended = row.interrupt.and_then(|interrupt| self.interrupts.get(interrupt));
         start
             + match pended {
                 Some(pended) => pended.offset + job * pended.distance,
-                None => (row.offset + job * row.period) * table.tick,
+                None => (row.offset + job * row.period) * self.tick,
             }
-    };
+    }
+}
+
+fn observed(table: &Table, start: u64, marks: &[(Mark, u64)]) -> Result<Ran, SetError> {
+    let none = Observed { jobs: 0, longest: 0, witness: None };
+    let mut tasks = vec![none; table.rows.len()];
+    let release = |row: &Row, job: u64| table.release(row, job, start);
     for &(mark, ended) in marks {
         let Mark::End(task) = mark else { continue };
         let (row, seen) = (&table.rows[task], &mut tasks[task]);
@@ -220,51 +269,66 @@ fn observed(table: &Table, marks: &[(Mark, u64)]) -> Result<Ran, SetError> {
     Ok(Ran { tasks, cycles })
 }
 
-/// A set as the image's table has it.
-pub(crate) fn table(set: &Set, calibration: &Calibration) -> Result<Table, SetError> {
-    let unfit = |text: String| SetError::Unfit(text);
-    let mut levels: Vec<u32> = set.tasks.iter().map(|task| task.priority).collect();
-    levels.sort_unstable();
-    levels.dedup();
-    let mut rows = Vec::new();
-    for task in &set.tasks {
-        let whole = |cycles: u64, what: &str| {
-            if set.tick == 0 || !cycles.is_multiple_of(set.tick) {
-                let name = &task.name;
-                return Err(unfit(format!("the {what} of {name} is no whole number of ticks")));
-            }
-            Ok(cycles / set.tick)
-        };
-        if task.sends + task.receives > 0 {
-            return Err(unfit(format!("{}: the image has no queues", task.name)));
+impl Bench {
+    /// Cycles of the unit in which the image counts a set's times.
+    pub(crate) fn unit(&self, set: &Set) -> u64 {
+        match self.clock {
+            Clock::Tick => set.tick,
+            Clock::Alarm(alarm) => alarm.granule,
         }
-        if task.sections.iter().any(|section| section.inside.is_some()) {
-            return Err(unfit(format!("{}: the image has no nested locks", task.name)));
-        }
-        // Levels without gaps, from the one above the idle task's.
-        let level = levels.iter().position(|level| *level == task.priority).unwrap_or(0);
-        let (period, offset, interrupt) = match task.release {
-            Release::Clock => (whole(task.period, "period")?, whole(task.offset, "offset")?, None),
-            Release::Interrupt(interrupt) => (1, 0, Some(interrupt)),
-        };
-        rows.push(Row {
-            priority: level as u64 + 1,
-            period,
-            offset,
-            interrupt,
-            stretches: stretches(task.work, &task.sections, calibration),
-        });
     }
-    let pended = set.interrupts.iter().enumerate().map(|(number, interrupt)| {
-        // Where it releases a task, that one's offset is its own.
-        let released = set.tasks.iter().find(|it| it.release == Release::Interrupt(number));
-        let rounds = calibration.rounds(interrupt.work);
-        let offset = released.map_or(0, |task| task.offset);
-        Pended { rounds, distance: interrupt.distance, offset }
-    });
-    let table = Table { tick: set.tick, rows, interrupts: pended.collect() };
-    table.check()?;
-    Ok(table)
+
+    /// A set as the image's table has it.
+    pub(crate) fn table(&self, set: &Set, calibration: &Calibration) -> Result<Table, SetError> {
+        let unit = self.unit(set);
+        let units = if self.clock == Clock::Tick { "ticks" } else { "microseconds" };
+        let mut levels: Vec<u32> = set.tasks.iter().map(|task| task.priority).collect();
+        levels.sort_unstable();
+        levels.dedup();
+        let mut rows = Vec::new();
+        for task in &set.tasks {
+            let name = &task.name;
+            let unfit = |text: &str| Err(SetError::Unfit(format!("{name}: {text}")));
+            let whole = |cycles: u64, what: &str| {
+                if unit == 0 || !cycles.is_multiple_of(unit) {
+                    let text = format!("the {what} of {name} is no whole number of {units}");
+                    return Err(SetError::Unfit(text));
+                }
+                Ok(cycles / unit)
+            };
+            if task.sends + task.receives > 0 {
+                return unfit("the image has no queues");
+            }
+            if task.sections.iter().any(|section| section.inside.is_some()) {
+                return unfit("the image has no nested locks");
+            }
+            // Levels without gaps, from the one above the idle task's.
+            let level = levels.iter().position(|level| *level == task.priority).unwrap_or(0);
+            let (period, offset, interrupt) = match task.release {
+                Release::Clock => {
+                    (whole(task.period, "period")?, whole(task.offset, "offset")?, None)
+                }
+                Release::Interrupt(interrupt) => (1, 0, Some(interrupt)),
+            };
+            rows.push(Row {
+                priority: level as u64 + 1,
+                period,
+                offset,
+                interrupt,
+                stretches: stretches(task.work, &task.sections, calibration),
+            });
+        }
+        let pended = set.interrupts.iter().enumerate().map(|(number, interrupt)| {
+            // Where it releases a task, that one's offset is its own.
+            let released = set.tasks.iter().find(|it| it.release == Release::Interrupt(number));
+            let rounds = calibration.rounds(interrupt.work);
+            let offset = released.map_or(0, |task| task.offset);
+            Pended { rounds, distance: interrupt.distance, offset }
+        });
+        let table = Table { tick: unit, rows, interrupts: pended.collect() };
+        self.check(&table)?;
+        Ok(table)
+    }
 }
 
 /// A job's work with its sections spread over it, in rounds; never more than is stated.

@@ -1,7 +1,7 @@
 //! The longest responses over many offsets.
 
 use oorandom::Rand64;
-use rtmark_plan::{Release, Set};
+use rtmark_plan::{Cost, Order, Release, Set, Task};
 
 use crate::calibrate::Calibration;
 use crate::image::{Bench, SetError};
@@ -48,19 +48,27 @@ impl Bench {
         let mut found = vec![none; set.tasks.len()];
         let slowest = set.tasks.iter().map(|task| task.period).max().unwrap_or(1);
         let cycles = set.hyperperiod(effort.cycles).unwrap_or(effort.cycles).max(2 * slowest);
+        // An interrupt comes in any cycle, a release of the clock's in one of its units.
+        let step = |task: &Task| match task.release {
+            Release::Clock => self.unit(set).max(1),
+            Release::Interrupt(_) => 1,
+        };
+        let mut tried = vec![set.tasks.iter().map(|task| task.offset).collect::<Vec<u64>>()];
+        tried.extend(self.behind_all_others(set, calibration, step));
+        let drawn = |_| -> Vec<u64> {
+            let drawn = set.tasks.iter().map(|task| {
+                let step = step(task);
+                draw.rand_range(0..(task.period / step).max(1)) * step
+            });
+            drawn.collect()
+        };
+        // The releases of all at once stand in the place of the first ones that are drawn.
+        let first = u32::from(tried[0].iter().all(|offset| *offset == 0));
+        tried.extend((0..effort.offsets + first).map(drawn).skip(first as usize));
         let mut shifted = set.clone();
-        for number in 0..=effort.offsets {
-            let stated = set.tasks.iter().any(|task| task.offset > 0);
-            if number > 0 || !stated {
-                for task in &mut shifted.tasks {
-                    // An interrupt comes in any cycle, a release of the clock's in a tick.
-                    let step = match task.release {
-                        Release::Clock => set.tick.max(1),
-                        Release::Interrupt(_) => 1,
-                    };
-                    let drawn = draw.rand_range(0..(task.period / step).max(1));
-                    task.offset = if number == 0 { 0 } else { drawn * step };
-                }
+        for offsets in tried {
+            for (task, offset) in shifted.tasks.iter_mut().zip(offsets) {
+                task.offset = offset;
             }
             let ran = self.run(&shifted, calibration, cycles + slowest)?;
             for (found, seen) in found.iter_mut().zip(ran.tasks) {
@@ -73,5 +81,26 @@ impl Bench {
             }
         }
         Ok(found)
+    }
+
+    /// Where tasks take turns: for each of them the offsets with which all others are woken at once, and
+    /// it just after they have begun.
+    fn behind_all_others(
+        &self,
+        set: &Set,
+        calibration: &Calibration,
+        step: impl Fn(&Task) -> u64,
+    ) -> Vec<Vec<u64>> {
+        if self.order != Order::Batches || set.tasks.len() < 2 {
+            return Vec::new();
+        }
+        let start = calibration.costs.known.get(&Cost::Start).map_or(0, |figure| figure.cycles);
+        let of = |last: usize| {
+            let behind = |(number, task): (usize, &Task)| {
+                if number == last { start.next_multiple_of(step(task)) } else { 0 }
+            };
+            set.tasks.iter().enumerate().map(behind).collect()
+        };
+        (0..set.tasks.len()).map(of).collect()
     }
 }

@@ -82,7 +82,7 @@ pub fn moment(session: &Session, address: Option<u32>, bytes: Option<u32>) -> Mo
         line: place.line.map(|line| line.to_string()),
         inlined: place.inlined,
         handler: (exception != 0).then(|| machine.soc().core.exception_name(exception)),
-        mask: machine.mask().map(mask),
+        mask: machine.mask().map(Blocker::name),
         asleep: machine.is_asleep(),
         access,
         registers: registers(machine),
@@ -90,18 +90,6 @@ pub fn moment(session: &Session, address: Option<u32>, bytes: Option<u32>) -> Mo
         memory,
         bytes: hex(&machine.peek(memory, length)),
         console: session.printed(),
-    }
-}
-
-/// What a mask is called.
-pub fn mask(mask: Blocker) -> &'static str {
-    match mask {
-        Blocker::Primask => "PRIMASK",
-        Blocker::Faultmask => "FAULTMASK",
-        Blocker::Basepri => "BASEPRI",
-        Blocker::MachineMask => "MSTATUS.MIE",
-        Blocker::StatusMask => "CPSR.I",
-        _ => "a mask",
     }
 }
 

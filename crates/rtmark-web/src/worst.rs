@@ -5,9 +5,9 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use rtmark_sim::{CoreKind, Machine};
+use rtmark_sim::{Blocker, CoreKind, Machine};
 use rtmark_worst::{
-    Aspect, Case, Control, Findings, Held, Path, PathError, Question, Reach, SLICES, Share, Window,
+    Aspect, Case, Control, Findings, Path, PathError, Question, Reach, SLICES, Share, Window,
     search,
 };
 use serde::Serialize;
@@ -153,7 +153,7 @@ fn answer(session: &Session, path: &Path, found: &Findings) -> Option<Found> {
             point: case.point,
         }
     });
-    let holders = witness.iter().flat_map(rtmark_worst::Witness::holders);
+    let holders = witness.iter().flat_map(rtmark_worst::Witness::blockers);
     let core = session.soc().core;
     Some(Found {
         interrupt: question.interrupt,
@@ -174,23 +174,20 @@ fn answer(session: &Session, path: &Path, found: &Findings) -> Option<Found> {
             .as_ref()
             .and_then(rtmark_worst::Witness::interrupted)
             .map(|address| map.place(address).to_string()),
-        holders: holders.map(|(held, cycles)| (holder(held, core), cycles)).collect(),
+        holders: holders.map(|(held, cycles)| (blocked(held, core), cycles)).collect(),
         spots: spots.collect(),
     })
 }
 
 /// What holds an interrupt back, in words.
-fn holder(held: Option<Held>, core: CoreKind) -> String {
-    match held {
+fn blocked(by: Option<Blocker>, core: CoreKind) -> String {
+    match by {
         None => "the instruction under way and the entry".to_owned(),
-        Some(Held::Primask) => "PRIMASK".to_owned(),
-        Some(Held::Faultmask) => "FAULTMASK".to_owned(),
-        Some(Held::Basepri) => "BASEPRI".to_owned(),
-        Some(Held::Mstatus) => "MSTATUS.MIE".to_owned(),
-        Some(Held::Priority(exception)) => {
+        Some(Blocker::Active(exception)) => {
             format!("the handler of {}", core.exception_name(exception))
         }
-        Some(Held::Disabled) => "its being disabled".to_owned(),
-        Some(Held::Instruction) => "one instruction that does not give way".to_owned(),
+        Some(Blocker::Disabled) => "its being disabled".to_owned(),
+        Some(Blocker::Instruction) => "one instruction that does not give way".to_owned(),
+        Some(mask) => mask.name().to_owned(),
     }
 }

@@ -8,7 +8,7 @@ use crate::findings::{Answer, Findings, Scale};
 use crate::fork::{Outcome, Unserved, follow};
 use crate::held::Following;
 use crate::path::{Path, Piece, Reach, Window};
-use crate::walk::{Seeker, walk};
+use crate::sweep::{Visitor, sweep};
 
 struct Alone<'a> {
     path: &'a Path,
@@ -21,7 +21,7 @@ pub fn alone(path: &Path, piece: Piece, scale: Scale) -> Findings {
     let held = Following::new(piece.follows);
     let mut alone = Alone { path, findings: Findings::new(scale), held };
     let (machine, window) = from_boundary(piece, 0);
-    walk(&mut alone, machine, window);
+    sweep(&mut alone, machine, window);
     let Alone { mut findings, held, .. } = alone;
     findings.held = held.found();
     findings
@@ -36,7 +36,7 @@ pub fn from_boundary(piece: Piece, which: usize) -> (Machine, Window) {
     (machine, window)
 }
 
-impl Seeker for Alone<'_> {
+impl Visitor for Alone<'_> {
     type Answer = Outcome;
 
     fn interrupt(&self) -> u16 {

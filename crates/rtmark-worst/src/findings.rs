@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::fork::{Outcome, Unserved, Verdict};
 use crate::held::HeldBack;
-use crate::meet::Meeting;
+use crate::meet::Interleaving;
 use crate::path::Reach;
 
 /// Into how many slices the path is cut for a picture of it.
@@ -259,7 +259,7 @@ pub struct Findings {
     /// The answers.
     pub aspects: BTreeMap<Aspect, Latencies>,
     /// Those of pairs, by how both met.
-    pub meetings: BTreeMap<(Meeting, Aspect), Latencies>,
+    pub meetings: BTreeMap<(Interleaving, Aspect), Latencies>,
     /// Stretches in which the interrupt is held back.
     pub held: HeldBack,
     /// Points after which the program ran to its end, content or not.
@@ -358,7 +358,7 @@ impl Findings {
         &mut self,
         aspect: Aspect,
         served: Result<u64, Unserved>,
-        how: Option<Meeting>,
+        how: Option<Interleaving>,
         case: Case,
         pairs: u64,
         pc: u32,

@@ -2,10 +2,10 @@
 
 use std::ops::ControlFlow;
 
-use rtmark_sim::{Cycles, Interrupted, Machine, Observer, Register, Stop, WatchId};
+use rtmark_sim::{Blocker, Cycles, Interrupted, Machine, Observer, Register, Stop, WatchId};
 use serde::{Deserialize, Serialize};
 
-use crate::held::Held;
+use crate::held::told;
 use crate::path::{Path, Reach};
 
 /// How a program ended that an interrupt had come into.
@@ -60,7 +60,7 @@ impl From<&Stop> for Verdict {
 #[serde(rename_all = "snake_case")]
 pub enum Unserved {
     /// The program ended before, while this held the interrupt back.
-    Ended(Option<Held>),
+    Ended(Option<Blocker>),
     /// It would have taken more than the question's patience.
     Late,
 }
@@ -70,7 +70,7 @@ impl Unserved {
     pub(crate) fn of(machine: &Machine, stop: &Stop, interrupt: u16) -> Self {
         match stop {
             Stop::Limit => Self::Late,
-            _ => Self::Ended(machine.holds_back(interrupt).map(Held::from)),
+            _ => Self::Ended(machine.holds_back(interrupt).map(told)),
         }
     }
 }

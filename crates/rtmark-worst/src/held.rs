@@ -6,148 +6,119 @@
 
 use std::collections::BTreeMap;
 
-use rtmark_sim::Blocker;
+use rtmark_sim::{BlockedInterval, Blocker};
 use serde::{Deserialize, Serialize};
 
-/// What held an interrupt back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Held {
-    /// PRIMASK.
-    Primask,
-    /// FAULTMASK.
-    Faultmask,
-    /// BASEPRI.
-    Basepri,
-    /// MSTATUS.MIE of a RISC-V core.
-    Mstatus,
-    /// The handler of this exception, of the same priority or a more urgent one.
-    Priority(u16),
-    /// The interrupt was not enabled.
-    Disabled,
-    /// One instruction, which does not give way, or not any more.
-    Instruction,
+/// What holds back, for whom it does not matter whether a more urgent handler runs already or is about
+/// to: both are its priority.
+pub(crate) fn told(blocker: Blocker) -> Blocker {
+    blocker.exception().map_or(blocker, Blocker::Active)
 }
 
-impl From<Blocker> for Held {
-    fn from(holder: Blocker) -> Self {
-        match holder {
-            Blocker::Primask => Self::Primask,
-            Blocker::Faultmask => Self::Faultmask,
-            Blocker::Basepri => Self::Basepri,
-            Blocker::MachineMask => Self::Mstatus,
-            Blocker::Active(exception) | Blocker::Pending(exception) => Self::Priority(exception),
-            _ => Self::Disabled,
-        }
-    }
-}
-
-/// A stretch of the path in which the interrupt is held back.
+/// Stretches of the path between the same two places: from the first instruction during which the
+/// interrupt is held back to the first one before which it would have been taken again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Interval {
-    /// What held it back in the longest one, in the order in which it first did, and for how
+pub struct Stretches {
+    /// The longest, with what held the interrupt back in the order in which it first did, and for how
     /// many cycles.
-    pub by: Vec<(Held, u64)>,
-    /// The first instruction during which it was.
-    pub from: u32,
-    /// The first one before which it would have been taken again.
-    pub to: u32,
-    /// The longest between these two, in cycles; without those asleep, in which it would have
-    /// woken the core.
-    pub cycles: u64,
-    /// When that one began.
-    pub began: u64,
+    pub longest: BlockedInterval<Vec<(Blocker, u64)>>,
     /// How many there were.
     pub count: u64,
 }
 
-impl Interval {
+impl Stretches {
     const fn begin(began: u64, from: u32) -> Self {
-        Self { by: Vec::new(), from, to: from, cycles: 0, began, count: 1 }
+        let longest = BlockedInterval { by: Vec::new(), from, to: from, cycles: 0, began };
+        Self { longest, count: 1 }
     }
 
-    fn add(&mut self, held: Held, cycles: u64) {
-        self.cycles += cycles;
-        match self.by.iter_mut().find(|(known, _)| *known == held) {
+    fn add(&mut self, blocker: Blocker, cycles: u64) {
+        self.longest.cycles += cycles;
+        match self.longest.by.iter_mut().find(|(known, _)| *known == blocker) {
             Some((_, known)) => *known += cycles,
-            None => self.by.push((held, cycles)),
+            None => self.longest.by.push((blocker, cycles)),
         }
     }
 
     /// Ended before an instruction, after one thing has held it back for so long.
-    fn by_one(self, held: Held, cycles: u64, to: u32) -> Self {
-        Self { by: vec![(held, cycles)], cycles, to, ..self }
+    fn by_one(self, blocker: Blocker, cycles: u64, to: u32) -> Self {
+        let longest = BlockedInterval { by: vec![(blocker, cycles)], cycles, to, ..self.longest };
+        Self { longest, ..self }
     }
 
-    /// Takes another one between the same two places.
+    /// Takes others between the same two places.
     fn absorb(&mut self, other: Self) {
-        let count = self.count + other.count;
-        if (other.cycles, self.began) > (self.cycles, other.began) {
-            *self = other;
+        self.count += other.count;
+        let (known, new) = (&self.longest, &other.longest);
+        if (new.cycles, known.began) > (known.cycles, new.began) {
+            self.longest = other.longest;
         }
-        self.count = count;
     }
 }
 
 /// The longest first, the earlier one of equals.
-fn sorted<'a>(intervals: impl Iterator<Item = &'a Interval>) -> Vec<&'a Interval> {
-    let mut intervals: Vec<_> = intervals.collect();
-    intervals.sort_by_key(|interval| (std::cmp::Reverse(interval.cycles), interval.began));
-    intervals
+fn sorted<'a>(stretches: impl Iterator<Item = &'a Stretches>) -> Vec<&'a Stretches> {
+    let mut stretches: Vec<_> = stretches.collect();
+    stretches.sort_by_key(|Stretches { longest, .. }| {
+        (std::cmp::Reverse(longest.cycles), longest.began)
+    });
+    stretches
 }
 
 /// What has been found of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeldBack {
-    whole: BTreeMap<(u32, u32), Interval>,
-    alone: BTreeMap<(Held, u32, u32), Interval>,
+    whole: BTreeMap<(u32, u32), Stretches>,
+    alone: BTreeMap<(Blocker, u32, u32), Stretches>,
 }
 
-/// Adds one to those between the same two places.
-fn add<K: Ord>(known: &mut BTreeMap<K, Interval>, key: K, interval: Interval) {
+/// Adds some to those between the same two places.
+fn add<K: Ord>(known: &mut BTreeMap<K, Stretches>, key: K, more: Stretches) {
     match known.get_mut(&key) {
-        Some(known) => known.absorb(interval),
+        Some(known) => known.absorb(more),
         None => {
-            known.insert(key, interval);
+            known.insert(key, more);
         }
     }
 }
 
 impl HeldBack {
-    fn add_whole(&mut self, interval: Interval) {
-        add(&mut self.whole, (interval.from, interval.to), interval);
+    fn add_whole(&mut self, stretches: Stretches) {
+        let BlockedInterval { from, to, .. } = stretches.longest;
+        add(&mut self.whole, (from, to), stretches);
     }
 
-    fn add_alone(&mut self, interval: Interval) {
-        if let Some(&(held, _)) = interval.by.first() {
-            add(&mut self.alone, (held, interval.from, interval.to), interval);
+    fn add_alone(&mut self, stretches: Stretches) {
+        let BlockedInterval { ref by, from, to, .. } = stretches.longest;
+        if let Some(&(blocker, _)) = by.first() {
+            add(&mut self.alone, (blocker, from, to), stretches);
         }
     }
 
     /// Adds what was found elsewhere on the same path.
     pub(crate) fn absorb(&mut self, other: Self) {
-        other.whole.into_values().for_each(|interval| self.add_whole(interval));
-        other.alone.into_values().for_each(|interval| self.add_alone(interval));
+        other.whole.into_values().for_each(|each| self.add_whole(each));
+        other.alone.into_values().for_each(|each| self.add_alone(each));
     }
 
     /// The stretches by where they begin and end, the longest first. Two that follow each
     /// other at once are one.
-    pub fn longest(&self) -> Vec<&Interval> {
+    pub fn longest(&self) -> Vec<&Stretches> {
         sorted(self.whole.values())
     }
 
     /// Those in which one thing held the interrupt back, also where something else did before
     /// or behind; the longest first.
-    pub fn longest_alone(&self) -> Vec<(Held, &Interval)> {
+    pub fn longest_alone(&self) -> Vec<(Blocker, &Stretches)> {
         let longest = sorted(self.alone.values()).into_iter();
-        longest.filter_map(|interval| Some((interval.by.first()?.0, interval))).collect()
+        longest.filter_map(|each| Some((each.longest.by.first()?.0, each))).collect()
     }
 }
 
 /// What holds the interrupt back now.
 #[derive(Clone, Copy, Debug)]
 struct Part {
-    held: Held,
+    blocker: Blocker,
     began: u64,
     from: u32,
     asleep: u64,
@@ -163,9 +134,9 @@ pub(crate) struct Following {
     /// interrupt back then, that one tells of.
     leads_on: bool,
     /// What has held it back at the last boundary.
-    last: Option<Held>,
+    last: Option<Blocker>,
     part: Option<Part>,
-    whole: Option<Interval>,
+    whole: Option<Stretches>,
 }
 
 /// To which piece belongs what begins at a boundary.
@@ -190,41 +161,42 @@ impl Following {
     }
 
     /// Reaches a boundary before an instruction.
-    pub(crate) fn reach(&mut self, held: Option<Held>, now: u64, pc: u32, belongs: Belongs) {
+    pub(crate) fn reach(&mut self, blocker: Option<Blocker>, now: u64, pc: u32, belongs: Belongs) {
         if std::mem::take(&mut self.leads_on) {
-            self.last = held;
+            self.last = blocker;
             return;
         }
-        let before = std::mem::replace(&mut self.last, held);
-        if before == held {
+        let before = std::mem::replace(&mut self.last, blocker);
+        if before == blocker {
             return;
         }
         if let Some(part) = self.part.take() {
             self.end(part, now, pc);
         }
-        let Some(held) = held else {
-            if let Some(whole) = self.whole.take() {
-                self.found.add_whole(Interval { to: pc, ..whole });
+        let Some(blocker) = blocker else {
+            if let Some(mut whole) = self.whole.take() {
+                whole.longest.to = pc;
+                self.found.add_whole(whole);
             }
             return;
         };
         let is_ours = belongs == Belongs::ToPiece;
         if is_ours && before.is_none() {
-            self.whole = Some(Interval::begin(now, pc));
+            self.whole = Some(Stretches::begin(now, pc));
         }
         if is_ours || self.whole.is_some() {
-            self.part = Some(Part { held, began: now, from: pc, asleep: 0, is_ours });
+            self.part = Some(Part { blocker, began: now, from: pc, asleep: 0, is_ours });
         }
     }
 
     fn end(&mut self, part: Part, now: u64, pc: u32) {
         let cycles = (now - part.began).saturating_sub(part.asleep);
         if let Some(whole) = &mut self.whole {
-            whole.add(part.held, cycles);
+            whole.add(part.blocker, cycles);
         }
         if part.is_ours {
-            let alone = Interval::begin(part.began, part.from);
-            self.found.add_alone(alone.by_one(part.held, cycles, pc));
+            let alone = Stretches::begin(part.began, part.from);
+            self.found.add_alone(alone.by_one(part.blocker, cycles, pc));
         }
     }
 
@@ -240,8 +212,8 @@ impl Following {
     pub(crate) fn execute(&mut self, from: u32, to: u32, began: u64, cycles: u64) {
         // One cycle holds nothing back: what becomes pending in it is seen at its end.
         if cycles > 1 {
-            let alone = Interval::begin(began, from);
-            self.found.add_alone(alone.by_one(Held::Instruction, cycles, to));
+            let alone = Stretches::begin(began, from);
+            self.found.add_alone(alone.by_one(Blocker::Instruction, cycles, to));
         }
     }
 
@@ -255,14 +227,14 @@ mod tests {
     use super::*;
 
     /// Boundaries, each a cycle and an address, with what holds the interrupt back there.
-    const PATH: [(u64, Option<Held>); 8] = [
+    const PATH: [(u64, Option<Blocker>); 8] = [
         (0, None),
-        (3, Some(Held::Primask)),
-        (5, Some(Held::Primask)),
-        (8, Some(Held::Priority(15))),
-        (20, Some(Held::Primask)),
+        (3, Some(Blocker::Primask)),
+        (5, Some(Blocker::Primask)),
+        (8, Some(Blocker::Active(15))),
+        (20, Some(Blocker::Primask)),
         (24, None),
-        (30, Some(Held::Basepri)),
+        (30, Some(Blocker::Basepri)),
         (31, None),
     ];
 
@@ -287,13 +259,20 @@ mod tests {
     #[test]
     fn stretches_are_told_whole_and_by_each_thing_alone() {
         let found = told(&[0]);
-        let whole: Vec<_> = found.longest().into_iter().map(|i| (i.began, i.cycles)).collect();
+        let whole: Vec<_> =
+            found.longest().into_iter().map(|i| (i.longest.began, i.longest.cycles)).collect();
         assert_eq!(whole, [(3, 21), (30, 1)]);
-        assert_eq!(found.longest()[0].by, [(Held::Primask, 9), (Held::Priority(15), 12)]);
+        assert_eq!(
+            found.longest()[0].longest.by,
+            [(Blocker::Primask, 9), (Blocker::Active(15), 12)]
+        );
         let alone = found.longest_alone();
-        let alone: Vec<_> = alone.into_iter().map(|(held, i)| (held, i.cycles)).collect();
-        let primask = [(Held::Primask, 5), (Held::Primask, 4)];
-        assert_eq!(alone, [(Held::Priority(15), 12), primask[0], primask[1], (Held::Basepri, 1)]);
+        let alone: Vec<_> = alone.into_iter().map(|(by, i)| (by, i.longest.cycles)).collect();
+        let primask = [(Blocker::Primask, 5), (Blocker::Primask, 4)];
+        assert_eq!(
+            alone,
+            [(Blocker::Active(15), 12), primask[0], primask[1], (Blocker::Basepri, 1)]
+        );
     }
 
     #[test]

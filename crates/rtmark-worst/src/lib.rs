@@ -62,7 +62,7 @@
 //!
 //! Two interrupts ([`Second`]) are searched in the same way twice over: points of the earlier
 //! one that share an answer lead to one run, and the later one has points along that run.
-//! [`Meeting`] says how both met.
+//! [`Interleaving`] says how both met.
 //!
 //! Findings are exact for the path that a program takes. They are no bound over all inputs.
 //! Inside an instruction that gives way to interrupts, or looks at what is pending, each point is
@@ -79,13 +79,13 @@ mod pairs;
 mod path;
 mod search;
 mod spans;
-mod walk;
+mod sweep;
 mod witness;
 
 pub use findings::{Aspect, Case, Failure, Findings, Latencies, SLICES, Slice};
 pub use fork::{Outcome, Unserved, Verdict};
-pub use held::{Held, HeldBack, Interval};
-pub use meet::Meeting;
+pub use held::{HeldBack, Stretches};
+pub use meet::Interleaving;
 pub use path::{Path, PathError, Piece, Question, Reach, Second, Window};
 pub use search::{Control, Share, search};
 pub use spans::{Spans, spans};

@@ -9,7 +9,7 @@ use crate::path::{Line, Path};
 /// How two interrupts met, of which both were served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Meeting {
+pub enum Interleaving {
     /// The one interrupted the other one's handler.
     Nested,
     /// The one was entered straight from the other one's return.
@@ -20,7 +20,7 @@ pub enum Meeting {
     Apart,
 }
 
-impl Meeting {
+impl Interleaving {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Nested, Self::TailChained, Self::LateArrival, Self::Apart];
 
@@ -53,7 +53,7 @@ pub struct Met {
     /// And of the later one's.
     pub later: Result<u64, Unserved>,
     /// How they met, if both were entered.
-    pub how: Option<Meeting>,
+    pub how: Option<Interleaving>,
 }
 
 /// What is known of the earlier interrupt when the later one comes into play.
@@ -123,13 +123,13 @@ pub fn meet(
             if !entered[other] {
                 late = ready[other] && !ready[which];
             } else if late {
-                how = Some(Meeting::LateArrival);
+                how = Some(Interleaving::LateArrival);
             } else if copy.is_active(lines[other].interrupt) {
-                how = Some(Meeting::Nested);
+                how = Some(Interleaving::Nested);
             } else if active[other] {
-                how = Some(Meeting::TailChained);
+                how = Some(Interleaving::TailChained);
             } else {
-                how = Some(Meeting::Apart);
+                how = Some(Interleaving::Apart);
             }
         }
     };

@@ -13,9 +13,9 @@ use crate::alone::from_boundary;
 use crate::findings::{Aspect, Case, Findings, Scale};
 use crate::fork::Unserved;
 use crate::held::Following;
-use crate::meet::{Known, Meeting, Met, enters, meet};
+use crate::meet::{Interleaving, Known, Met, enters, meet};
 use crate::path::{Line, Path, Piece, Second, Window};
-use crate::walk::{Seeker, walk};
+use crate::sweep::{Visitor, sweep};
 
 /// Searches a piece, in which the earlier one of both becomes pending.
 pub fn pairs(path: &Path, piece: &Piece, scale: Scale, second: (&Second, &Line)) -> Findings {
@@ -32,7 +32,7 @@ pub fn pairs(path: &Path, piece: &Piece, scale: Scale, second: (&Second, &Line))
         let held = Following::new(piece.follows);
         let findings = &mut findings;
         let mut earlier = Earlier { path, lines, aspects, least, most, findings, held };
-        walk(&mut earlier, machine, window);
+        sweep(&mut earlier, machine, window);
         if earlier.is_first_order() {
             earlier.findings.held = earlier.held.found();
         }
@@ -103,7 +103,7 @@ impl Earlier<'_> {
                 findings: self.findings,
             },
         };
-        walk(&mut later, copy, Window { from: first - 1, to });
+        sweep(&mut later, copy, Window { from: first - 1, to });
         later.class.end_run();
         if let Some(soonest) = later.class.soonest {
             self.path.doubt(self.lines[0], machine, last, soonest);
@@ -111,7 +111,7 @@ impl Earlier<'_> {
     }
 }
 
-impl Seeker for Earlier<'_> {
+impl Visitor for Earlier<'_> {
     type Answer = Added;
 
     fn interrupt(&self) -> u16 {
@@ -165,7 +165,7 @@ struct Later<'a> {
     class: Class<'a>,
 }
 
-impl Seeker for Later<'_> {
+impl Visitor for Later<'_> {
     type Answer = Met;
 
     fn interrupt(&self) -> u16 {
@@ -203,7 +203,7 @@ impl Seeker for Later<'_> {
         self.path.doubt(self.lines[1], machine, last, cycle);
         self.class.findings.tried += 1;
         let active = machine.is_active(self.lines[0].interrupt);
-        let how = if active { Meeting::Nested } else { Meeting::Apart };
+        let how = if active { Interleaving::Nested } else { Interleaving::Apart };
         Some(Met { earlier: Ok(earlier), later: Ok(cycle), how: Some(how) })
     }
 
@@ -231,7 +231,7 @@ impl Seeker for Later<'_> {
 struct Run {
     points: RangeInclusive<u64>,
     earlier: Result<u64, Unserved>,
-    how: Option<Meeting>,
+    how: Option<Interleaving>,
 }
 
 /// Moments of the earlier interrupt that lead to one run, and what is found along it.

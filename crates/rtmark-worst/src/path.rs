@@ -5,7 +5,7 @@
 
 use std::sync::OnceLock;
 
-use rtmark_sim::{CoreKind, Cycles, Hit, InternalError, Machine, Register, Watch, WatchId};
+use rtmark_sim::{Cycles, Hit, InternalError, Machine, Register, Watch, WatchId};
 use serde::{Deserialize, Serialize};
 
 use crate::border::reach;
@@ -99,11 +99,6 @@ pub enum PathError {
         /// The last one.
         last: u16,
     },
-    /// The core's handlers begin where an interrupt controller is asked, which no search follows.
-    #[error(
-        "a search does not follow how a {0} learns from its controller which interrupt it handles"
-    )]
-    Core(CoreKind),
     /// There is nothing behind the interrupt's vector.
     #[error(
         "interrupt {interrupt} has no handler: its vector at {address:#010x} is {vector:#010x}"
@@ -194,12 +189,9 @@ impl Path {
     /// it is when the first window begins.
     ///
     /// # Errors
-    /// When the core is none that searches know, the soc lacks the interrupt, it has no handler, the program gives it another priority, or
+    /// When the soc lacks the interrupt, it has no handler, the program gives it another priority, or
     /// there is no window.
     pub fn new(mut start: Machine, question: Question) -> Result<Self, PathError> {
-        if start.soc().core == CoreKind::CortexR5 {
-            return Err(PathError::Core(start.soc().core));
-        }
         let asked = [Some((question.interrupt, question.priority))]
             .into_iter()
             .chain([question.second.map(|second| (second.interrupt, second.priority))]);

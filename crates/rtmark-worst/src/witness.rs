@@ -2,12 +2,12 @@
 
 use std::ops::ControlFlow;
 
-use rtmark_sim::{Cycles, Instruction, Machine, Observer, Register};
+use rtmark_sim::{Blocker, Cycles, Instruction, Machine, Observer, Register};
 
 use crate::findings::{Aspect, Case};
 use crate::fork::follow;
-use crate::held::Held;
-use crate::meet::{Known, Meeting, meet};
+use crate::held::told;
+use crate::meet::{Interleaving, Known, meet};
 use crate::path::Path;
 
 /// The most steps that are kept of a witness.
@@ -34,7 +34,7 @@ pub struct WitnessStep {
     /// What.
     pub moment: Moment,
     /// What holds the interrupt back at this moment, if it is pending and anything does.
-    pub held: Option<Held>,
+    pub held: Option<Blocker>,
 }
 
 /// A point, run again.
@@ -45,7 +45,7 @@ pub struct Witness {
     /// The cycle in which it becomes pending.
     pub point: u64,
     /// The other one of two interrupts, the cycle in which it does, and how they meet.
-    pub other: Option<(u16, u64, Option<Meeting>)>,
+    pub other: Option<(u16, u64, Option<Interleaving>)>,
     /// What it takes, by the same measure as the findings.
     pub cycles: i64,
     /// The cycle in which it is served.
@@ -75,7 +75,7 @@ impl Recorder {
             self.steps.clear();
         }
         if self.steps.len() < MOST_STEPS {
-            self.steps.push(WitnessStep { cycle, moment, held: held.map(Held::from) });
+            self.steps.push(WitnessStep { cycle, moment, held: held.map(told) });
         }
     }
 }
@@ -193,19 +193,19 @@ impl Witness {
 
     /// What held the interrupt back, and for how many cycles each, in the order of their
     /// first appearance; `None` stands for instructions and entries that had to end.
-    pub fn holders(&self) -> Vec<(Option<Held>, u64)> {
-        let mut holders: Vec<(Option<Held>, u64)> = Vec::new();
+    pub fn blockers(&self) -> Vec<(Option<Blocker>, u64)> {
+        let mut blockers: Vec<(Option<Blocker>, u64)> = Vec::new();
         let ends = self.steps.iter().skip(1).map(|step| step.cycle).chain([self.served]);
         for (step, end) in self.steps.iter().zip(ends) {
             // The last step may lie behind the moment: where the handler's code has to be waited
             // for, the instruction that follows its first one is told as well.
             let cycles = end.max(self.point).saturating_sub(step.cycle.max(self.point));
-            match holders.iter_mut().find(|(held, _)| *held == step.held) {
+            match blockers.iter_mut().find(|(held, _)| *held == step.held) {
                 _ if cycles == 0 => {}
                 Some((_, sum)) => *sum += cycles,
-                None => holders.push((step.held, cycles)),
+                None => blockers.push((step.held, cycles)),
             }
         }
-        holders
+        blockers
     }
 }

@@ -11,9 +11,9 @@ use rtmark_model::{Answer, Catalogue};
 use rtmark_runner::recording::{self, Recorded, RecordingError};
 use rtmark_runner::{Bench, BoardFile, Platform, Rehearsal, Selection, boards, socs};
 
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::GENERATOR;
-use crate::trouble::Trouble;
 
 /// How a board is reached.
 #[derive(Clone, Debug, Default, Args)]
@@ -75,7 +75,7 @@ fn known() -> String {
 }
 
 /// The one board among the socs that were asked for.
-pub fn one_board(asked: &[String]) -> Result<BoardFile, Trouble> {
+pub fn one_board(asked: &[String]) -> Result<BoardFile, CliError> {
     if let [one] = asked {
         return Ok(boards::find(one)?);
     }
@@ -83,14 +83,14 @@ pub fn one_board(asked: &[String]) -> Result<BoardFile, Trouble> {
 }
 
 /// What is wrong where no board is named, or several are.
-pub fn one_is_wanted() -> Trouble {
+pub fn one_is_wanted() -> CliError {
     let message = "only one board can be measured at a time";
     let hint = format!("name it, its soc or its file with --soc; there are {}", known());
-    Trouble::new(Exit::Usage, message, hint)
+    CliError::new(Exit::Usage, message, hint)
 }
 
 /// What a board would run, on the simulator in its place.
-pub fn rehearsal(name: &str, prints: Prints) -> Result<Platform, Trouble> {
+pub fn rehearsal(name: &str, prints: Prints) -> Result<Platform, CliError> {
     let rehearsal = match prints {
         Prints::Semihosting => Rehearsal::new(socs::find(name)?),
         Prints::Uart => {
@@ -102,12 +102,12 @@ pub fn rehearsal(name: &str, prints: Prints) -> Result<Platform, Trouble> {
     Ok(Platform::Rehearsal(Box::new(rehearsal)))
 }
 
-fn with_console(file: &BoardFile) -> Result<&rtmark_board::Console, Trouble> {
+fn with_console(file: &BoardFile) -> Result<&rtmark_board::Console, CliError> {
     file.board.console.as_ref().ok_or_else(|| {
         let message =
             format!("{} says of no UART that {} could print by", file.origin, file.board.name);
         let hint = "use a debug probe, or give the board's file a [console]: docs/boards.md";
-        Trouble::new(Exit::Usage, message, hint)
+        CliError::new(Exit::Usage, message, hint)
     })
 }
 
@@ -128,7 +128,7 @@ impl BoardFlags {
     }
 
     /// The way to a board.
-    pub fn bench(&self, file: BoardFile) -> Result<Bench, Trouble> {
+    pub fn bench(&self, file: BoardFile) -> Result<Bench, CliError> {
         let silence = Duration::from_secs(self.timeout);
         let device: Box<dyn Device> = match &self.port {
             Some(port) => {
@@ -142,17 +142,17 @@ impl BoardFlags {
     }
 
     #[cfg(feature = "board")]
-    fn by_probe(&self, file: &BoardFile, silence: Duration) -> Result<Box<dyn Device>, Trouble> {
+    fn by_probe(&self, file: &BoardFile, silence: Duration) -> Result<Box<dyn Device>, CliError> {
         let chip = self.chip.clone().or_else(|| file.board.chip.clone()).ok_or_else(|| {
             let message = format!("{} does not say what probe-rs calls its chip", file.origin);
-            Trouble::new(Exit::Usage, message, "name it with --chip; `probe-rs chip list` has all")
+            CliError::new(Exit::Usage, message, "name it with --chip; `probe-rs chip list` has all")
         })?;
         let selector = self.probe.clone();
         Ok(Box::new(rtmark_board::Probe { selector, chip, silence }))
     }
 
     #[cfg(not(feature = "board"))]
-    fn by_probe(&self, file: &BoardFile, _: Duration) -> Result<Box<dyn Device>, Trouble> {
+    fn by_probe(&self, file: &BoardFile, _: Duration) -> Result<Box<dyn Device>, CliError> {
         let message = match self.probe.as_ref().or(self.chip.as_ref()) {
             Some(_) => "this rtmark was built without debug probes".to_owned(),
             None => format!(
@@ -162,11 +162,11 @@ impl BoardFlags {
         };
         let hint = "`make board` builds rtmark with them; or name the serial port that the board \
                     prints to with --port, and a command that loads its firmware with --load";
-        Err(Trouble::new(Exit::Missing, message, hint))
+        Err(CliError::new(Exit::Missing, message, hint))
     }
 
     /// The file that keeps what is printed, begun.
-    pub fn recorder(&self) -> Result<Option<Recorder>, Trouble> {
+    pub fn recorder(&self) -> Result<Option<Recorder>, CliError> {
         let Some(path) = &self.record else { return Ok(None) };
         Recorder::new(path.clone()).map(Some)
     }
@@ -177,18 +177,18 @@ impl BoardFlags {
 pub struct Recorder {
     file: BufWriter<File>,
     path: PathBuf,
-    trouble: Option<Trouble>,
+    error: Option<CliError>,
 }
 
 impl Recorder {
-    fn new(path: PathBuf) -> Result<Self, Trouble> {
+    fn new(path: PathBuf) -> Result<Self, CliError> {
         let begun = File::create(&path).and_then(|file| {
             let mut file = BufWriter::new(file);
             recording::begin(&mut file, GENERATOR)?;
             Ok(file)
         });
         match begun {
-            Ok(file) => Ok(Self { file, path, trouble: None }),
+            Ok(file) => Ok(Self { file, path, error: None }),
             Err(error) => Err(unwritable(&path, &error)),
         }
     }
@@ -196,29 +196,29 @@ impl Recorder {
     /// Keeps a run. An error is told by [`Recorder::finish`].
     pub fn keep(&mut self, recorded: &Recorded) {
         if let Err(error) = recorded.append(&mut self.file).and_then(|()| self.file.flush()) {
-            self.trouble.get_or_insert_with(|| unwritable(&self.path, &error));
+            self.error.get_or_insert_with(|| unwritable(&self.path, &error));
         }
     }
 
     /// Whether all was kept.
-    pub fn finish(self) -> Result<(), Trouble> {
-        self.trouble.map_or(Ok(()), Err)
+    pub fn finish(self) -> Result<(), CliError> {
+        self.error.map_or(Ok(()), Err)
     }
 }
 
-fn unwritable(path: &Path, error: &std::io::Error) -> Trouble {
+fn unwritable(path: &Path, error: &std::io::Error) -> CliError {
     let message = format!("{}: {error}", path.display());
-    Trouble::new(Exit::Usage, message, "name a file that can be written with --record")
+    CliError::new(Exit::Usage, message, "name a file that can be written with --record")
 }
 
 /// The runs of a recording that were asked for.
-pub fn recorded(path: &Path, selection: &Selection) -> Result<Vec<Recorded>, Trouble> {
-    let trouble = |error: &RecordingError| {
+pub fn recorded(path: &Path, selection: &Selection) -> Result<Vec<Recorded>, CliError> {
+    let refuse = |error: &RecordingError| {
         let hint = "name a file that --record has written";
-        Trouble::new(Exit::Usage, format!("{}: {error}", path.display()), hint)
+        CliError::new(Exit::Usage, format!("{}: {error}", path.display()), hint)
     };
-    let file = File::open(path).map_err(|error| trouble(&error.into()))?;
-    let mut runs = recording::read(BufReader::new(file)).map_err(|error| trouble(&error))?;
+    let file = File::open(path).map_err(|error| refuse(&error.into()))?;
+    let mut runs = recording::read(BufReader::new(file)).map_err(|error| refuse(&error))?;
     runs.retain(|run| {
         let fits = |patterns: &[rtmark_model::Pattern], name: &str| {
             patterns.is_empty() || patterns.iter().any(|pattern| pattern.matches(name))
@@ -229,7 +229,7 @@ pub fn recorded(path: &Path, selection: &Selection) -> Result<Vec<Recorded>, Tro
     if runs.is_empty() {
         let message = format!("{} holds none of what was asked for", path.display());
         let hint = "leave out --kernel and --scenario to see what it holds";
-        return Err(Trouble::new(Exit::NothingSelected, message, hint));
+        return Err(CliError::new(Exit::NothingSelected, message, hint));
     }
     Ok(runs)
 }

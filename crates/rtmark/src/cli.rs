@@ -7,8 +7,8 @@ use crate::commands::{
     gate, history, import, init, list, log, man, merge, name, plan, prune, report, rm, run, show,
     sim, study, trace, validate, why, worst,
 };
+use crate::error::CliError;
 use crate::exit::Exit;
-use crate::trouble::Trouble;
 
 /// What a real-time kernel costs: to the cycle, without a board.
 ///
@@ -19,7 +19,7 @@ use crate::trouble::Trouble;
 #[command(name = "rtmark", version, max_term_width = 100)]
 pub struct Cli {
     #[command(flatten)]
-    talk: Talk,
+    verbosity: Verbosity,
     #[command(subcommand)]
     command: Command,
 }
@@ -29,7 +29,7 @@ const LAST: usize = 900;
 
 /// How much is said on stderr.
 #[derive(Clone, Copy, Debug, Args)]
-pub struct Talk {
+pub struct Verbosity {
     /// Say nothing but errors
     #[arg(short, long, global = true, conflicts_with = "verbose", display_order = LAST)]
     pub quiet: bool,
@@ -75,36 +75,36 @@ enum Command {
 
 impl Cli {
     /// Does what was asked for.
-    pub fn run(self) -> Result<Exit, Trouble> {
-        let talk = self.talk;
+    pub fn run(self) -> Result<Exit, CliError> {
+        let verbosity = self.verbosity;
         match self.command {
-            Command::Run(arguments) => arguments.run(talk),
-            Command::List(arguments) => arguments.run(talk),
-            Command::Fairness(arguments) => arguments.run(talk),
-            Command::Footprint(arguments) => arguments.run(talk),
-            Command::Why(arguments) => arguments.run(talk),
-            Command::Calls(arguments) => arguments.run(talk),
-            Command::Sim(arguments) => arguments.run(talk),
-            Command::Worst(arguments) => arguments.run(talk),
-            Command::Plan(arguments) => arguments.run(talk),
-            Command::Merge(arguments) => arguments.run(talk),
-            Command::Trace(arguments) => arguments.run(talk),
-            Command::Validate(arguments) => arguments.run(talk),
-            Command::Study(arguments) => arguments.run(talk),
+            Command::Run(arguments) => arguments.run(verbosity),
+            Command::List(arguments) => arguments.run(verbosity),
+            Command::Fairness(arguments) => arguments.run(verbosity),
+            Command::Footprint(arguments) => arguments.run(verbosity),
+            Command::Why(arguments) => arguments.run(verbosity),
+            Command::Calls(arguments) => arguments.run(verbosity),
+            Command::Sim(arguments) => arguments.run(verbosity),
+            Command::Worst(arguments) => arguments.run(verbosity),
+            Command::Plan(arguments) => arguments.run(verbosity),
+            Command::Merge(arguments) => arguments.run(verbosity),
+            Command::Trace(arguments) => arguments.run(verbosity),
+            Command::Validate(arguments) => arguments.run(verbosity),
+            Command::Study(arguments) => arguments.run(verbosity),
             Command::Log(arguments) => arguments.run(),
-            Command::Show(arguments) => arguments.run(talk),
-            Command::Name(arguments) => arguments.run(talk),
-            Command::Rm(arguments) => arguments.run(talk),
-            Command::Prune(arguments) => arguments.run(talk),
-            Command::Export(arguments) => arguments.run(talk),
-            Command::Import(arguments) => arguments.run(talk),
-            Command::Compare(arguments) => arguments.run(talk),
-            Command::Gate(arguments) => arguments.run(talk),
-            Command::History(arguments) => arguments.run(talk),
-            Command::Bisect(arguments) => arguments.run(talk),
-            Command::Report(arguments) => arguments.run(talk),
-            Command::Init(arguments) => arguments.run(talk),
-            Command::Cache(arguments) => arguments.run(talk),
+            Command::Show(arguments) => arguments.run(verbosity),
+            Command::Name(arguments) => arguments.run(verbosity),
+            Command::Rm(arguments) => arguments.run(verbosity),
+            Command::Prune(arguments) => arguments.run(verbosity),
+            Command::Export(arguments) => arguments.run(verbosity),
+            Command::Import(arguments) => arguments.run(verbosity),
+            Command::Compare(arguments) => arguments.run(verbosity),
+            Command::Gate(arguments) => arguments.run(verbosity),
+            Command::History(arguments) => arguments.run(verbosity),
+            Command::Bisect(arguments) => arguments.run(verbosity),
+            Command::Report(arguments) => arguments.run(verbosity),
+            Command::Init(arguments) => arguments.run(verbosity),
+            Command::Cache(arguments) => arguments.run(verbosity),
             Command::Doctor(arguments) => arguments.run(),
             Command::ExitCodes(arguments) => arguments.run(),
             Command::Completions(arguments) => arguments.run(),

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use rtmark_model::Pattern;
 use serde::Deserialize;
 
+use crate::error::CliError;
 use crate::exit::Exit;
-use crate::trouble::Trouble;
 
 /// The name of configuration files.
 const FILE: &str = "rtmark.toml";
@@ -67,7 +67,7 @@ impl Config {
     ///
     /// # Errors
     /// When one cannot be read, is no TOML, or has an unknown key.
-    pub fn load() -> Result<Self, Trouble> {
+    pub fn load() -> Result<Self, CliError> {
         let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
         if let Some(path) = variable(VARIABLE) {
             return Self::read(Path::new(&path));
@@ -86,9 +86,9 @@ impl Config {
         Ok(read(project)?.over(read(user)?))
     }
 
-    fn read(path: &Path) -> Result<Self, Trouble> {
+    fn read(path: &Path) -> Result<Self, CliError> {
         let refuse = |problem: &dyn std::fmt::Display, hint: &str| {
-            Trouble::new(Exit::Usage, format!("{}: {problem}", path.display()), hint)
+            CliError::new(Exit::Usage, format!("{}: {problem}", path.display()), hint)
         };
         let text = std::fs::read_to_string(path)
             .map_err(|error| refuse(&error, "check the path in RTMARK_CONFIG"))?;

@@ -2,13 +2,13 @@
 //!
 //! Arguments, colours and exit codes are known here and nowhere else. `cli` has the list of commands, each of
 //! which is a file or folder of `commands`: its arguments, and a `run` that ends with an exit code or a
-//! `Trouble`. `sources` and `shelf` find what commands share: kernels, scenarios, the store.
+//! `CliError`. `sources` and `shelf` find what commands share: kernels, scenarios, the store.
 
 mod boards;
-mod cause;
 mod cli;
 mod commands;
 mod config;
+mod error;
 mod exit;
 mod output;
 mod overview;
@@ -19,7 +19,6 @@ mod schema;
 mod shelf;
 mod sources;
 mod tools;
-mod trouble;
 
 use std::process::ExitCode;
 
@@ -33,6 +32,6 @@ fn main() -> ExitCode {
     debug_assert!(hook.is_ok(), "nothing else sets a hook");
     let matches = overview::command().get_matches();
     let cli = cli::Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    let exit = cli.run().unwrap_or_else(trouble::Trouble::show);
+    let exit = cli.run().unwrap_or_else(error::CliError::show);
     ExitCode::from(exit.code())
 }

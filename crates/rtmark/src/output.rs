@@ -26,7 +26,7 @@ pub fn raw(bytes: &[u8]) -> io::Result<()> {
 }
 
 /// Writes bytes to stderr, for text of a program when stdout has other data.
-pub fn raw_aside(bytes: &[u8]) -> io::Result<()> {
+pub fn raw_to_stderr(bytes: &[u8]) -> io::Result<()> {
     let shown = rtmark_model::visible(bytes);
     unless_closed(anstream::stderr().lock().write_all(shown.as_bytes()))
 }

@@ -6,21 +6,21 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use rtmark_model::Answer;
-use rtmark_runner::{Event, Ledger, Origin};
+use rtmark_runner::{Event, Origin, SuiteObserver};
 
-use crate::cli::Talk;
+use crate::cli::Verbosity;
 use crate::output::{count as plural, say};
 
 /// Progress of a run, on stderr.
 #[derive(Debug)]
 pub struct Progress {
-    talk: Talk,
+    verbosity: Verbosity,
     bar: ProgressBar,
     left: usize,
 }
 
 /// Where nothing is kept.
-impl Ledger for Progress {
+impl SuiteObserver for Progress {
     type Error = Infallible;
 
     fn event(&mut self, event: Event<'_>) {
@@ -37,15 +37,15 @@ fn style(template: &str) -> ProgressStyle {
 
 impl Progress {
     /// Progress that says as much as asked for.
-    pub fn new(talk: Talk) -> Self {
-        let bar = if talk.quiet || !std::io::stderr().is_terminal() {
+    pub fn new(verbosity: Verbosity) -> Self {
+        let bar = if verbosity.quiet || !std::io::stderr().is_terminal() {
             ProgressBar::hidden()
         } else {
             let bar = ProgressBar::new(0);
             bar.enable_steady_tick(Duration::from_millis(120));
             bar
         };
-        Self { talk, bar, left: 0 }
+        Self { verbosity, bar, left: 0 }
     }
 
     /// Says a line, above the bar if there is one.
@@ -56,35 +56,35 @@ impl Progress {
     /// Shows what happens.
     pub fn show(&mut self, event: &Event<'_>) {
         match event {
-            Event::Building(count) => {
+            Event::Building { firmwares: count } => {
                 self.bar.set_style(style(BUILDING));
                 self.bar.set_length(*count as u64);
-                if self.bar.is_hidden() && !self.talk.quiet && *count > 0 {
+                if self.bar.is_hidden() && !self.verbosity.quiet && *count > 0 {
                     say(format!("building {}", plural(*count, "firmware")));
                 }
             }
-            Event::Built(unit, result) => {
+            Event::Built { unit, result } => {
                 let name = format!("{} for {}", unit.kernel.manifest.id, unit.platform.name());
                 self.bar.inc(1);
                 self.bar.set_message(name.clone());
-                if self.talk.verbose > 0 {
+                if self.verbosity.verbose > 0 {
                     let word = if result.is_ok() { "built" } else { "failed to build" };
                     self.line(&format!("{word} {name}"));
                 }
             }
-            Event::Running(count, cycles) => {
+            Event::Running { scenarios: count, budget } => {
                 self.left = *count;
                 self.bar.reset();
                 self.bar.set_style(style(RUNNING));
-                self.bar.set_length(cycles.0);
+                self.bar.set_length(budget.0);
                 self.message();
-                if self.bar.is_hidden() && !self.talk.quiet && *count > 0 {
+                if self.bar.is_hidden() && !self.verbosity.quiet && *count > 0 {
                     say(format!("running {}", plural(*count, "scenario")));
                 }
             }
-            Event::Advanced(cycles) => self.bar.inc(cycles.0),
-            Event::Answered(answer, origin, rest) => {
-                self.bar.inc(rest.0);
+            Event::Advanced { cycles } => self.bar.inc(cycles.0),
+            Event::Answered { answer, origin, unused } => {
+                self.bar.inc(unused.0);
                 self.answered(answer, *origin);
             }
             _ => {}
@@ -101,7 +101,7 @@ impl Progress {
             self.left = self.left.saturating_sub(1);
             self.message();
         }
-        if self.talk.verbose > 0 {
+        if self.verbosity.verbose > 0 {
             let key = answer.key();
             let word = match (answer, origin) {
                 (Answer::Measured(_), Origin::Fresh) => "measured",

@@ -8,11 +8,11 @@ use clap::Args;
 use rtmark_model::{Answer, Catalogue, KernelId, Key, Pattern};
 use rtmark_store::{RunInfo, Store};
 
-use crate::cli::Talk;
+use crate::cli::Verbosity;
 use crate::config::Config;
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::say;
-use crate::trouble::Trouble;
 
 /// Which file keeps results.
 #[derive(Clone, Debug, Args)]
@@ -25,7 +25,7 @@ pub struct StoreFlag {
 
 impl StoreFlag {
     /// Opens the store, making it when it is missing.
-    pub fn open(self, config: &Config) -> Result<Store, Trouble> {
+    pub fn open(self, config: &Config) -> Result<Store, CliError> {
         match self.named(config) {
             Some(path) => Ok(Store::open(path)?),
             None => Ok(Store::open(rtmark_store::default_path()?)?),
@@ -33,7 +33,7 @@ impl StoreFlag {
     }
 
     /// Opens the store to look into it: one that was named must be there.
-    pub fn open_existing(self, config: &Config) -> Result<Store, Trouble> {
+    pub fn open_existing(self, config: &Config) -> Result<Store, CliError> {
         if let Some(path) = self.named(config) {
             return Ok(Store::open_existing(path)?);
         }
@@ -81,9 +81,9 @@ impl Filter {
 }
 
 /// The run that a reference names; branches and tags are those of the repository here.
-pub fn run_of(store: &Store, reference: &str, talk: Talk) -> Result<RunInfo, Trouble> {
+pub fn run_of(store: &Store, reference: &str, verbosity: Verbosity) -> Result<RunInfo, CliError> {
     let run = store.resolve(reference, commit_of)?;
-    if let Some(newer) = passed_over(store, reference, &run)?.filter(|_| !talk.quiet) {
+    if let Some(newer) = passed_over(store, reference, &run)?.filter(|_| !verbosity.quiet) {
         say(format!(
             "note: run {} is newer and passed over: it is incomplete, interrupted or going on",
             short(&newer.id)
@@ -97,7 +97,7 @@ pub fn passed_over(
     store: &Store,
     reference: &str,
     run: &RunInfo,
-) -> Result<Option<RunInfo>, Trouble> {
+) -> Result<Option<RunInfo>, CliError> {
     if reference != "latest" {
         return Ok(None);
     }
@@ -126,16 +126,16 @@ pub fn commit_here() -> Option<String> {
 }
 
 /// What is said when a run has nothing that is wanted.
-pub fn holds_none(run: &RunInfo) -> Trouble {
+pub fn holds_none(run: &RunInfo) -> CliError {
     let message = format!("run {} holds no such answer", short(&run.id));
     let hint = format!("`rtmark show {}` shows all that it holds", short(&run.id));
-    Trouble::new(Exit::NothingSelected, message, hint)
+    CliError::new(Exit::NothingSelected, message, hint)
 }
 
 /// The answers of a run that a filter wants, in the order of tables.
-pub fn answers(store: &Store, run: &RunInfo, filter: &Filter) -> Result<Vec<Answer>, Trouble> {
+pub fn answers(store: &Store, run: &RunInfo, filter: &Filter) -> Result<Vec<Answer>, CliError> {
     let mut answers = Vec::new();
-    store.each_answer(&run.id, |answer| -> Result<(), Trouble> {
+    store.each_answer(&run.id, |answer| -> Result<(), CliError> {
         if filter.wants_key(answer.key()) {
             answers.push(answer);
         }
@@ -153,12 +153,12 @@ pub fn of_others(
     published: bool,
     store: Option<&Store>,
     catalogue: &Catalogue,
-) -> Result<Vec<Answer>, Trouble> {
+) -> Result<Vec<Answer>, CliError> {
     let mut others = Vec::new();
     if published {
         let read = rtmark_import::published(catalogue, env!("CARGO_PKG_VERSION"));
         let read = read.map_err(|error| {
-            Trouble::new(Exit::Internal, error, "report this as a defect of rtmark")
+            CliError::new(Exit::Internal, error, "report this as a defect of rtmark")
         })?;
         others.extend(read.times.answers);
     }
@@ -166,7 +166,7 @@ pub fn of_others(
     // What an older run says of the same is passed over; a run itself may say several things of one.
     let (mut known, mut of_run) = (BTreeSet::new(), BTreeSet::new());
     let mut newest = String::new();
-    store.each_from_logs(|answer, run| -> Result<(), Trouble> {
+    store.each_from_logs(|answer, run| -> Result<(), CliError> {
         if run != newest {
             known.append(&mut of_run);
             run.clone_into(&mut newest);
@@ -188,7 +188,7 @@ pub fn of_others(
 
 /// Brings answers into the order of tables, which is that of `rtmark run`: socs, scenarios of
 /// the catalogue, the floor, other kernels in C, those in Rust.
-pub fn arrange(answers: &mut [Answer]) -> Result<(), Trouble> {
+pub fn arrange(answers: &mut [Answer]) -> Result<(), CliError> {
     let catalogue = Catalogue::builtin()?;
     let in_rust: BTreeSet<KernelId> = answers
         .iter()

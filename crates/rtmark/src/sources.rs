@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use rtmark_cause::Kept;
 use rtmark_firmware::{BUILD_VARIABLE, Cache, Kernel, Tree};
 use rtmark_model::Catalogue;
 use rtmark_runner::socs;
 
-use crate::cause::Kept;
 use crate::config::Config;
+use crate::error::CliError;
 use crate::exit::Exit;
-use crate::trouble::Trouble;
 
 /// The flags that say so, for every command that builds firmware.
 #[derive(Debug, Args)]
@@ -28,18 +28,18 @@ pub struct Sources {
     #[arg(long, value_name = "FOLDER", env = "RTMARK_CATALOGUE")]
     catalogue: Option<PathBuf>,
     #[command(flatten)]
-    place: Place,
+    place: BuildPlace,
 }
 
 /// Where firmware is built, for every command that builds some or looks at what was built.
 #[derive(Debug, Args)]
-pub struct Place {
+pub struct BuildPlace {
     /// The folder for builds [default: rtmark in the user's cache directory]
     #[arg(long, value_name = "FOLDER", env = BUILD_VARIABLE)]
     build_dir: Option<PathBuf>,
 }
 
-impl Place {
+impl BuildPlace {
     /// The folder that is meant.
     pub fn cache(&self, config: &Config) -> Cache {
         let named = self.build_dir.as_deref().or(config.build.as_deref());
@@ -60,12 +60,12 @@ const SOURCES: Option<rtmark_firmware::Sources> = {
 };
 
 /// The tree of a folder, or the one that is meant where none is named.
-pub fn tree(folder: Option<&Path>, cache: Cache, config: &Config) -> Result<Tree, Trouble> {
+pub fn tree(folder: Option<&Path>, cache: Cache, config: &Config) -> Result<Tree, CliError> {
     Ok(Tree::find_or(folder.or(config.firmware.as_deref()), cache, SOURCES)?)
 }
 
 /// What was found there.
-pub struct Found {
+pub struct FoundSources {
     pub tree: Tree,
     pub kernels: Vec<Kernel>,
     pub catalogue: Catalogue,
@@ -73,7 +73,7 @@ pub struct Found {
 
 impl Sources {
     /// The kernels and scenarios that there are.
-    pub fn find(&self, config: &Config) -> Result<Found, Trouble> {
+    pub fn find(&self, config: &Config) -> Result<FoundSources, CliError> {
         let tree = tree(self.firmware.as_deref(), self.place.cache(config), config)?;
         let tree = tree.with_own(self.own(config))?;
         let kernels = tree.kernels()?;
@@ -81,11 +81,11 @@ impl Sources {
         for (file, text) in tree.own_scenarios()? {
             catalogue.add_own(&file, &text)?;
         }
-        Ok(Found { tree, kernels, catalogue })
+        Ok(FoundSources { tree, kernels, catalogue })
     }
 
     /// What is kept of what was measured, to look at it again.
-    pub fn kept(&self, config: &Config) -> Result<Kept, Trouble> {
+    pub fn kept(&self, config: &Config) -> Result<Kept, CliError> {
         let files = config.run.soc.iter().filter_map(|soc| socs::find(soc).ok());
         Ok(Kept {
             cache: self.place.cache(config),
@@ -100,7 +100,7 @@ impl Sources {
     }
 
     /// The catalogue with the scenarios of one's own kernels, if there are any.
-    pub fn with_own_scenarios(&self, config: &Config) -> Result<Catalogue, Trouble> {
+    pub fn with_own_scenarios(&self, config: &Config) -> Result<Catalogue, CliError> {
         if self.own(config).is_empty() {
             return self.catalogue(config);
         }
@@ -108,16 +108,16 @@ impl Sources {
     }
 
     /// The catalogue without anybody's own scenarios.
-    pub fn catalogue(&self, config: &Config) -> Result<Catalogue, Trouble> {
+    pub fn catalogue(&self, config: &Config) -> Result<Catalogue, CliError> {
         catalogue(self.catalogue.as_deref().or(config.catalogue.as_deref()))
     }
 }
 
 /// The catalogue of a folder, or the built-in one.
-pub fn catalogue(folder: Option<&Path>) -> Result<Catalogue, Trouble> {
+pub fn catalogue(folder: Option<&Path>) -> Result<Catalogue, CliError> {
     let Some(folder) = folder else { return Ok(Catalogue::builtin()?) };
     let unreadable = |path: &Path, error: std::io::Error| {
-        Trouble::new(Exit::Usage, format!("{}: {error}", path.display()), "check the path")
+        CliError::new(Exit::Usage, format!("{}: {error}", path.display()), "check the path")
     };
     let entries = std::fs::read_dir(folder).map_err(|error| unreadable(folder, error))?;
     let mut paths: Vec<_> = entries.flatten().map(|entry| entry.path()).collect();
@@ -125,7 +125,7 @@ pub fn catalogue(folder: Option<&Path>) -> Result<Catalogue, Trouble> {
     paths.sort();
     if paths.is_empty() {
         let message = format!("{} holds no .toml file", folder.display());
-        return Err(Trouble::new(Exit::Usage, message, "name a folder with catalogue files"));
+        return Err(CliError::new(Exit::Usage, message, "name a folder with catalogue files"));
     }
     let mut files = Vec::new();
     for path in paths {

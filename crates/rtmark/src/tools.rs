@@ -7,12 +7,12 @@ use rtmark_firmware::{Builder, Kernel, MissingTool, Switched};
 use rtmark_qemu::Emulator;
 use rtmark_runner::{Plan, Platform, Unit};
 
+use crate::error::CliError;
 use crate::exit::Exit;
-use crate::trouble::Trouble;
 
 /// Refuses a plan for which tools are missing, with what to install, and with what can be
 /// measured without.
-pub fn refuse_without_tools(builder: &Builder, plan: &Plan) -> Result<(), Trouble> {
+pub fn refuse_without_tools(builder: &Builder, plan: &Plan) -> Result<(), CliError> {
     let emulators = missing_emulators(plan);
     let tools = missing_tools(builder, &plan.units);
     // A whole platform is missing with its emulator.
@@ -34,7 +34,7 @@ pub fn refuse_without_tools(builder: &Builder, plan: &Plan) -> Result<(), Troubl
         let _ =
             write!(hint, "\nor measure what needs none of it, with --kernel {}", rest.join(" "));
     }
-    Err(Trouble::new(Exit::Missing, problems.join("\n"), hint))
+    Err(CliError::new(Exit::Missing, problems.join("\n"), hint))
 }
 
 /// What is missing to build the firmware of some units.

@@ -8,9 +8,9 @@ use std::sync::atomic::AtomicBool;
 use rtmark_firmware::probes::{self, Kind, SECTION};
 use rtmark_firmware::{Builder, Switched, Tree, Variant, select};
 use rtmark_model::{Answer, Catalogue, HeldInterval};
-use rtmark_observe::{Held, HeldBack, Lines, Map};
+use rtmark_observe::{HeldBack, HeldInterrupt, Lines, Map};
 use rtmark_runner::{Plan, Selection, Suite, socs};
-use rtmark_sim::{Cycles, Image, Machine, Register, Watch};
+use rtmark_sim::{Blocker, Cycles, Image, Machine, Register, Watch};
 use rtmark_trace::{Recorder, Tasks};
 use rtmark_worst::{Aspect, Control, Findings, Question, Reach, Share, Window, search};
 
@@ -152,11 +152,11 @@ fn searched(
 fn by_masks(found: &Findings) -> Summary {
     let masked = found.held.longest_alone().into_iter().filter_map(|(held, found)| {
         let mask = match held {
-            rtmark_worst::Held::Primask => Mask::Primask,
-            rtmark_worst::Held::Basepri => Mask::Basepri,
+            Blocker::Primask => Mask::Primask,
+            Blocker::Basepri => Mask::Basepri,
             _ => return None,
         };
-        Some(((mask, found.from, found.to), (found.count, found.cycles)))
+        Some(((mask, found.longest.from, found.longest.to), (found.count, found.longest.cycles)))
     });
     masked.collect()
 }
@@ -176,7 +176,7 @@ fn summary(stretches: &[Stretch]) -> Summary {
 /// Two masks one after the other are one interval in the list of `rtmark sim --masked`, so this
 /// is for kernels that use one: how many there are, all their cycles, and the longest.
 fn listed(machine: &Machine, image: &Image, to: u64) -> (u64, u64, u64) {
-    let mut held = HeldBack::new(machine, image, Held::ByMasks);
+    let mut held = HeldBack::new(machine, image, HeldInterrupt::Masked);
     machine.clone().run_observed(Cycles(to), &mut held);
     let intervals = held.intervals(Map::new(image, None));
     let sum = |of: fn(&HeldInterval) -> u64| intervals.iter().map(of).sum();
@@ -272,7 +272,7 @@ fn rows_of_what_is_held_back_are_the_longest_that_a_search_finds() {
         for (row, priority) in rows(kernel, soc).iter().zip([0, priority]) {
             let (found, _) = searched(&machine, (UNUSED, priority), run.windows[0]);
             let whole = found.held.longest();
-            let Some(longest) = whole.first() else {
+            let Some(longest) = whole.first().map(|whole| &whole.longest) else {
                 // Nothing does but instructions, of which a search knows when they give way.
                 assert_eq!(row.by, ["one instruction"], "{kernel} on {soc}: {row:?}");
                 continue;
@@ -280,8 +280,7 @@ fn rows_of_what_is_held_back_are_the_longest_that_a_search_finds() {
             let what = format!("{kernel} on {soc}, priority {priority}: {row:?}, {longest:?}");
             // A handler holds back from its entry on, of which a search sees the end. An observer is
             // not told of the wait for code that an interrupt then comes before.
-            let is_handler =
-                matches!(longest.by.first(), Some((rtmark_worst::Held::Priority(_), _)));
+            let is_handler = matches!(longest.by.first(), Some((Blocker::Active(_), _)));
             let entry = if is_handler { ENTRY } else { 0 };
             assert!((0..=entry + WAITS).contains(&longest.began.abs_diff(row.began)), "{what}");
             let cycles = longest.cycles - WAITS..=longest.cycles + entry;

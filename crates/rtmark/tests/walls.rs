@@ -50,6 +50,22 @@ fn crates_use_only_what_lies_below_them() {
         ("rtmark-compare", &["rtmark-units", "rtmark-model"]),
         ("rtmark-report", &["rtmark-units", "rtmark-model"]),
         ("rtmark-plan", &[]),
+        ("rtmark-bisect", &[]),
+        ("rtmark-gdb", &["rtmark-sim"]),
+        ("rtmark-semihosting", &["rtmark-sim"]),
+        ("rtmark-snapshot", &["rtmark-sim"]),
+        (
+            "rtmark-cause",
+            &[
+                "rtmark-units",
+                "rtmark-model",
+                "rtmark-sim",
+                "rtmark-observe",
+                "rtmark-firmware",
+                "rtmark-compare",
+                "rtmark-runner",
+            ],
+        ),
         ("rtmark-taskset", &["rtmark-units", "rtmark-sim", "rtmark-firmware", "rtmark-plan"]),
         ("rtmark-worst", &["rtmark-sim"]),
         (
@@ -223,4 +239,99 @@ fn only_the_program_ends_the_process() {
             assert!(program || !ends, "{}", path.display());
         }
     }
+}
+
+/// The most lines of a file that is no table.
+const MOST_LINES: usize = 600;
+
+/// Longer files, and why they may be.
+const LONG: &[(&str, &str)] = &[
+    ("rtmark-sim/src/isa/encodings.rs", "a table: every encoding, one line each"),
+    ("rtmark-sim/src/timing/memo/mod.rs", "to be split with the work on the timing models"),
+    ("rtmark-sim/src/armr/timing/demand.rs", "to be split with the work on the timing models"),
+];
+
+#[test]
+fn no_file_is_long_unless_it_is_a_table() {
+    let crates = root().join("crates");
+    let lines = |path: &Path| std::fs::read_to_string(path).expect("readable").lines().count();
+    let mut excepted: BTreeSet<&str> = LONG.iter().map(|(name, _)| *name).collect();
+    for path in sources(&crates) {
+        let name = path.strip_prefix(&crates).expect("within").to_string_lossy().into_owned();
+        let count = lines(&path);
+        let long = count > MOST_LINES;
+        let is_excepted = excepted.remove(name.as_str());
+        assert!(!long || is_excepted, "{name} has {count} lines: split it by what it is about");
+        assert!(long || !is_excepted, "{name} is long no more: strike it out");
+    }
+    assert!(excepted.is_empty(), "there is no {excepted:?}: strike it out");
+}
+
+/// The type that a line declares for others than its own file, if it does.
+fn declared(line: &str) -> Option<&str> {
+    let line = line.strip_prefix("pub")?;
+    let line = line.strip_prefix('(').map_or(Some(line), |within| Some(within.split_once(')')?.1));
+    let (kind, rest) = line?.trim_start().split_once(' ')?;
+    let end = rest.find(|it: char| !it.is_alphanumeric() && it != '_').unwrap_or(rest.len());
+    ["struct", "enum", "trait", "union", "type"].contains(&kind).then(|| &rest[..end])
+}
+
+/// Folders with names of their own: a core of another architecture has instructions, a pipeline and
+/// registers, too.
+const NAMESPACES: [&str; 2] = ["rtmark-sim/src/riscv/", "rtmark-sim/src/armr/"];
+
+/// Names that several types of a crate have, and why they may.
+const SHARED: &[(&str, &str, &str)] = &[
+    ("rtmark", "Arguments", "each command has its own, by clap's custom"),
+    ("rtmark", "Format", "each command has its own, by clap's custom"),
+    ("rtmark", "Subject", "to be named apart with the work on plans"),
+    ("rtmark-judge", "Comparison", "to be named apart with the work on the judges"),
+    ("rtmark-judge", "Program", "to be named apart with the work on the judges"),
+    ("rtmark-silicon", "Kind", "to be named apart with the work on silicon"),
+    ("rtmark-silicon", "Prepared", "to be named apart with the work on silicon"),
+    ("rtmark-silicon", "Row", "to be named apart with the work on silicon"),
+    ("rtmark-silicon", "Score", "to be named apart with the work on silicon"),
+    ("rtmark-silicon", "Scores", "to be named apart with the work on silicon"),
+    ("rtmark-silicon", "Step", "to be named apart with the work on silicon"),
+    ("rtmark-sim", "Bus", "to be named apart with the work on the timing models"),
+    ("rtmark-sim", "Came", "to be named apart with the work on the timing models"),
+    ("rtmark-sim", "Condition", "to be named apart with the work on the timing models"),
+    ("rtmark-sim", "Entry", "to be named apart with the work on the timing models"),
+    ("rtmark-sim", "Float", "to be named apart with the work on the timing models"),
+    ("rtmark-sim", "Instruction", "to be named apart with the work on the timing models"),
+    ("rtmark-sim", "Memory", "to be named apart with the work on the timing models"),
+    ("rtmark-sim", "Path", "to be named apart with the work on the timing models"),
+    ("rtmark-sim", "Place", "to be named apart with the work on the timing models"),
+    ("rtmark-sim", "Transfer", "to be named apart with the work on the timing models"),
+    ("rtmark-sim/src/armr", "Place", "to be named apart with the work on the timing models"),
+];
+
+#[test]
+fn no_two_types_of_a_crate_share_a_name() {
+    let crates = root().join("crates");
+    let mut places: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
+    for path in sources(&crates) {
+        let within = path.strip_prefix(&crates).expect("within");
+        let name = within.to_string_lossy().into_owned();
+        let mut parts = name.splitn(3, '/');
+        let (Some(of), Some("src"), Some(file)) = (parts.next(), parts.next(), parts.next()) else {
+            continue;
+        };
+        if within.iter().any(|part| part == "tests.rs" || part == "tests") {
+            continue;
+        }
+        let namespace = NAMESPACES.into_iter().find(|folder| name.starts_with(folder));
+        let space = namespace.map_or(of, |folder| folder.trim_end_matches('/')).to_owned();
+        for declared in product(&path).lines().filter_map(declared) {
+            let known = places.entry((space.clone(), declared.to_owned())).or_default();
+            known.insert(file.to_owned());
+        }
+    }
+    assert!(places.len() > 1_000, "types are found: {}", places.len());
+    let mut excepted: BTreeSet<_> = SHARED.iter().map(|(space, name, _)| (*space, *name)).collect();
+    for ((space, name), files) in places.iter().filter(|(_, files)| files.len() > 1) {
+        let is_excepted = excepted.remove(&(space.as_str(), name.as_str()));
+        assert!(is_excepted, "{space}: {name} names a type in each of {files:?}");
+    }
+    assert!(excepted.is_empty(), "{excepted:?} are shared no more: strike them out");
 }

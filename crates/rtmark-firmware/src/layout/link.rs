@@ -155,7 +155,7 @@ impl LinkRecord {
         Ok((elf, String::from_utf8_lossy(&text).into_owned()))
     }
 
-    /// The same link of what link-time optimisation has made of the objects, by the map of the link
+    /// This link, of what link-time optimisation has made of the objects, by the map of the link
     /// in which it did: nothing is compiled any more. Itself where nothing was.
     pub fn compiled(self, map: &str) -> Self {
         let optimised = |word: &String| is_object(word) && is_intermediate(Path::new(word));

@@ -22,7 +22,7 @@ form! {
     ROW = r"^(.*?\S)\s*:\s*(-?\d+)\s*cycles\s*,\s*(-?\d+)\s*ns\s*(?::\s*(.*))?$";
     FAILED = r"^(.*?\S)\s*:\s*(?:FAILED|-?\d+)\s*(?:cycles)?\s*,\s*(?:FAILED|-?\d+)\s*(?:ns)?\s*(?::\s*(.*))?$";
     LIKE_ROW = r"\bcycles\s*,|,\s*-?\d+\s*ns\b|\bFAILED\s*,";
-    /// The same among rows that could be read.
+    /// What looks like a row among rows that could be read.
     LIKE_AMID = r":\s*-?\d+\s*cycles\b|\d\s*cycles\b.*\d\s*ns\b";
     TAG = r"^([a-z][a-z0-9_+]*(?:\.[A-Za-z0-9_+]+)+)\s+-\s+(.*)$";
     THREAD = r"^([A-Z]+) ([a-z_.+]+?)\.?\(([KU]) -> ([KU])\)$";

@@ -14,7 +14,7 @@ mod harness;
 mod it_blocks;
 mod layout;
 mod mainline;
-mod patterns;
+pub(crate) mod patterns;
 mod trace;
 mod units;
 mod v8m;

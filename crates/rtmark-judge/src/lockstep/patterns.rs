@@ -382,6 +382,23 @@ pub fn ruled(lines: &[(&'static str, Rule)]) -> Vec<Pattern> {
     lines.iter().map(|&(text, rule)| Pattern { text, rule }).collect()
 }
 
+/// What T32 has in other profiles, too: on registers, with a pointer, with an aligned one.
+pub fn of_other_profiles() -> [Vec<Pattern>; 3] {
+    let narrow = NARROW.iter().map(|&text| Pattern { text, rule: has_high_register }).collect();
+    let dsp = [ruled(DSP), all(PARALLEL), all(DSP_MULTIPLY)].concat();
+    let plain = [narrow, ruled(IMMEDIATE), ruled(REGISTER), all(MULTIPLY), dsp].concat();
+    [plain, [all(NARROW_MEMORY), all(WIDE_MEMORY)].concat(), all(ALIGNED_MEMORY)]
+}
+
+/// The same of floating point, without writing FPSCR: operations, and loads and stores.
+pub fn float_of_other_profiles() -> (Vec<Pattern>, Vec<Pattern>) {
+    let (doubles, _) = double::patterns();
+    let operations = [ruled(FLOAT), doubles].concat();
+    let writes_status = |pattern: &Pattern| pattern.text.starts_with("11101110_1110_0001");
+    let operations = operations.into_iter().filter(|it| !writes_status(it)).collect();
+    (operations, all(FLOAT_MEMORY))
+}
+
 impl Patterns {
     /// The patterns of a program's core.
     pub fn new(shape: Shape) -> Self {

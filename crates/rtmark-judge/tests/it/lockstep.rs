@@ -1,7 +1,7 @@
 //! Random programs on the simulator and on QEMU.
 
 use rtmark_judge::lockstep::{self, Plan};
-use rtmark_judge::{qemu, riscv};
+use rtmark_judge::{armr, qemu, riscv};
 use rtmark_sim::CoreKind;
 
 /// Instructions that each test executes, unless `RTMARK_LOCKSTEP_INSTRUCTIONS` says otherwise.
@@ -70,6 +70,23 @@ fn hazard3_runs_as_qemu_does() {
             assert!(score.instructions >= least, "{score:?}");
             // All registers but x0 at each of them.
             assert!(score.words > 31 * score.checkpoints, "{score:?}");
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn cortex_r5_runs_as_qemu_does() {
+    if qemu::is_unwanted() {
+        return;
+    }
+    let least = instructions(200_000);
+    match armr::run(least, 1, |_| {}) {
+        Ok(scores) => {
+            assert!(scores.all.instructions >= least, "{scores:?}");
+            // Both sets in every mode, and exceptions of all kinds.
+            assert!(scores.by_mode.iter().flatten().all(|count| *count > least / 50), "{scores:?}");
+            assert!(scores.exceptions.iter().all(|count| *count > least / 200), "{scores:?}");
         }
         Err(error) => panic!("{error}"),
     }

@@ -63,7 +63,7 @@ impl Axis {
         Self { low, high, division: Division::Logarithmic, ticks }
     }
 
-    /// The same with numbers at these values alone.
+    /// This axis with numbers at these values alone.
     pub fn with_ticks(mut self, values: impl IntoIterator<Item = (f64, String)>) -> Self {
         self.ticks = values.into_iter().collect();
         self

@@ -8,7 +8,7 @@ use super::text::{breakable, swatch};
 use super::view::View;
 use crate::groups::Group;
 use crate::kernels::{Looks, written};
-use crate::matrix::{Column, FLOOR, grouped, short_count};
+use crate::matrix::{FLOOR, KernelColumn, grouped, short_count};
 use crate::notes::{Notes, one_line, remarks, summary, without_figures};
 use crate::rank::{Ranking, heat};
 use crate::unequal::unequal;
@@ -97,7 +97,12 @@ fn placements(view: &View<'_>) -> u64 {
         .unwrap_or(0)
 }
 
-fn head<'a>(view: &View<'a>, column: &Column<'a>, looks: &Looks, notes: &mut Notes) -> Markup {
+fn head<'a>(
+    view: &View<'a>,
+    column: &KernelColumn<'a>,
+    looks: &Looks,
+    notes: &mut Notes,
+) -> Markup {
     let class = looks.class(column.0.as_str());
     html! {
         th scope="col" data-kernel=(column.0) aria-sort="none" {
@@ -164,7 +169,7 @@ fn row<'a>(view: &View<'a>, scenario: &'a ScenarioId, group: Group, notes: &mut 
 fn cell<'a>(
     view: &View<'a>,
     scenario: &'a ScenarioId,
-    column: Column<'a>,
+    column: KernelColumn<'a>,
     best: Option<u64>,
     group: Group,
     notes: &mut Notes,

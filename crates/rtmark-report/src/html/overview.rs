@@ -11,7 +11,7 @@ use super::view::View;
 use crate::findings::{Evidence, Wait, findings, held_scenario, lines, waits};
 use crate::groups::Group;
 use crate::kernels::Looks;
-use crate::matrix::{Column, FLOOR, grouped, short_count};
+use crate::matrix::{FLOOR, KernelColumn, grouped, short_count};
 use crate::notes::{one_line, without_figures};
 use crate::worst::Worst;
 
@@ -53,7 +53,7 @@ struct Row<'a> {
     label: String,
     scenario: &'a ScenarioId,
     /// The figures by column.
-    figures: Vec<(Column<'a>, u64)>,
+    figures: Vec<(KernelColumn<'a>, u64)>,
     /// Whose answer is no figure.
     without: Vec<String>,
 }
@@ -175,12 +175,12 @@ fn strip(view: &View<'_>, row: &Row<'_>, axis: &Axis, looks: &Looks) -> Markup {
         .iter()
         .map(|(column, figure)| format!("{} {}", view.name(*column), grouped(*figure)))
         .collect();
-    let mut numbers: Vec<(Column<'_>, u64, &str)> = Vec::new();
+    let mut numbers: Vec<(KernelColumn<'_>, u64, &str)> = Vec::new();
     let kernels = || row.figures.iter().filter(|figure| figure.0.0.as_str() != FLOOR);
     // The least and the most come first, then whatever lies far enough from those.
     let ends = [kernels().min_by_key(|f| f.1), kernels().max_by_key(|f| f.1)];
     for (column, figure) in ends.into_iter().flatten().chain(kernels()) {
-        let far = |other: &(Column<'_>, u64, &str)| {
+        let far = |other: &(KernelColumn<'_>, u64, &str)| {
             let apart = percent(axis, other.1) - percent(axis, *figure);
             apart.abs() * NOMINAL / 100.0 >= NUMBER
         };
@@ -214,7 +214,7 @@ fn strip(view: &View<'_>, row: &Row<'_>, axis: &Axis, looks: &Looks) -> Markup {
 
 /// What a kernel's line of the card is made of.
 struct Line<'a> {
-    column: Column<'a>,
+    column: KernelColumn<'a>,
     urgent: Option<Wait<'a>>,
     calling: Option<Wait<'a>>,
     memory: Option<(u64, u64)>,
@@ -231,7 +231,8 @@ impl Line<'_> {
 /// The image whose sizes are told: that of the mixed load, which asks the same of every kernel,
 /// else the one that most of them have.
 fn image<'a>(view: &View<'a>) -> Option<&'a str> {
-    let of = |column: &Column<'a>| view.block.firmware(*column).into_keys().collect::<Vec<_>>();
+    let of =
+        |column: &KernelColumn<'a>| view.block.firmware(*column).into_keys().collect::<Vec<_>>();
     let all: Vec<&str> = view.block.kernels.iter().flat_map(of).collect();
     let count = |image: &&str| all.iter().filter(|other| *other == image).count();
     let load = all.iter().find(|image| **image == "load");
@@ -243,7 +244,7 @@ fn card(view: &View<'_>, looks: &Looks, worst: &[Worst]) -> Markup {
     let (urgent, calling) =
         (waits(&view.block, Victim::MostUrgent), waits(&view.block, Victim::MayCall));
     let image = image(view);
-    let of = |waits: &[Wait<'_>], column: &Column<'_>| {
+    let of = |waits: &[Wait<'_>], column: &KernelColumn<'_>| {
         waits.iter().position(|wait| wait.column == *column)
     };
     let mut lines: Vec<Line<'_>> = Vec::new();

@@ -12,7 +12,7 @@ use super::text::{breakable, command, short_hash, swatch};
 use super::view::View;
 use crate::groups::Group;
 use crate::kernels::Looks;
-use crate::matrix::{Column, grouped, short_time};
+use crate::matrix::{KernelColumn, grouped, short_time};
 use crate::notes::{one_line, remarks, without_figures};
 use crate::report::Report;
 use crate::sheet::{Chart, Line, Row, Scales, Sheet};
@@ -113,7 +113,7 @@ enum Told {
 }
 
 fn figures<'a>(view: &View<'a>, scenario: &'a ScenarioId, looks: &Looks) -> Markup {
-    let lines: Vec<(Column<'a>, Told)> = view
+    let lines: Vec<(KernelColumn<'a>, Told)> = view
         .block
         .kernels
         .iter()
@@ -155,7 +155,7 @@ fn figures<'a>(view: &View<'a>, scenario: &'a ScenarioId, looks: &Looks) -> Mark
     }
 }
 
-fn line<'a>(view: &View<'a>, scenario: &'a ScenarioId, column: Column<'a>) -> Option<Told> {
+fn line<'a>(view: &View<'a>, scenario: &'a ScenarioId, column: KernelColumn<'a>) -> Option<Told> {
     let answer = view.block.answer(scenario, column)?;
     if let Some((word, text)) = without_figures(answer) {
         return Some(Told::Word(word, text));

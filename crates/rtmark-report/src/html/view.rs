@@ -2,7 +2,7 @@
 
 use rtmark_model::{Backend, Basis, Series};
 
-use crate::matrix::{Block, Column, blocks_by_profile};
+use crate::matrix::{Block, KernelColumn, blocks_by_profile};
 use crate::notes::{one_line, rests_on};
 use crate::report::{Report, RunFacts};
 
@@ -38,7 +38,7 @@ impl<'a> View<'a> {
     }
 
     /// What a column is called.
-    pub fn name(&self, column: Column<'a>) -> String {
+    pub fn name(&self, column: KernelColumn<'a>) -> String {
         self.block.name(column)
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rtmark_model::{SETTINGS, Setting, SettingInfo, Weight};
 
-use crate::matrix::{Block, Column as Kernel};
+use crate::matrix::{Block, KernelColumn as Kernel};
 use crate::notes::one_line;
 use crate::sheet::{Cell, Column, Place, Row, Sheet};
 use crate::unequal::{usual, value};

@@ -2,7 +2,7 @@
 
 use rtmark_model::{ScenarioId, Statistics};
 
-use crate::matrix::{Block, Column as Kernel, grouped};
+use crate::matrix::{Block, KernelColumn as Kernel, grouped};
 use crate::sheet::{Column, Row, Sheet};
 use crate::table::multiple;
 

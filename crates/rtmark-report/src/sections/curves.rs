@@ -2,7 +2,7 @@
 
 use rtmark_model::{Catalogue, Curve};
 
-use crate::growth::{Line as InWords, curves as of_block};
+use crate::growth::{CurveWords, curves as of_block};
 use crate::matrix::{Block, grouped};
 use crate::notes::Notes;
 use crate::sheet::{Chart, Column, Line, Place, Row, Scales, Sheet, Style};
@@ -49,7 +49,7 @@ fn sheet(
     let mut lines = Vec::new();
     for curve in curves {
         let kernel = curve.key.kernel.as_str();
-        let words = InWords::of(curve, notes);
+        let words = CurveWords::of(curve, notes);
         let order = match curve.fit {
             Some(fit) if fit.explained < 0.999 && words.grows => {
                 format!("{} (R\u{b2} {:.3})", words.order, fit.explained)

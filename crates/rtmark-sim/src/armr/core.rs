@@ -53,6 +53,25 @@ struct Decoded {
     demand: Demand,
 }
 
+impl Decoded {
+    const fn is(&self, set: Set, pc: u32, bits: u32) -> bool {
+        self.pc == pc && self.bits == bits && self.set as u8 == set as u8
+    }
+}
+
+/// Where a decoded instruction is kept.
+const fn place(pc: u32) -> usize {
+    (pc >> 1) as usize % KEPT
+}
+
+/// The bits of one instruction, without those of the next one.
+const fn of_one(set: Set, bits: u32) -> u32 {
+    match set {
+        Set::T32 if !is_wide((bits >> 16) as u16) => bits & 0xFFFF_0000,
+        _ => bits,
+    }
+}
+
 /// The core in its system.
 #[derive(Clone, Debug)]
 pub struct Core {
@@ -103,8 +122,10 @@ impl Core {
 
     /// The instruction at an address, in the set that the core is in.
     pub fn instruction_at(&self, address: u32) -> Option<Instruction> {
-        let bits = self.bits(address, self.set())?;
-        Some(decode(self.set(), address, bits))
+        let set = self.set();
+        let bits = of_one(set, self.bits(address, set)?);
+        let known = self.decoded[place(address)].filter(|known| known.is(set, address, bits));
+        Some(known.map_or_else(|| decode(set, address, bits), |known| known.it))
     }
 
     /// Something outside has changed: interrupt inputs are looked at again.
@@ -191,16 +212,10 @@ impl Core {
     #[inline]
     fn fetch(&mut self, pc: u32) -> Option<(Instruction, Demand)> {
         let set = self.set();
-        let bits = self.bits(pc, set)?;
-        let bits = match set {
-            Set::T32 if !is_wide((bits >> 16) as u16) => bits & 0xFFFF_0000,
-            _ => bits,
-        };
-        let at = (pc >> 1) as usize % KEPT;
+        let bits = of_one(set, self.bits(pc, set)?);
+        let at = place(pc);
         match &self.decoded[at] {
-            Some(known) if known.pc == pc && known.bits == bits && known.set == set => {
-                Some((known.it, known.demand))
-            }
+            Some(known) if known.is(set, pc, bits) => Some((known.it, known.demand)),
             _ => {
                 let it = decode(set, pc, bits);
                 let demand = demand(&it);

@@ -4,7 +4,7 @@
 use rtmark_units::Cycles;
 
 use super::core::Passed;
-use super::gic::FIRST_SHARED;
+use super::gic::{FIRST_SHARED, Gic};
 use super::isa::op::{Index, Offset};
 use super::isa::{Instruction as Decoded, Op, disassemble};
 use super::machine::CortexR5;
@@ -251,12 +251,22 @@ impl CortexR5 {
         self.mask()
     }
 
+    /// Whether the core sleeps, or the next instruction asks the interrupt controller what is
+    /// pending.
     pub(crate) fn sees_pending(&self) -> bool {
-        self.is_asleep()
+        self.is_asleep() || self.looks_until().is_some()
     }
 
-    pub(crate) const fn looks_until(&self) -> Option<Cycles> {
-        None
+    /// See [`Machine::looks_until`](crate::Machine::looks_until): what becomes pending while the
+    /// instruction waits for its operands is noticed after it.
+    pub(crate) fn looks_until(&self) -> Option<Cycles> {
+        let gic = self.state.core.arch.system.gic.as_ref()?;
+        if self.is_asleep() {
+            return None;
+        }
+        let access = self.next_access().filter(|access| access.kind == AccessKind::Read)?;
+        let offset = gic.offset(access.address)?;
+        Gic::shows_pending(offset).then(|| self.state.cycles())
     }
 
     pub(crate) const fn is_asleep(&self) -> bool {
@@ -279,8 +289,9 @@ impl CortexR5 {
         self.state.is_handling(number::FIRST_EXTERNAL.saturating_add(interrupt))
     }
 
+    /// None: a handler that asks the controller in the very cycle is told of the interrupt.
     pub(crate) const fn least_latency(&self) -> u64 {
-        ENTRY
+        if self.state.core.arch.system.gic.is_some() { 0 } else { ENTRY }
     }
 
     /// See [`Machine::try_entry`](crate::Machine::try_entry): tried on a copy.

@@ -41,6 +41,8 @@ pub struct Gic {
     targets: Vec<u8>,
     /// What has been acknowledged and not ended, the latest last.
     running: Vec<u16>,
+    /// What has been acknowledged last, for those who watch.
+    acknowledged: Option<u16>,
 }
 
 const fn bit(id: u16) -> (usize, u32) {
@@ -68,6 +70,7 @@ impl Gic {
             priorities: vec![0; MOST],
             targets: vec![0; MOST],
             running: Vec::new(),
+            acknowledged: None,
         })
     }
 
@@ -189,7 +192,18 @@ impl Gic {
         self.latched[word] &= !bit;
         self.active[word] |= bit;
         self.running.push(id);
+        self.acknowledged = Some(id);
         id.into()
+    }
+
+    /// What has been acknowledged since this was last asked.
+    pub const fn take_acknowledged(&mut self) -> Option<u16> {
+        self.acknowledged.take()
+    }
+
+    /// Whether reading a register shows what is pending.
+    pub const fn shows_pending(offset: u32) -> bool {
+        matches!(offset & !3, 0x200..=0x2FC | 0x100C | 0x1018)
     }
 
     fn end(&mut self, id: u16) {

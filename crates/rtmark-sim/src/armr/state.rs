@@ -8,6 +8,7 @@ use super::control::Denied;
 use super::core::{Core, Passed, Refusal};
 use super::cpu::{Mode, psr};
 use super::exec::Exception;
+use super::gic::{FIRST_SHARED, Gic};
 use crate::devices::Devices;
 use crate::host::{Answer, Around, Host};
 use crate::image::Image;
@@ -29,6 +30,14 @@ pub mod number {
 const SP: u8 = 13;
 const LR: u8 = 14;
 
+/// A handler that executes.
+#[derive(Clone, Copy, Debug)]
+struct Handler {
+    exception: u16,
+    /// The interrupt controller has told the program which interrupt it is.
+    is_named: bool,
+}
+
 /// The machine's state.
 #[derive(Clone, Debug)]
 pub struct State {
@@ -41,7 +50,9 @@ pub struct State {
     /// What ended the run for good.
     ended: Option<Stop>,
     /// The handlers that execute, the innermost last.
-    handlers: Vec<u16>,
+    handlers: Vec<Handler>,
+    /// The exception whose handler's first instruction comes next.
+    entered: Option<u16>,
     asleep: u64,
     /// Where the program begins, with the set in the lowest bit.
     begin: u32,
@@ -61,6 +72,7 @@ impl State {
             stops: Vec::new(),
             ended: None,
             handlers: Vec::new(),
+            entered: None,
             asleep: 0,
             begin,
             initial: Vec::new(),
@@ -114,6 +126,7 @@ impl State {
         system.devices.take_over(before.arch.system.devices);
         self.ended = None;
         self.handlers.clear();
+        self.entered = None;
         self.asleep = 0;
         Ok(())
     }
@@ -272,17 +285,17 @@ impl State {
 
     /// The number of the exception whose handler executes, 0 outside of handlers.
     pub fn handler(&self) -> u16 {
-        self.handlers.last().copied().unwrap_or(0)
+        self.handlers.last().map_or(0, |handler| handler.exception)
     }
 
     /// The number of the exception whose handler the newest one has interrupted, 0 if none.
     pub fn handler_before(&self) -> u16 {
-        self.handlers.iter().rev().nth(1).copied().unwrap_or(0)
+        self.handlers.iter().rev().nth(1).map_or(0, |handler| handler.exception)
     }
 
     /// Whether the handler of an exception has been entered and not left.
     pub fn is_handling(&self, exception: u16) -> bool {
-        self.handlers.contains(&exception)
+        self.handlers.iter().any(|handler| handler.exception == exception)
     }
 
     fn counts(&self, cycle: u64) -> Counts {
@@ -310,6 +323,7 @@ impl State {
         match passed {
             Passed::Instruction { pc, issued } | Passed::HostCall { pc, issued } => {
                 self.notice_instruction(pc, issued);
+                self.notice_acknowledgement(issued);
             }
             Passed::Call { pc, issued } => {
                 self.notice_instruction(pc, issued);
@@ -342,6 +356,9 @@ impl State {
 
     #[inline]
     fn notice_instruction(&mut self, pc: u32, issued: u64) {
+        if let Some(exception) = self.entered.take() {
+            self.notice_handler(exception, issued);
+        }
         if !self.watched.is_empty() && self.watched.binary_search(&pc).is_ok() {
             let mut counts = self.counts(issued);
             // As many as before it.
@@ -359,6 +376,16 @@ impl State {
         if self.core.is_asleep() && self.watches.want(Watch::Sleep) {
             let counts = self.counts(self.core.cycle());
             self.watches.note(Watch::Sleep, counts);
+        }
+    }
+
+    /// A handler's first instruction has issued.
+    fn notice_handler(&mut self, exception: u16, issued: u64) {
+        let happened = Watch::Handle(exception);
+        if self.watches.want(happened) {
+            let mut counts = self.counts(issued);
+            counts.instructions -= 1;
+            self.watches.note(happened, counts);
         }
     }
 
@@ -382,19 +409,46 @@ impl State {
 
     fn notice_trap(&mut self, entered: u16) {
         self.watches.enter(entered);
+        self.entered = Some(entered);
         // A kernel that never returns from a handler must not fill the host's memory.
         if self.handlers.len() >= 64 {
             self.handlers.remove(0);
         }
-        self.handlers.push(entered);
+        self.handlers.push(Handler { exception: entered, is_named: false });
+    }
+
+    /// The program has asked the interrupt controller which interrupt it handles: another one than
+    /// that which it was interrupted for, if a more urgent one has come since, or the next one.
+    fn notice_acknowledgement(&mut self, issued: u64) {
+        let gic = self.core.arch.system.gic.as_mut();
+        let Some(id) = gic.and_then(Gic::take_acknowledged) else { return };
+        let Some(interrupt) = id.checked_sub(FIRST_SHARED) else { return };
+        let exception = number::FIRST_EXTERNAL + interrupt;
+        let Some(handler) = self.handlers.last_mut() else { return };
+        if handler.exception < number::FIRST_EXTERNAL {
+            return;
+        }
+        let is_known = handler.exception == exception && !handler.is_named;
+        handler.is_named = true;
+        if is_known {
+            return;
+        }
+        self.notice_return();
+        self.notice_trap(exception);
+        self.entered = None;
+        if let Some(handler) = self.handlers.last_mut() {
+            handler.is_named = true;
+        }
+        self.notice_handler(exception, issued);
     }
 
     fn notice_return(&mut self) {
         let Some(handler) = self.handlers.pop() else { return };
         self.watches.left += 1;
-        if self.watches.want(Watch::Return(handler)) {
+        let happened = Watch::Return(handler.exception);
+        if self.watches.want(happened) {
             let counts = self.counts(self.core.cycle());
-            self.watches.note(Watch::Return(handler), counts);
+            self.watches.note(happened, counts);
         }
     }
 

@@ -11,7 +11,10 @@
 //! sending takes is what the firmware waits. It receives what was put on its line.
 mod console;
 mod counter;
+mod exti;
+mod io_bank;
 mod nrf_clock;
+mod pins;
 mod polls;
 mod receiver;
 mod registers;
@@ -29,7 +32,10 @@ use crate::soc::{Erase, Peripheral, PeripheralClock, PeripheralKind, Soc};
 use crate::timing::LineMemories;
 
 pub use console::Console;
+use exti::{Exti, ExtiLayout};
+use io_bank::{IoBank, IoBankLayout};
 use nrf_clock::NrfClock;
+pub use pins::{Drive, Level, PinChange};
 use polls::Polls;
 use receiver::Receiver;
 use registers::Registers;
@@ -71,6 +77,8 @@ pub struct Effects {
     pub without_model: bool,
     /// What becomes of flash memories, by their places in the soc file.
     pub flash: Vec<(usize, FlashEffect)>,
+    /// Lines of EXTI and the ports that they come from now.
+    pub routed: Vec<(u8, u8)>,
 }
 
 /// What a write does to a flash memory.
@@ -81,12 +89,12 @@ pub enum FlashEffect {
     /// They do no more.
     Close,
     /// A page is erased.
-    Erase { pages: Erase, which: Page },
+    Erase { pages: Erase, which: FlashPage },
 }
 
 /// A page of a flash memory, as the program names it.
 #[derive(Clone, Copy, Debug)]
-pub enum Page {
+pub enum FlashPage {
     Number(u32),
     /// By an address in it.
     At(u32),
@@ -108,6 +116,8 @@ enum Device {
     NrfClock(NrfClock),
     Rp2040Timer(timer::Rp2040Timer),
     Sio(Sio),
+    Exti(Exti),
+    IoBank(IoBank),
     CadenceUart(uart::Cadence),
     CadenceTtc(timer::CadenceTtc),
 }
@@ -128,6 +138,8 @@ macro_rules! each {
             Device::NrfClock($it) => $what,
             Device::Rp2040Timer($it) => $what,
             Device::Sio($it) => $what,
+            Device::Exti($it) => $what,
+            Device::IoBank($it) => $what,
             Device::CadenceUart($it) => $what,
             Device::CadenceTtc($it) => $what,
         }
@@ -153,6 +165,9 @@ trait Registered {
     fn due(&self, _pace: ClockRatio) -> Option<u64> {
         None
     }
+
+    /// Something outside drives a pin, which may be one of this device's.
+    fn drive(&mut self, _pin: &str, _drive: &Drive) {}
 }
 
 /// What has a line on which bytes arrive.
@@ -231,6 +246,8 @@ pub struct Devices {
     pub open: Vec<usize>,
     /// Cycles for which accesses have waited for the way to a device.
     pub waited: u64,
+    /// The pins that something outside drives.
+    drives: BTreeMap<String, Drive>,
 }
 
 /// What becomes of accesses to registers without a model.
@@ -291,7 +308,11 @@ fn device(peripheral: &Peripheral, soc: &Soc) -> Device {
         Kind::NrfClock => Device::NrfClock(NrfClock::default()),
         Kind::Rp2040Timer => Device::Rp2040Timer(timer::Rp2040Timer::new(pace, RpChip::Rp2040)),
         Kind::Rp2350Timer => Device::Rp2040Timer(timer::Rp2040Timer::new(pace, RpChip::Rp2350)),
-        Kind::Rp2040Sio => Device::Sio(Sio::default()),
+        Kind::Rp2040Sio => Device::Sio(Sio::new(peripheral)),
+        Kind::Rp2040IoBank => Device::IoBank(IoBank::new(IoBankLayout::RP2040, peripheral)),
+        Kind::Rp2350IoBank => Device::IoBank(IoBank::new(IoBankLayout::RP2350, peripheral)),
+        Kind::Stm32ExtiV1 => Device::Exti(Exti::new(ExtiLayout::V1)),
+        Kind::Stm32ExtiV2 => Device::Exti(Exti::new(ExtiLayout::V2)),
         Kind::CadenceUart => Device::CadenceUart(uart::Cadence::default()),
         Kind::CadenceTtc => Device::CadenceTtc(timer::CadenceTtc::new(pace)),
         // The core has it; what is left is nothing.
@@ -331,6 +352,7 @@ impl Devices {
             polls: Polls::default(),
             strictness: Strictness::default(),
             open: Vec::new(),
+            drives: BTreeMap::new(),
         }
     }
 
@@ -354,6 +376,33 @@ impl Devices {
             }
         }
         (self.unmodelled, self.strictness) = (before.unmodelled, before.strictness);
+        for (pin, drive) in before.drives {
+            self.drive(&pin, drive);
+        }
+    }
+
+    /// Drives a pin from outside.
+    pub fn drive(&mut self, pin: &str, drive: Drive) {
+        for attached in &mut self.attached {
+            each!(&mut attached.device, it => it.drive(pin, &drive));
+        }
+        self.drives.insert(pin.to_owned(), drive);
+    }
+
+    /// Has lines of EXTI come from other ports. Answers the places of the devices concerned.
+    pub fn route(&mut self, routed: &[(u8, u8)], now: u64) -> Vec<usize> {
+        let mut changed = Vec::new();
+        for (at, attached) in self.attached.iter_mut().enumerate() {
+            if let Device::Exti(exti) = &mut attached.device
+                && !routed.is_empty()
+            {
+                for &(line, port) in routed {
+                    exti.route(line, port, now);
+                }
+                changed.push(at);
+            }
+        }
+        changed
     }
 
     /// Puts bytes on the lines of the UARTs at these addresses.
@@ -410,7 +459,9 @@ impl Devices {
     /// read; `at` is its device's place.
     pub fn is_polled(&mut self, at: usize, address: u32, value: u32, now: u64) -> bool {
         match &self.attached[at].device {
-            Device::Registers(registers) if !registers.is_nonvolatile() => {
+            Device::Registers(registers)
+                if registers.may_only_keep(address - self.attached[at].base) =>
+            {
                 self.polls.read(address, value, now)
             }
             _ => false,

@@ -1,19 +1,20 @@
 //! A block of registers that follow the rules of the soc file.
 //!
 //! Most of what firmware waits for is a bit that says "ready". Which bit follows
-//! which is data: see [`crate::soc::Register`].
+//! which is data: see [`crate::soc::PeripheralRegister`].
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{Env, FlashEffect, Page, Registered};
-use crate::soc::{Act, ActHow, Control, FollowHow, Peripheral, Register, Soc};
+use super::pins::Drive;
+use super::{Env, FlashEffect, FlashPage, Registered};
+use crate::soc::{Act, ActHow, Control, FollowHow, Peripheral, PeripheralRegister, Pins, Soc};
 use crate::timing::{LineMemories, LineMemory, Setting, Switch};
 
 /// A register's rules, with the names in them looked up.
 #[derive(Debug)]
 struct Rules {
-    register: Register,
+    register: PeripheralRegister,
     /// The offset of the register that each of `register.follows` is about.
     followed: Vec<u32>,
     /// The offset of the register that each of `register.acts` is about.
@@ -36,6 +37,10 @@ pub struct Registers {
     keeping: Keeping,
     /// The last number of a sequence without a pattern.
     random: u32,
+    /// The pins that it shows, and the offsets of their registers.
+    pins: Vec<(Pins, u32)>,
+    /// The pins that something outside drives, by the offset of their register and their bit.
+    driven: Vec<(u32, u8, Drive)>,
 }
 
 /// What becomes of words without rules.
@@ -87,8 +92,25 @@ impl Registers {
         });
         let mut rules: Vec<_> = rules.collect();
         rules.sort_by_key(|rules| rules.register.offset);
+        let pins = peripheral.pins.iter().filter_map(|pins| {
+            let register = pins.register.as_ref()?;
+            Some((pins.clone(), offset_of(register)))
+        });
+        let pins = pins.collect();
         let keeping = if peripheral.nonvolatile { Keeping::Nonvolatile } else { Keeping::Volatile };
-        Self { rules: Arc::new(rules), written: BTreeMap::new(), keeping, random: SEED }
+        Self {
+            rules: Arc::new(rules),
+            written: BTreeMap::new(),
+            keeping,
+            random: SEED,
+            pins,
+            driven: Vec::new(),
+        }
+    }
+
+    /// Whether the register at an offset changes by nothing but the program's stores.
+    pub fn may_only_keep(&self, offset: u32) -> bool {
+        !self.is_nonvolatile() && self.driven.iter().all(|(at, ..)| *at != offset & !3)
     }
 
     /// Whether an image's bytes may be put here.
@@ -188,8 +210,11 @@ const fn divisor(field: u32) -> u64 {
 }
 
 impl Registered for Registers {
-    fn read(&mut self, offset: u32, _: &mut Env<'_>) -> Option<u32> {
-        let value = self.value(offset);
+    fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
+        let mut value = self.value(offset);
+        for (_, bit, drive) in self.driven.iter().filter(|(at, ..)| *at == offset) {
+            value = drive.in_register(value, *bit, env.now);
+        }
         let random = self.rules(offset).map_or(0, |rules| rules.register.random);
         if random == 0 {
             return Some(value);
@@ -221,6 +246,14 @@ impl Registered for Registers {
             let field = self.held(offset) >> scale.bit & 7;
             env.effects.scaled[scale.clock as usize] = Some(divisor(field));
         }
+        if let Some(routes) = &register.routes {
+            let held = self.held(offset);
+            let lines = (0..routes.count).map(|at| {
+                let port = held >> (at * routes.width) & ones(routes.width);
+                (routes.first + at, port as u8)
+            });
+            env.effects.routed.extend(lines);
+        }
         if let (Some(control), Some(memory)) = (&register.controls, memory) {
             apply(control, self.value(offset), &mut env.memories[*memory]);
             env.effects.memory_changed = true;
@@ -236,8 +269,8 @@ impl Registered for Registers {
         {
             let held = self.held(offset);
             let which = match erase.number {
-                Some((bit, width)) => Page::Number(held >> bit & ones(width)),
-                None => Page::At(rules.erased_by.map_or(held, |offset| self.held(offset))),
+                Some((bit, width)) => FlashPage::Number(held >> bit & ones(width)),
+                None => FlashPage::At(rules.erased_by.map_or(held, |offset| self.held(offset))),
             };
             let effect = FlashEffect::Erase { pages: erase.clone(), which };
             env.effects.flash.push((memory, effect));
@@ -247,5 +280,13 @@ impl Registered for Registers {
 
     fn outputs(&self, _: u64) -> u32 {
         0
+    }
+
+    fn drive(&mut self, pin: &str, drive: &Drive) {
+        let found = self.pins.iter().find_map(|(pins, at)| Some((*at, pins.bit(pin)?)));
+        if let Some((at, bit)) = found {
+            self.driven.retain(|(other, of, _)| (*other, *of) != (at, bit));
+            self.driven.push((at, bit, drive.clone()));
+        }
     }
 }

@@ -3,7 +3,9 @@
 //! The other core does not run: its side of the mailbox takes everything and never
 //! answers. Not modelled: the interpolators.
 
+use super::pins::Drive;
 use super::{Env, Registered};
+use crate::soc::{Peripheral, Pins};
 
 /// The mailbox takes a word, and has none.
 const FIFO_READY: u32 = 1 << 1;
@@ -25,6 +27,9 @@ pub struct Sio {
     dirty: bool,
     /// When the division is over.
     ready_at: u64,
+    names: Vec<Pins>,
+    /// The pins that something outside drives, by their bits in GPIO_IN.
+    driven: Vec<(u8, Drive)>,
 }
 
 /// What dividing by zero and what the most negative number by -1 gives.
@@ -42,6 +47,10 @@ fn divide(dividend: u32, divisor: u32, signed: bool) -> (u32, u32) {
 }
 
 impl Sio {
+    pub fn new(peripheral: &Peripheral) -> Self {
+        Self { names: peripheral.pins.clone(), ..Self::default() }
+    }
+
     /// The pin register at an offset, and what a write there does to it: store, set,
     /// clear, flip.
     const fn pin(offset: u32) -> Option<(usize, u32)> {
@@ -66,7 +75,11 @@ impl Registered for Sio {
             // CPUID: core 0.
             0x00 => 0,
             // A pin reads as it is driven.
-            0x04 => self.pins[0] & self.pins[1],
+            0x04 => {
+                let own = self.pins[0] & self.pins[1];
+                let driven = self.driven.iter();
+                driven.fold(own, |levels, (bit, drive)| drive.in_register(levels, *bit, env.now))
+            }
             0x08 => self.pins[2] & self.pins[3],
             0x50 => FIFO_READY,
             0x58 => 0,
@@ -124,6 +137,13 @@ impl Registered for Sio {
 
     fn outputs(&self, _: u64) -> u32 {
         0
+    }
+
+    fn drive(&mut self, pin: &str, drive: &Drive) {
+        if let Some(bit) = self.names.iter().find_map(|names| names.bit(pin)) {
+            self.driven.retain(|(other, _)| *other != bit);
+            self.driven.push((bit, drive.clone()));
+        }
     }
 }
 

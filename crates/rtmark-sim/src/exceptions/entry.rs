@@ -4,7 +4,7 @@
 //! Knows what is stacked and unstacked and in which order things are decided;
 //! what it costs comes from the core's timing rules.
 
-use crate::arch::armm::mpu::Access;
+use crate::arch::armm::mpu::Purpose;
 use crate::arch::armm::nvic::{HARD_FAULT, Masks, NMI, SVCALL};
 use crate::arch::armm::registers::{CONTROL_FPCA, CONTROL_NPRIV, CONTROL_SFPA, CONTROL_SPSEL};
 use crate::arch::armm::trap::{Done, Trap};
@@ -204,7 +204,7 @@ impl State {
             }
             return Ok(());
         }
-        self.check_frame(to, words.len(), Access::Write)?;
+        self.check_frame(to, words.len(), Purpose::Write)?;
         for (at, &word) in (0..).step_by(4).zip(words) {
             self.write_aligned_word(to.wrapping_add(at), word)?;
         }
@@ -223,7 +223,7 @@ impl State {
             }
             return Ok(words);
         }
-        self.check_frame(from, N, Access::Read)?;
+        self.check_frame(from, N, Purpose::Read)?;
         for (at, word) in (0..).step_by(4).zip(&mut words) {
             let known = self.cycles;
             *word = self.read_aligned_word(from.wrapping_add(at))?;
@@ -233,7 +233,7 @@ impl State {
     }
 
     /// Frames lie in memory: what belongs to a device or to the core is no place for one.
-    fn check_frame(&mut self, at: u32, words: usize, access: Access) -> Done {
+    fn check_frame(&mut self, at: u32, words: usize, access: Purpose) -> Done {
         for address in [at, at.wrapping_add(words as u32 * 4 - 4)] {
             if self.protected {
                 self.check_access(address, 4, access)?;

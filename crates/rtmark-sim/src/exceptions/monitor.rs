@@ -6,7 +6,7 @@
 //! machine is *protected*, see [`crate::exec::protect`].
 
 use crate::arch::armm::dwt::Spent;
-use crate::arch::armm::mpu::Access;
+use crate::arch::armm::mpu::Purpose;
 use crate::arch::armm::nvic::DEBUG_MONITOR;
 use crate::isa::{Group, Slot};
 use crate::state::State;
@@ -35,17 +35,17 @@ impl State {
     /// Whether something wants to see each instruction.
     pub(crate) fn watches_instructions(&self) -> bool {
         self.system.dwt.counts_instructions()
-            || self.system.dwt.looks_for(Access::Execute)
+            || self.system.dwt.looks_for(Purpose::Execute)
             || self.system.steps_by_monitor()
     }
 
     /// Whether something wants to see each load and store.
     pub(crate) fn watches_data(&self) -> bool {
-        self.system.dwt.looks_for(Access::Read) || self.system.dwt.looks_for(Access::Write)
+        self.system.dwt.looks_for(Purpose::Read) || self.system.dwt.looks_for(Purpose::Write)
     }
 
     /// Shows the comparators an access.
-    pub(crate) fn compare(&mut self, address: u32, bytes: u32, access: Access) {
+    pub(crate) fn compare(&mut self, address: u32, bytes: u32, access: Purpose) {
         if self.system.dwt.compare(address, bytes, access) {
             self.tell_monitor(DWTTRAP);
         }
@@ -104,7 +104,7 @@ impl State {
                 | Group::FloatMemory => self.spent.load_store += cycles - 1,
                 _ => {}
             }
-            self.compare(beginning.pc, 1, Access::Execute);
+            self.compare(beginning.pc, 1, Purpose::Execute);
             if beginning.steps {
                 self.tell_monitor(HALTED);
             }

@@ -9,6 +9,7 @@ impl State {
     /// Executes an operation that calculates, with a shift of a known type if `shift` says so. What
     /// is executed seldom comes here last.
     #[inline(always)]
+    #[expect(clippy::too_many_lines, reason = "a table: an arm an operation")]
     pub(super) fn perform_calculation<'a>(
         &mut self,
         op: Op,

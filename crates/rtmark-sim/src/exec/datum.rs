@@ -4,7 +4,7 @@
 //! other one leads anywhere: alignment, protection, the core's own registers, waits, and code
 //! that is written over (DDI 0403, B2.3).
 
-use crate::arch::armm::mpu::Access;
+use crate::arch::armm::mpu::Purpose;
 use crate::arch::armm::trap::{Done, Trap};
 use crate::state::State;
 
@@ -64,7 +64,7 @@ macro_rules! datum {
                 }
                 machine.note_bus(address);
                 if machine.protected {
-                    machine.check_access(address, $size, Access::Read)?;
+                    machine.check_access(address, $size, Purpose::Read)?;
                 }
                 if address >= SYSTEM_SPACE {
                     let word = machine.read_system(address & !3)?;
@@ -103,7 +103,7 @@ macro_rules! datum {
                 }
                 machine.note_bus(address);
                 if machine.protected {
-                    machine.check_access(address, $size, Access::Write)?;
+                    machine.check_access(address, $size, Purpose::Write)?;
                 }
                 if address >= SYSTEM_SPACE {
                     return machine.write_system(address, value, $size);

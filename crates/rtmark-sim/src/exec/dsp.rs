@@ -43,6 +43,7 @@ impl State {
     }
 
     #[inline(never)]
+    #[expect(clippy::too_many_lines, reason = "a table: an arm an operation")]
     pub(super) fn execute_dsp(&mut self, s: &Slot) -> Done {
         let (n, m, a) = (self.cpu.get(s.n), self.cpu.get(s.m), self.cpu.get(s.a));
         let (signed_n, signed_m) = (i64::from(n as i32), i64::from(m as i32));

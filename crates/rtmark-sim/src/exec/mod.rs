@@ -107,6 +107,7 @@ impl State {
     /// [`dispatch`](crate::engine::dispatch). By the fast path nothing has changed yet where that
     /// does not lead to the end.
     #[inline(always)]
+    #[expect(clippy::too_many_lines, reason = "a table: an arm an operation")]
     pub(crate) fn perform<'a>(
         &mut self,
         op: Op,

@@ -6,7 +6,7 @@
 use crate::arch::armm::nvic::FIRST_INTERRUPT;
 use crate::arch::armm::trap::{Done, Trap};
 use crate::devices::{
-    Attached, Direction, Effects, Env, FlashEffect, PERIPHERALS, Page, Strictness,
+    Attached, Direction, Effects, Env, FlashEffect, FlashPage, PERIPHERALS, Strictness,
 };
 use crate::memory::Place;
 use crate::soc::{Erase, Memory, VENDORS};
@@ -97,11 +97,11 @@ impl State {
     }
 
     /// Sets all bits of a page of flash.
-    fn erase_flash(&mut self, memory: usize, pages: &Erase, which: Page) {
+    fn erase_flash(&mut self, memory: usize, pages: &Erase, which: FlashPage) {
         let Memory { base, size, .. } = self.soc().memories[memory];
         let page = match which {
-            Page::Number(number) => pages.numbered(number),
-            Page::At(address) => {
+            FlashPage::Number(number) => pages.numbered(number),
+            FlashPage::At(address) => {
                 let place = self.bus.place(address).filter(|place| place.memory == memory);
                 place.and_then(|place| pages.around(place.offset))
             }
@@ -175,6 +175,9 @@ impl State {
                 FlashEffect::Close => self.devices.open.retain(|other| other != memory),
                 FlashEffect::Erase { pages, which } => self.erase_flash(*memory, pages, *which),
             }
+        }
+        for at in self.devices.route(&effects.routed, now) {
+            self.look_at_device(at, now);
         }
         let divisors = self.devices.divisors;
         let wanted = [0, 1, 2].map(|clock| effects.scaled[clock].unwrap_or(divisors[clock]));

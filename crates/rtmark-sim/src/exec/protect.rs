@@ -5,7 +5,7 @@
 //! decoded pages are closed, so that every access and every fetch passes here. While
 //! nothing does, nobody pays for it.
 
-use crate::arch::armm::mpu::{Access, default_rights};
+use crate::arch::armm::mpu::{Purpose, default_rights};
 use crate::arch::armm::trap::{Done, Trap};
 use crate::isa::Slot;
 use crate::state::{Guards, State};
@@ -44,7 +44,7 @@ impl State {
 
     /// Asks whether a load or store of some bytes, within a grain, is allowed, and has it
     /// looked at.
-    pub(crate) fn check_access(&mut self, address: u32, bytes: u32, access: Access) -> Done {
+    pub(crate) fn check_access(&mut self, address: u32, bytes: u32, access: Purpose) -> Done {
         if self.guards.data {
             self.compare(address, bytes, access);
         }
@@ -87,8 +87,8 @@ impl State {
         }
         let privileged = self.cpu.privileged();
         let mpu = &mut self.system.mpu;
-        mpu.rights(first).allow(Access::Execute, privileged)
-            && mpu.rights(last).allow(Access::Execute, privileged)
+        mpu.rights(first).allow(Purpose::Execute, privileged)
+            && mpu.rights(last).allow(Purpose::Execute, privileged)
     }
 
     /// Whether every instruction of a page of decoded code may be executed unseen.
@@ -100,13 +100,13 @@ impl State {
         let privileged = self.cpu.privileged();
         let Guards { mpu, instructions, .. } = self.guards;
         !instructions
-            && (!mpu || self.system.mpu.rights_in_page(address).allow(Access::Execute, privileged))
+            && (!mpu || self.system.mpu.rights_in_page(address).allow(Purpose::Execute, privileged))
     }
 
     /// Whether it is the memory map or the protection unit that forbids to execute an
     /// instruction there, rather than the memory's absence.
     pub(crate) fn forbids_execution(&mut self, address: u32) -> bool {
-        let allowed = default_rights(address).allow(Access::Execute, true);
+        let allowed = default_rights(address).allow(Purpose::Execute, true);
         !allowed || !self.may_execute(address, address.wrapping_add(2))
     }
 }

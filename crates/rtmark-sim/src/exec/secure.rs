@@ -7,7 +7,7 @@
 
 use super::ExecContext;
 use super::{Flow, Outcome};
-use crate::arch::armm::mpu::Access;
+use crate::arch::armm::mpu::Purpose;
 use crate::arch::armm::trap::Trap;
 use crate::isa::{Group, Op, Slot};
 use crate::state::State;
@@ -84,7 +84,7 @@ impl State {
             if privileged {
                 let rights = self.system.mpu.rights(address);
                 let may = |access, bit| if rights.allow(access, !as_user) { bit } else { 0 };
-                answer |= may(Access::Read, READABLE) | may(Access::Write, WRITABLE);
+                answer |= may(Purpose::Read, READABLE) | may(Purpose::Write, WRITABLE);
                 let region = self.system.mpu.region_at(address);
                 answer |= region.map_or(0, |number| IN_REGION | u32::from(number));
             }

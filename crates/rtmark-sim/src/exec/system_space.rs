@@ -143,6 +143,7 @@ impl State {
     }
 
     /// Writes to the system space. Only priorities and fault status take less than a word.
+    #[expect(clippy::too_many_lines, reason = "a table: a line a register")]
     pub(crate) fn write_system(&mut self, address: u32, value: u32, size: u32) -> Done {
         let user_trigger = address == 0xE000_EF00 && self.system.configuration & 2 != 0;
         let privileged = self.has_privileged_access();

@@ -9,6 +9,7 @@ use crate::state::State;
 impl State {
     /// Executes a load or store; what is none goes on to where operations calculate.
     #[inline(always)]
+    #[expect(clippy::too_many_lines, reason = "a table: an arm an operation")]
     pub(super) fn perform_transfer<'a>(
         &mut self,
         op: Op,

@@ -68,6 +68,7 @@ impl Fields {
     }
 
     /// The slot, or `None` for a combination of fields that is no instruction.
+    #[expect(clippy::too_many_lines, reason = "a table: an arm a form of encodings")]
     pub(super) fn slot(&self) -> Option<Slot> {
         let line = self.line;
         let mut slot = Slot {

@@ -1,7 +1,8 @@
-//! What arrives at a machine's UARTs.
+//! What arrives at a machine from outside: bytes at its UARTs, levels at its pins.
 
+use crate::devices::{Drive, PinChange};
 use crate::machine::{Machine, on};
-use crate::soc::Peripheral;
+use crate::soc::{Peripheral, Pins};
 
 /// There is no UART to put bytes on the line of.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -13,6 +14,18 @@ pub struct NoUart {
     pub name: String,
     /// The names of those that it has.
     pub uarts: String,
+}
+
+/// There is no pin to drive.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{soc} has no pin {name}; those that it has: {pins}")]
+pub struct NoPin {
+    /// The soc's name.
+    pub soc: String,
+    /// The name that was asked for.
+    pub name: String,
+    /// Those that it has: `PA0 to PA15, PB0 to PB15`.
+    pub pins: String,
 }
 
 impl Machine {
@@ -45,6 +58,28 @@ impl Machine {
             });
         }
         on!(&mut self.core, core => core.state.devices_mut().connect(&lines, bytes));
+        Ok(())
+    }
+
+    /// Drives a pin, by its name in the soc file, from outside: low from the first cycle on, and then
+    /// as the changes say. To be called before the run; a later call replaces an earlier one for the same pin.
+    ///
+    /// # Errors
+    /// When the soc file lists no such pin.
+    pub fn drive_pin(&mut self, name: &str, changes: &[PinChange]) -> Result<(), NoPin> {
+        let name = name.to_ascii_uppercase();
+        let pins = || self.soc().peripherals.iter().flat_map(|peripheral| &peripheral.pins);
+        if pins().all(|pins| pins.bit(&name).is_none()) {
+            let known = |pins: &Pins| format!("{0}0 to {0}{1}", pins.name, pins.count - 1);
+            let known: Vec<_> = pins().map(known).collect();
+            return Err(NoPin {
+                soc: self.soc().name.clone(),
+                name,
+                pins: if known.is_empty() { "none".to_owned() } else { known.join(", ") },
+            });
+        }
+        let drive = Drive::new(changes);
+        on!(&mut self.core, core => core.state.devices_mut().drive(&name, drive));
         Ok(())
     }
 

@@ -13,7 +13,7 @@ mod observer;
 mod roles;
 mod trial;
 
-pub use self::line::NoUart;
+pub use self::line::{NoPin, NoUart};
 pub use self::observer::Observer;
 
 use rtmark_units::{Cycles, Instructions};

@@ -44,7 +44,7 @@ pub struct Inputs {
     /// The two inputs that are registered before the core sees them, as it sees them in this cycle
     /// (RTL traces: one cycle later than external ones).
     seen: (bool, bool),
-    /// The same as the core sees it in the cycle that was looked at last, and that cycle.
+    /// The inputs as the core sees them in the cycle that was looked at last, and that cycle.
     registered: (bool, bool),
     looked: Option<u64>,
     /// The outputs of timer and software interrupt and of peripherals, as of the last look.

@@ -152,7 +152,7 @@ impl Hazard3 {
         }
     }
 
-    /// The same, also where the run is to stop.
+    /// Lets a cycle pass, or a sleep, also where the run is to stop.
     pub(super) fn pass_one_until(&mut self, until: Cycles) -> Result<Passed, Stop> {
         let passed = self.state.pass(until.0)?;
         self.state.serve_call()?;

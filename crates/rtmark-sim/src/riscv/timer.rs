@@ -9,14 +9,14 @@ use crate::soc::{PeripheralKind, Soc};
 
 /// Where the registers lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Layout {
+pub enum TimerLayout {
     /// As SiFive's core-local interruptor has them.
     Clint,
     /// As RP2350's SIO has them.
     Sio,
 }
 
-impl Layout {
+impl TimerLayout {
     /// The bytes of addresses that it takes.
     pub const fn extent(self) -> u32 {
         match self {
@@ -73,7 +73,7 @@ pub struct Timer {
     /// What offsets of registers are counted from, and where those that it has lie.
     base: u32,
     addresses: Range<u32>,
-    layout: Layout,
+    layout: TimerLayout,
     /// Core cycles to a microsecond.
     microsecond: u64,
     /// Core cycles to a tick.
@@ -86,12 +86,12 @@ pub struct Timer {
 }
 
 impl Timer {
-    pub fn new(addresses: Range<u32>, layout: Layout, microsecond: u64) -> Self {
+    pub fn new(addresses: Range<u32>, layout: TimerLayout, microsecond: u64) -> Self {
         let microsecond = microsecond.max(1);
         // A SIO's offsets are those of all of it.
         let (base, divisor) = match layout {
-            Layout::Clint => (addresses.start, 1),
-            Layout::Sio => (addresses.start & !(layout.extent() - 1), microsecond),
+            TimerLayout::Clint => (addresses.start, 1),
+            TimerLayout::Sio => (addresses.start & !(layout.extent() - 1), microsecond),
         };
         let (ahead, compare, software, coming) = (0, u64::MAX, false, None);
         Self { base, addresses, layout, microsecond, divisor, ahead, compare, software, coming }
@@ -101,8 +101,8 @@ impl Timer {
     pub fn of(soc: &Soc) -> Option<Self> {
         soc.peripherals.iter().find_map(|peripheral| {
             let layout = match peripheral.kind {
-                PeripheralKind::RiscvClint => Layout::Clint,
-                PeripheralKind::Rp2350RiscvTimer => Layout::Sio,
+                PeripheralKind::RiscvClint => TimerLayout::Clint,
+                PeripheralKind::Rp2350RiscvTimer => TimerLayout::Sio,
                 _ => return None,
             };
             let size = peripheral.size.unwrap_or(layout.extent());
@@ -181,7 +181,32 @@ impl Timer {
         if let Some(store) = self.coming {
             return Some((store.after + 1).max(cycle));
         }
-        let left = self.compare.checked_sub(self.ahead)?.checked_mul(self.divisor)?;
-        (left >= cycle).then_some(left)
+        let ticks = self.compare.checked_sub(self.time(cycle))?;
+        let due = (cycle / self.divisor).checked_add(ticks)?.checked_mul(self.divisor)?;
+        (due >= cycle).then_some(due)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MICROSECOND: u64 = 150;
+    const TIME_CTRL: u32 = 0x1A4;
+    const COMPARE: [u32; 2] = [0x1B8, 0x1BC];
+
+    #[test]
+    fn what_is_due_is_the_cycle_in_which_the_output_rises_however_fast_time_was_before() {
+        for (control, since) in [(0xD, 7_u64), (0xF, 7), (0xF, 100_000), (0xD, 100_000)] {
+            let mut timer = Timer::new(0xD000_01A0..0xD000_01C0, TimerLayout::Sio, MICROSECOND);
+            timer.write(TIME_CTRL, control, since).expect("a register");
+            timer.write(COMPARE[1], 0, since + 2).expect("a register");
+            let now = timer.read(0x1B0, since + 3).expect("a register");
+            timer.write(COMPARE[0], now + 5, since + 4).expect("a register");
+            timer.outputs(since + 6);
+            let due = timer.due(since + 6).expect("an interrupt comes");
+            assert!(!timer.outputs(due - 1).0, "{control:x} since {since}: not before {due}");
+            assert!(timer.outputs(due).0, "{control:x} since {since}: at {due}");
+        }
     }
 }

@@ -4,19 +4,24 @@ use std::ops::Range;
 
 use toml::de::{DeTable, DeValue};
 
-use super::peripheral::{ActHow, Control, Peripheral, PeripheralClock, PeripheralKind, Register};
-use super::{CoreKind, MemoryKind, MemoryTiming, Revision, Soc};
+use super::peripheral::{PeripheralKind, PeripheralRegister};
+use super::{CoreKind, Memory, MemoryKind, MemoryTiming, Revision, Soc};
+
+mod registers;
 
 /// Where chips may have registers of their own: units on that bus behind those of Arm's
 /// (DDI 0403, B3.2.1), such as STM32's DBGMCU, and the vendor's region (B3.1).
 pub const VENDORS: [Range<u64>; 2] = [0xE004_2000..0xE00F_F000, 0xE010_0000..0x1_0000_0000];
+
+/// How many lines of an STM32's EXTI come from pins (RM0090, 12.2.5).
+pub const EXTI_LINES: u8 = 16;
 
 /// Addresses from here on belong to the core itself, most of them.
 const SYSTEM_SPACE: u64 = 0xE000_0000;
 
 /// A step from a table into what it holds.
 #[derive(Clone, Copy, Debug)]
-pub enum Step {
+pub enum KeyStep {
     Key(&'static str),
     Index(usize),
 }
@@ -24,13 +29,13 @@ pub enum Step {
 /// What is wrong with a file, and the value that makes it so.
 #[derive(Debug)]
 pub struct Refusal {
-    path: Vec<Step>,
+    path: Vec<KeyStep>,
     message: String,
 }
 
 type Checked = Result<(), Refusal>;
 
-fn refuse<T>(path: &[Step], message: impl Into<String>) -> Result<T, Refusal> {
+fn refuse<T>(path: &[KeyStep], message: impl Into<String>) -> Result<T, Refusal> {
     Err(Refusal { path: path.to_vec(), message: message.into() })
 }
 
@@ -45,14 +50,14 @@ impl Refusal {
 }
 
 /// The line on which the value at a path stands, or the last part of the path that there is.
-fn line_of(text: &str, path: &[Step]) -> Option<usize> {
+fn line_of(text: &str, path: &[KeyStep]) -> Option<usize> {
     let document = DeTable::parse(text).ok()?;
     let mut span = 0..0;
     let mut value = DeValue::Table(document.into_inner());
     for step in path {
         let next = match (step, value) {
-            (Step::Key(key), DeValue::Table(mut table)) => table.remove(*key),
-            (Step::Index(at), DeValue::Array(array)) => array.into_iter().nth(*at),
+            (KeyStep::Key(key), DeValue::Table(mut table)) => table.remove(*key),
+            (KeyStep::Index(at), DeValue::Array(array)) => array.into_iter().nth(*at),
             _ => None,
         };
         let Some(next) = next else { break };
@@ -64,7 +69,7 @@ fn line_of(text: &str, path: &[Step]) -> Option<usize> {
 
 /// Refuses addresses that belong to the core, all but those that chips may have there.
 fn outside_system_space(
-    path: &[Step],
+    path: &[KeyStep],
     who: &str,
     range: &Range<u64>,
     but: &[Range<u64>],
@@ -94,7 +99,7 @@ impl Soc {
     pub(super) fn copy_registers(&mut self) -> Checked {
         for at in 0..self.peripherals.len() {
             let Some(like) = self.peripherals[at].like.clone() else { continue };
-            let path = [Step::Key("peripheral"), Step::Index(at), Step::Key("like")];
+            let path = [KeyStep::Key("peripheral"), KeyStep::Index(at), KeyStep::Key("like")];
             let name = &self.peripherals[at].name;
             let found = self.peripherals[..at].iter().find(|other| other.name == like);
             let Some(model) = found else {
@@ -103,14 +108,17 @@ impl Soc {
                     format!("peripheral {name} is like {like}, which no peripheral before it is"),
                 );
             };
-            let registers = model.registers.clone();
+            let own = &self.peripherals[at].registers;
+            let is_other =
+                |register: &&PeripheralRegister| own.iter().all(|one| one.name != register.name);
+            let registers: Vec<_> = model.registers.iter().filter(is_other).cloned().collect();
             self.peripherals[at].registers.extend(registers);
         }
         Ok(())
     }
 
     pub(super) fn check(&self) -> Checked {
-        use Step::Key;
+        use KeyStep::Key;
         if self.clock.0 == 0 {
             return refuse(
                 &[Key("clock_hz")],
@@ -179,7 +187,7 @@ impl Soc {
     }
 
     fn check_time_base(&self) -> Checked {
-        let path = |key| [Step::Key("time_base"), Step::Key(key)];
+        let path = |key| [KeyStep::Key("time_base"), KeyStep::Key(key)];
         let Some(time_base) = &self.time_base else { return Ok(()) };
         let name = &time_base.peripheral;
         let Some(timer) = self.timer() else {
@@ -218,7 +226,7 @@ impl Soc {
         match self.revision.filter(|revision| !known.contains(revision)) {
             None => Ok(()),
             Some(revision) => refuse(
-                &[Step::Key("revision")],
+                &[KeyStep::Key("revision")],
                 format!(
                     "revision = \"{revision}\": {} is {} to {}; leave it out where it is not known, \
                      for the newest",
@@ -233,9 +241,7 @@ impl Soc {
     fn check_memories<'a>(&'a self, taken: &mut Vec<(Range<u64>, &'a str)>) -> Checked {
         for (at, memory) in self.memories.iter().enumerate() {
             let name = memory.name.as_str();
-            let path = |key| [Step::Key("memory"), Step::Index(at), Step::Key(key)];
-            let timing =
-                |key| [Step::Key("memory"), Step::Index(at), Step::Key("timing"), Step::Key(key)];
+            let path = |key| [KeyStep::Key("memory"), KeyStep::Index(at), KeyStep::Key(key)];
             if memory.size == 0 || memory.size % 4 != 0 {
                 return refuse(
                     &path("size"),
@@ -251,64 +257,7 @@ impl Soc {
                     format!("memory {name}: size {:#x} is over 256 MiB", memory.size),
                 );
             }
-            let waits = memory.timing.wait_states;
-            let plain = MemoryTiming { wait_states: waits, ..MemoryTiming::default() };
-            let MemoryTiming { line_bytes, cache_lines, cache_ways, .. } = memory.timing;
-            let cached = MemoryTiming { line_bytes, cache_lines, cache_ways, ..plain };
-            let known = if cache_lines > 0 { cached } else { plain };
-            if self.core == CoreKind::Hazard3 && memory.timing != known {
-                return refuse(
-                    &path("timing"),
-                    format!(
-                        "memory {name}: beside a Hazard3 buffers and prefetch have no model yet; give \
-                         wait_states, and a cache for all by cache_lines if there is one"
-                    ),
-                );
-            }
-            let beats = MemoryTiming { beat_cycles: memory.timing.beat_cycles, ..plain };
-            if self.core == CoreKind::CortexR5 && memory.timing != beats {
-                return refuse(
-                    &path("timing"),
-                    format!(
-                        "memory {name}: a Cortex-R5 has its own lines and caches; give wait_states \
-                         to the first 64 bits and beat_cycles between the others"
-                    ),
-                );
-            }
-            if self.core != CoreKind::CortexR5 && memory.timing.beat_cycles != 1 {
-                return refuse(
-                    &timing("beat_cycles"),
-                    format!("memory {name}: beat_cycles is for memories beside a Cortex-R5"),
-                );
-            }
-            let line = memory.timing.line_bytes;
-            if !(4..=1024).contains(&line) || !line.is_power_of_two() {
-                return refuse(
-                    &timing("line_bytes"),
-                    format!(
-                        "memory {name}: line_bytes = {line} is not a power of two from 4 to 1024"
-                    ),
-                );
-            }
-            if !memory.timing.line_buffer && line != 4 {
-                return refuse(
-                    &timing("line_buffer"),
-                    format!(
-                        "memory {name}: line_bytes = {line} without a line buffer: what a read \
-                         brings beyond a word has nowhere to stay"
-                    ),
-                );
-            }
-            let (lines, ways) = (memory.timing.cache_lines, memory.timing.cache_ways);
-            if lines > 0 && (!lines.is_power_of_two() || !ways.is_power_of_two() || lines < ways) {
-                return refuse(
-                    &timing("cache_lines"),
-                    format!(
-                        "memory {name}: cache_lines = {lines} in cache_ways = {ways}: both must be \
-                         powers of two, with at least one line to a way"
-                    ),
-                );
-            }
+            self.check_timing(at, memory)?;
             if memory.contents.is_some() && memory.kind != MemoryKind::Flash {
                 return refuse(
                     &path("contents"),
@@ -335,9 +284,75 @@ impl Soc {
         Ok(())
     }
 
+    /// Refuses waits, lines and caches that make no sense or have no model beside the core.
+    fn check_timing(&self, at: usize, memory: &Memory) -> Checked {
+        let name = memory.name.as_str();
+        let path = [KeyStep::Key("memory"), KeyStep::Index(at), KeyStep::Key("timing")];
+        let timing = |key| {
+            [KeyStep::Key("memory"), KeyStep::Index(at), KeyStep::Key("timing"), KeyStep::Key(key)]
+        };
+        let waits = memory.timing.wait_states;
+        let plain = MemoryTiming { wait_states: waits, ..MemoryTiming::default() };
+        let MemoryTiming { line_bytes, cache_lines, cache_ways, .. } = memory.timing;
+        let cached = MemoryTiming { line_bytes, cache_lines, cache_ways, ..plain };
+        let known = if cache_lines > 0 { cached } else { plain };
+        if self.core == CoreKind::Hazard3 && memory.timing != known {
+            return refuse(
+                &path,
+                format!(
+                    "memory {name}: beside a Hazard3 buffers and prefetch have no model yet; give \
+                     wait_states, and a cache for all by cache_lines if there is one"
+                ),
+            );
+        }
+        let beats = MemoryTiming { beat_cycles: memory.timing.beat_cycles, ..plain };
+        if self.core == CoreKind::CortexR5 && memory.timing != beats {
+            return refuse(
+                &path,
+                format!(
+                    "memory {name}: a Cortex-R5 has its own lines and caches; give wait_states \
+                     to the first 64 bits and beat_cycles between the others"
+                ),
+            );
+        }
+        if self.core != CoreKind::CortexR5 && memory.timing.beat_cycles != 1 {
+            return refuse(
+                &timing("beat_cycles"),
+                format!("memory {name}: beat_cycles is for memories beside a Cortex-R5"),
+            );
+        }
+        let line = memory.timing.line_bytes;
+        if !(4..=1024).contains(&line) || !line.is_power_of_two() {
+            return refuse(
+                &timing("line_bytes"),
+                format!("memory {name}: line_bytes = {line} is not a power of two from 4 to 1024"),
+            );
+        }
+        if !memory.timing.line_buffer && line != 4 {
+            return refuse(
+                &timing("line_buffer"),
+                format!(
+                    "memory {name}: line_bytes = {line} without a line buffer: what a read \
+                     brings beyond a word has nowhere to stay"
+                ),
+            );
+        }
+        let (lines, ways) = (memory.timing.cache_lines, memory.timing.cache_ways);
+        if lines > 0 && (!lines.is_power_of_two() || !ways.is_power_of_two() || lines < ways) {
+            return refuse(
+                &timing("cache_lines"),
+                format!(
+                    "memory {name}: cache_lines = {lines} in cache_ways = {ways}: both must be \
+                     powers of two, with at least one line to a way"
+                ),
+            );
+        }
+        Ok(())
+    }
+
     /// Notes that a range of addresses is used, or refuses it.
     fn take<'a>(
-        path: &[Step],
+        path: &[KeyStep],
         who: &str,
         name: &'a str,
         range: Range<u64>,
@@ -362,7 +377,7 @@ impl Soc {
     fn check_peripherals<'a>(&'a self, taken: &mut Vec<(Range<u64>, &'a str)>) -> Checked {
         for (at, peripheral) in self.peripherals.iter().enumerate() {
             let name = peripheral.name.as_str();
-            let path = |key| [Step::Key("peripheral"), Step::Index(at), Step::Key(key)];
+            let path = |key| [KeyStep::Key("peripheral"), KeyStep::Index(at), KeyStep::Key(key)];
             let extent = peripheral.extent();
             if extent == 0 || extent % 4 != 0 || extent > 0x10_0000 {
                 return refuse(
@@ -433,158 +448,14 @@ impl Soc {
                     format!("peripheral {name}: nonvolatile is for kind = \"registers\""),
                 );
             }
+            registers::check_pins(peripheral, &path("pins"))?;
             for (index, register) in peripheral.registers.iter().enumerate() {
                 let path = |key| {
                     let [kind, at, _] = path("");
-                    [kind, at, Step::Key("register"), Step::Index(index), Step::Key(key)]
+                    [kind, at, KeyStep::Key("register"), KeyStep::Index(index), KeyStep::Key(key)]
                 };
                 self.check_register(peripheral, register, index, path)?;
             }
-        }
-        Ok(())
-    }
-
-    fn check_register(
-        &self,
-        peripheral: &Peripheral,
-        register: &Register,
-        index: usize,
-        path: impl Fn(&'static str) -> [Step; 5],
-    ) -> Checked {
-        let name = &register.name;
-        let extent = if peripheral.atomic_aliases { 0x1000 } else { peripheral.extent() };
-        if !register.offset.is_multiple_of(4) || register.offset >= extent {
-            return refuse(
-                &path("offset"),
-                format!(
-                    "register {name}: offset {:#x} is not a multiple of 4 below {extent:#x}",
-                    register.offset
-                ),
-            );
-        }
-        let others = &peripheral.registers[..index];
-        if let Some(other) = others.iter().find(|o| o.offset == register.offset || o.name == *name)
-        {
-            return refuse(
-                &path("offset"),
-                format!(
-                    "register {name} at {:#x}: {} at {:#x} has the same name or offset",
-                    register.offset, other.name, other.offset
-                ),
-            );
-        }
-        let exists = |wanted: &str| peripheral.registers.iter().any(|r| r.name == wanted);
-        for follow in &register.follows {
-            let of_width = if follow.how == super::peripheral::FollowHow::OneHot { 5 } else { 32 };
-            if !is_field(follow.bit, follow.width)
-                || !is_field(follow.of, follow.width)
-                || follow.width > of_width
-            {
-                return refuse(
-                    &path("follows"),
-                    format!(
-                        "register {name}: a field of {} bits at bit {} that follows bit {} does not \
-                         fit 32 bits",
-                        follow.width, follow.bit, follow.of
-                    ),
-                );
-            }
-            if let Some(wanted) = follow.register.as_deref().filter(|wanted| !exists(wanted)) {
-                return refuse(
-                    &path("follows"),
-                    format!("register {name} follows {wanted}, which is no register of the block"),
-                );
-            }
-        }
-        for act in &register.acts {
-            if !is_field(act.bit, act.width) {
-                return refuse(
-                    &path("acts"),
-                    format!(
-                        "register {name}: {} bits from bit {} are no field",
-                        act.width, act.bit
-                    ),
-                );
-            }
-            if !exists(&act.on) {
-                return refuse(
-                    &path("acts"),
-                    format!(
-                        "register {name} acts on {}, which is no register of the block",
-                        act.on
-                    ),
-                );
-            }
-            if act.value.is_some() && act.how != ActHow::Store {
-                return refuse(
-                    &path("acts"),
-                    format!("register {name}: a value is for how = \"store\""),
-                );
-            }
-        }
-        for scale in &register.scales {
-            if !is_field(scale.bit, 3) || scale.clock == PeripheralClock::Core {
-                return refuse(
-                    &path("scales"),
-                    format!(
-                        "register {name}: scales takes the lowest of three bits and the clock \
-                         apb1 or apb2"
-                    ),
-                );
-            }
-        }
-        let programs = register.programs.iter().map(|it| (&it.memory, is_field(it.bit, it.width)));
-        let erases = register.erases.iter().map(|erase| {
-            let pages = erase.pages.iter().all(|size| *size >= 64 && size.is_multiple_of(64));
-            let number = erase.number.is_none_or(|(bit, width)| is_field(bit, width));
-            let start = erase.start.is_none_or(|bit| is_field(bit, 1));
-            let address = erase.address.as_deref().is_none_or(exists);
-            (&erase.memory, pages && !erase.pages.is_empty() && number && start && address)
-        });
-        for (wanted, makes_sense) in programs.chain(erases) {
-            let flash = self.memories.iter().filter(|memory| memory.kind == MemoryKind::Flash);
-            if !makes_sense || !flash.into_iter().any(|memory| memory.name == *wanted) {
-                return refuse(
-                    &path(if register.programs.is_some() { "programs" } else { "erases" }),
-                    format!(
-                        "register {name}: programs and erases take a [[memory]] of kind = \"flash\", \
-                         fields of a word, pages of multiples of 64 bytes, and a register of the block"
-                    ),
-                );
-            }
-        }
-        match &register.controls {
-            Some(control) => self.check_control(name, control, &path("controls")),
-            None => Ok(()),
-        }
-    }
-
-    fn check_control(&self, name: &str, control: &Control, path: &[Step]) -> Checked {
-        if !self.memories.iter().any(|memory| memory.name == control.memory) {
-            return refuse(
-                path,
-                format!(
-                    "register {name} controls {}, which is no [[memory]]; there are {}",
-                    control.memory,
-                    self.memory_map()
-                ),
-            );
-        }
-        let bits = [
-            control.prefetch,
-            control.instruction_cache,
-            control.data_cache,
-            control.cache,
-            control.empty_instruction_cache,
-            control.empty_data_cache,
-            control.empty_cache,
-        ];
-        let (bit, width) = control.wait_states.unwrap_or((0, 1));
-        if bits.iter().flatten().any(|bit| *bit > 31) || !is_field(bit, width) || width > 8 {
-            return refuse(
-                path,
-                format!("register {name}: bits are 0 to 31, wait_states takes up to 8 of them"),
-            );
         }
         Ok(())
     }

@@ -12,7 +12,7 @@ mod core_kind;
 mod peripheral;
 mod revision;
 
-pub use self::check::VENDORS;
+pub use self::check::{EXTI_LINES, VENDORS};
 use std::ops::Range;
 
 use rtmark_units::Hertz;
@@ -23,7 +23,7 @@ pub use bus_matrix::BusMatrix;
 pub use core_kind::CoreKind;
 pub use peripheral::{
     Act, ActHow, Control, Erase, Follow, FollowHow, Peripheral, PeripheralClock, PeripheralKind,
-    Program, Register, Scale,
+    PeripheralRegister, Pins, Program, Routes, Scale,
 };
 pub use revision::{Generation, Revision};
 
@@ -435,7 +435,7 @@ mod tests {
         let reference = include_str!("../../../../docs/socs.md");
         let example = reference.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next());
         let soc = Soc::from_toml(example.expect("an example")).expect("good");
-        assert_eq!((soc.memories.len(), soc.peripherals.len()), (2, 7));
+        assert_eq!((soc.memories.len(), soc.peripherals.len()), (2, 9));
     }
 
     #[test]

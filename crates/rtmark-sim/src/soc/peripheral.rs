@@ -46,12 +46,21 @@ pub enum PeripheralKind {
     Rp2040Timer,
     /// The microsecond timer of RP2350, where some registers lie elsewhere (datasheet, 12.8).
     Rp2350Timer,
+    /// EXTI of STM32F1, F2, F4, L1 and L4 (RM0090, chapter 12), lines 0 to 15. `irq`: those lines'; several
+    /// may share one.
+    Stm32ExtiV1,
+    /// EXTI of STM32C0 and G0 (RM0490, chapter 13), lines 0 to 15. `irq`: those lines'.
+    Stm32ExtiV2,
+    /// IO_BANK0 of RP2040 (datasheet, 2.19.6.1): interrupts of pins. `irq`: core 0's.
+    Rp2040IoBank,
+    /// The same of RP2350 (datasheet, 9.11.1), for 48 pins.
+    Rp2350IoBank,
     /// SIO of RP2040, core 0's view: divider, spinlocks, pins (datasheet, 2.3.1).
     Rp2040Sio,
     /// Core-local interruptor of RISC-V chips: MTIME, which counts the core's cycles, MTIMECMP and
     /// the software interrupt (SiFive FU540-C000 manual, 9). Its interrupts are the core's own.
     RiscvClint,
-    /// The same in the SIO of RP2350 (datasheet, 3.1.8).
+    /// That timer as the SIO of RP2350 has it (datasheet, 3.1.8).
     Rp2350RiscvTimer,
     /// Interrupt controller PL390 beside a Cortex-R5: the distributor, and 0x1000 behind it the
     /// core's interface (IHI 0048; DDI 0416).
@@ -134,12 +143,16 @@ pub struct Peripheral {
     /// register are erased (all ones), and an image may fill them.
     #[serde(default)]
     pub nonvolatile: bool,
-    /// For the kind `registers`: another one, given before, whose registers it has, too.
+    /// For the kinds `registers`, `rp2040-sio` and those of IO banks: the pins that it has.
+    #[serde(default)]
+    pub pins: Vec<Pins>,
+    /// For the kind `registers`: another one, given before, whose registers it has, too,
+    /// but for those that it gives itself.
     #[serde(default)]
     pub like: Option<String>,
     /// For the kind `registers`: the registers that do more than keep what is written.
     #[serde(default, rename = "register")]
-    pub registers: Vec<Register>,
+    pub registers: Vec<PeripheralRegister>,
 }
 
 impl PeripheralKind {
@@ -155,6 +168,11 @@ impl PeripheralKind {
         )
     }
 
+    /// Whether it knows by itself in which registers its pins are.
+    pub const fn knows_its_pins(self) -> bool {
+        matches!(self, Self::Rp2040Sio | Self::Rp2040IoBank | Self::Rp2350IoBank)
+    }
+
     /// Whether it belongs to the core beside it, which drives it itself.
     pub const fn is_of_the_core(self) -> bool {
         matches!(self, Self::RiscvClint | Self::Rp2350RiscvTimer | Self::Pl390)
@@ -164,10 +182,12 @@ impl PeripheralKind {
 impl Peripheral {
     /// How many bytes of addresses it answers.
     pub fn extent(&self) -> u32 {
-        use PeripheralKind::{Pl390, RiscvClint, Stm32Timer, Stm32UsartV1, Stm32UsartV2};
+        use PeripheralKind::{
+            Pl390, RiscvClint, Stm32ExtiV1, Stm32ExtiV2, Stm32Timer, Stm32UsartV1, Stm32UsartV2,
+        };
         let usual = match self.kind {
             _ if self.atomic_aliases => 0x4000,
-            Stm32Timer | Stm32UsartV1 | Stm32UsartV2 => 0x400,
+            Stm32Timer | Stm32UsartV1 | Stm32UsartV2 | Stm32ExtiV1 | Stm32ExtiV2 => 0x400,
             RiscvClint => 0x1_0000,
             Pl390 => 0x2000,
             _ => 0x1000,
@@ -179,7 +199,7 @@ impl Peripheral {
 /// A register that follows rules.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Register {
+pub struct PeripheralRegister {
     /// Its name in the reference manual, by which other registers' rules refer to it.
     pub name: String,
     /// Its offset from the peripheral's base; a multiple of 4.
@@ -209,6 +229,9 @@ pub struct Register {
     /// The divisor of a clock that a field of this register sets.
     #[serde(default)]
     pub scales: Vec<Scale>,
+    /// The fields by which it chooses the ports of EXTI's lines, from bit 0 on: 0 for port A.
+    #[serde(default)]
+    pub routes: Option<Routes>,
     /// The memory whose speed this register controls.
     #[serde(default)]
     pub controls: Option<Control>,
@@ -222,6 +245,41 @@ pub struct Register {
 
 const fn all_bits() -> u32 {
     u32::MAX
+}
+
+/// Pins that have their levels in one register, from bit 0 on.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pins {
+    /// What their names begin with; their numbers follow, from 0 on: `PA` for PA0.
+    pub name: String,
+    /// How many there are.
+    pub count: u8,
+    /// The register, which reads as the levels of those that something outside drives. None for a kind
+    /// that knows its own.
+    #[serde(default)]
+    pub register: Option<String>,
+}
+
+impl Pins {
+    /// The bit of a pin, by its name.
+    pub(crate) fn bit(&self, pin: &str) -> Option<u8> {
+        let number = pin.strip_prefix(self.name.as_str())?;
+        let is_plain = number == "0" || !number.starts_with(['0', '+']);
+        number.parse().ok().filter(|bit| is_plain && *bit < self.count)
+    }
+}
+
+/// Fields that choose the ports of EXTI's lines.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Routes {
+    /// The line of the lowest field.
+    pub first: u8,
+    /// How many fields there are.
+    pub count: u8,
+    /// The width of each in bits.
+    pub width: u8,
 }
 
 /// A field that reads as another field's value.

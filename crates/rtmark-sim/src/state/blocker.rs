@@ -1,9 +1,11 @@
-//! What keeps a pending interrupt from its handler.
+//! What keeps a pending interrupt from its handler, and for how long.
+
+use serde::{Deserialize, Serialize};
 
 use crate::arch::armm::nvic::Masks;
 
-/// What keeps a pending interrupt from its handler at an instruction's boundary.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+/// What keeps a pending interrupt from its handler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Blocker {
     /// PRIMASK is set.
@@ -12,14 +14,17 @@ pub enum Blocker {
     Faultmask,
     /// BASEPRI holds a priority that is as urgent, or more.
     Basepri,
-    /// The handler of this exception runs, at a priority that is as urgent, or more.
-    Active(u16),
-    /// This exception is pending, too, and more urgent.
-    Pending(u16),
-    /// The interrupt is not enabled.
-    Disabled,
     /// MSTATUS.MIE of a RISC-V core is clear.
     MachineMask,
+    /// The handler of this exception runs, at a priority that is as urgent, or more.
+    Active(u16),
+    /// The interrupt is not enabled.
+    Disabled,
+    /// One instruction, which does not give way, or not any more. A machine at an instruction's
+    /// boundary never names it: whoever follows a run does.
+    Instruction,
+    /// This exception is pending, too, and more urgent.
+    Pending(u16),
     /// CPSR.I of a Cortex-R is set.
     StatusMask,
     /// The priority mask of an interrupt controller beside a Cortex-R.
@@ -39,6 +44,15 @@ impl Blocker {
             Self::Active(_) => "a handler",
             Self::Pending(_) => "a more urgent exception",
             Self::Disabled => "not being enabled",
+            Self::Instruction => "one instruction",
+        }
+    }
+
+    /// The exception by whose priority it blocks, whether its handler runs already or is about to.
+    pub const fn exception(self) -> Option<u16> {
+        match self {
+            Self::Active(exception) | Self::Pending(exception) => Some(exception),
+            _ => None,
         }
     }
 
@@ -51,4 +65,23 @@ impl Blocker {
             Masks { .. } => Some(Self::Basepri),
         }
     }
+}
+
+/// A stretch of a run in which an interrupt is, or would be, kept from its handler.
+///
+/// `By` is how much is told of what did it: one [`Blocker`], all of them, or each with its cycles.
+/// `At` is how much is told of a place: an address, or an instruction with its caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlockedInterval<By, At = u32> {
+    /// What did it.
+    pub by: By,
+    /// Where it began.
+    pub from: At,
+    /// Where it ended.
+    pub to: At,
+    /// How long it was, in cycles, without those asleep: an interrupt wakes the core, masked or not
+    /// (DDI 0403, B1.5.19).
+    pub cycles: u64,
+    /// The cycle since reset in which it began.
+    pub began: u64,
 }

@@ -4,10 +4,8 @@
 //! that clears it. Time asleep in between does not count: an interrupt wakes the core,
 //! masked or not (DDI 0403, B1.5.19).
 
-use rtmark_units::Cycles;
-
 use super::State;
-use super::blocker::Blocker;
+use super::blocker::{BlockedInterval, Blocker};
 
 /// An instruction that sets or clears a mask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,29 +16,9 @@ pub struct MaskSite {
     pub link: u32,
 }
 
-/// A time for which interrupts were masked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MaskedInterval {
-    /// The mask that was set first.
-    pub mask: Blocker,
-    /// The first cycle with it in force.
-    pub began: Cycles,
-    /// The first cycle without any.
-    pub ended: Cycles,
-    /// Cycles asleep in between.
-    pub asleep: Cycles,
-    /// Where the mask was set.
-    pub set: MaskSite,
-    /// Where the last mask was cleared.
-    pub cleared: MaskSite,
-}
-
-impl MaskedInterval {
-    /// How long an interrupt could be held back.
-    pub const fn length(&self) -> Cycles {
-        Cycles(self.ended.0.saturating_sub(self.began.0).saturating_sub(self.asleep.0))
-    }
-}
+/// A stretch with a mask set: by the one that was set first, from the instruction that set it to the
+/// one that cleared the last.
+pub type MaskedInterval = BlockedInterval<Blocker, MaskSite>;
 
 #[derive(Clone, Copy, Debug)]
 pub struct OpenMask {
@@ -100,15 +78,15 @@ impl Masking {
     }
 
     fn close(&mut self, open: OpenMask, now: u64, slept: u64, cleared: MaskSite) {
+        let asleep = slept - open.slept;
         let interval = MaskedInterval {
-            mask: open.mask,
-            began: Cycles(open.began),
-            ended: Cycles(now),
-            asleep: Cycles(slept - open.slept),
-            set: open.set,
-            cleared,
+            by: open.mask,
+            from: open.set,
+            to: cleared,
+            cycles: now.saturating_sub(open.began).saturating_sub(asleep),
+            began: open.began,
         };
-        if self.longest.is_none_or(|longest| interval.length() > longest.length()) {
+        if self.longest.is_none_or(|longest| interval.cycles > longest.cycles) {
             self.longest = Some(interval);
         }
     }

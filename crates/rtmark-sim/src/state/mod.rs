@@ -28,7 +28,7 @@ use crate::soc::Soc;
 use crate::timing::memo::{PipeState, PipelineMemo};
 use crate::timing::{LineMemories, Predictor, Rules, SlowLines, pipeline};
 
-pub use self::blocker::Blocker;
+pub use self::blocker::{BlockedInterval, Blocker};
 pub use self::masks::{MaskSite, MaskedInterval};
 pub use self::predecode::{Decoder, Predecoded};
 use self::rtt::Rtt;

@@ -18,6 +18,7 @@ pub enum Multiplier {
 }
 
 /// Classifies an instruction; `behind` is the halfword that follows it.
+#[expect(clippy::too_many_lines, reason = "a table: an arm a group of operations")]
 pub fn classify(slot: &Slot, behind: u16, multiplier: Multiplier) -> Step {
     let wide = slot.size() == 4;
     let mut step = Step { unit: Unit::Alu, ..Step::default() };

@@ -39,14 +39,14 @@ const CORTEX_M3: &[Score] = &[
     score("stm32f100", "sram", "", 8_771, 988, 995),
     score("cc2650", "gpram", ON, 14_399, 994, 995),
     score("cc2650", "gpram", OFF, 3_212, 1000, 1000),
-    score("cc2650", "flash", ON, 9_000, 801, 935),
+    score("cc2650", "flash", ON, 9_000, 993, 996),
     score("cc2650", "flash", OFF, 7_635, 993, 995),
-    score("cc2650", "sram", ON, 9_016, 925, 960),
-    score("cc2650", "sram", OFF, 1_792, 841, 950),
+    score("cc2650", "sram", ON, 9_016, 924, 960),
+    score("cc2650", "sram", OFF, 1_792, 863, 942),
 ];
 
 const CORTEX_M4: &[Score] = &[
-    score("cc2652", "flash", ON, 6_879, 917, 973),
+    score("cc2652", "flash", ON, 6_879, 971, 978),
     score("cc2652", "flash", OFF, 6_912, 984, 995),
     score("cc2652", "sram", ON, 8_204, 965, 983),
     score("cc2652", "sram", OFF, 923, 947, 987),

@@ -481,10 +481,10 @@ fn what_the_program_masks_is_timed() {
     machine.run(Cycles(200));
     let longest = machine.longest_masked().expect("masked");
     let (set, cleared) = (BASE + 4 * 6, BASE + 4 * 11);
-    assert_eq!((longest.set.address, longest.cleared.address), (set, cleared));
-    assert_eq!(longest.mask, Blocker::MachineMask);
+    assert_eq!((longest.from.address, longest.to.address), (set, cleared));
+    assert_eq!(longest.by, Blocker::MachineMask);
     // A cycle each, and one for the instruction that ends it.
-    assert_eq!(longest.length(), Cycles(5));
+    assert_eq!(longest.cycles, 5);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 #[path = "../../../rtmark-sim/tests/it/support/mod.rs"]
 mod support;
 
+mod cortex_r5;
 mod hazard3;
 mod looks;
 mod pairs;

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use rtmark_sim::{CoreKind, Cycles, Machine, Observer, Soc, Watch};
 use rtmark_worst::{
-    Aspect, Control, Findings, Meeting, Path, Question, Reach, Second, Share, Window, search,
+    Aspect, Control, Findings, Interleaving, Path, Question, Reach, Second, Share, Window, search,
 };
 
 use crate::support::*;
@@ -79,7 +79,7 @@ struct Seen {
     left: [bool; 2],
     /// A handler returned, in this cycle.
     returned: Option<(u16, u64)>,
-    how: Option<Meeting>,
+    how: Option<Interleaving>,
 }
 
 fn which(exception: u16) -> Option<usize> {
@@ -92,9 +92,9 @@ impl Observer for Seen {
         if let Some(&first) = self.order.first() {
             let chained = self.returned == Some((INTERRUPTS[first] + 16, machine.cycles().0));
             self.how = self.how.or(Some(match () {
-                () if !self.left[first] => Meeting::Nested,
-                () if chained => Meeting::TailChained,
-                () => Meeting::Apart,
+                () if !self.left[first] => Interleaving::Nested,
+                () if chained => Interleaving::TailChained,
+                () => Interleaving::Apart,
             }));
         }
         if self.order.is_empty() {
@@ -113,7 +113,7 @@ impl Observer for Seen {
 
 /// Runs a pair from a machine that stands before both: when each handler begins, and how they
 /// met. Late arrivals are told by a run without the second one.
-fn brute(start: &Machine, pended: [u64; 2]) -> ([u64; 2], Meeting) {
+fn brute(start: &Machine, pended: [u64; 2]) -> ([u64; 2], Interleaving) {
     let mut machine = start.clone();
     for (interrupt, at) in INTERRUPTS.into_iter().zip(pended) {
         machine.pend_interrupt(interrupt, Cycles(at));
@@ -150,7 +150,7 @@ fn brute(start: &Machine, pended: [u64; 2]) -> ([u64; 2], Meeting) {
             break;
         }
     }
-    (served, if overtaken { Meeting::LateArrival } else { how })
+    (served, if overtaken { Interleaving::LateArrival } else { how })
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn pairs_equal_runs_from_reset() {
             start.run(Cycles(window.from));
             let first = start.cycles().0 + 1;
             let mut counts: [BTreeMap<i64, u64>; 2] = Default::default();
-            let mut kinds: BTreeMap<(Meeting, usize), BTreeMap<i64, u64>> = BTreeMap::new();
+            let mut kinds: BTreeMap<(Interleaving, usize), BTreeMap<i64, u64>> = BTreeMap::new();
             let mut worst = [(0, 0, 0); 2];
             let mut met = 0;
             for earlier in first..first + found.points {
@@ -204,16 +204,16 @@ fn pairs_equal_runs_from_reset() {
                 assert_eq!(told, worst[which], "{core} {priorities:x?} {aspect:?}");
                 let witness = path.witness(aspect, case).expect("replays");
                 assert_eq!(witness.cycles, case.cycles, "{core} {priorities:x?}");
-                for how in Meeting::ALL {
+                for how in Interleaving::ALL {
                     let told = found.meetings.get(&(how, aspect)).map(|found| &found.counts);
                     let run = kinds.get(&(how, which));
                     assert_eq!(told, run, "{core} {priorities:x?} {aspect:?} {how:?}");
                 }
             }
-            for how in Meeting::ALL {
+            for how in Interleaving::ALL {
                 let is_met = found.meetings.contains_key(&(how, Aspect::Handler));
                 // Of two with one priority the lower number still comes first.
-                let can_be = how != Meeting::Nested || priorities[0] != priorities[1];
+                let can_be = how != Interleaving::Nested || priorities[0] != priorities[1];
                 assert_eq!(is_met, can_be, "{core} {priorities:x?} {how:?}");
             }
         }

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
-use rtmark_sim::{CoreKind, Cycles, Machine, Register, Soc, Stop, Watch};
+use rtmark_sim::{Blocker, CoreKind, Cycles, Machine, Register, Soc, Stop, Watch};
 use rtmark_worst::{
-    Aspect, Control, Findings, Held, Path, PathError, Question, Reach, Second, Share, Window,
-    search, spans,
+    Aspect, Control, Findings, Path, PathError, Question, Reach, Second, Share, Window, search,
+    spans,
 };
 
 use crate::programs::*;
@@ -201,11 +201,11 @@ fn held_stretches_agree_with_the_mask_registers() {
     }
     let mut told: BTreeMap<(u32, u32), (u64, u64)> = BTreeMap::new();
     for (held, interval) in found.held.longest_alone() {
-        if held == Held::Instruction {
+        if held == Blocker::Instruction {
             continue;
         }
-        let longest = told.entry((interval.from, interval.to)).or_default();
-        *longest = (longest.0.max(interval.cycles), longest.1 + interval.count);
+        let longest = told.entry((interval.longest.from, interval.longest.to)).or_default();
+        *longest = (longest.0.max(interval.longest.cycles), longest.1 + interval.count);
     }
     assert!(told.len() >= 4, "{told:?}");
     assert_eq!(told, traced);
@@ -247,14 +247,23 @@ fn held_stretches_reach_over_all_that_holds() {
     }
     let told = |found: &Findings| -> BTreeMap<_, _> {
         let longest = found.held.longest().into_iter();
-        longest.map(|each| ((each.from, each.to), (each.cycles, each.count))).collect()
+        longest
+            .map(|each| ((each.longest.from, each.longest.to), (each.longest.cycles, each.count)))
+            .collect()
     };
     assert_eq!(told(&found), traced);
-    let mixed =
-        found.held.longest().into_iter().find(|each| each.by.len() > 1).expect("a mixed one");
+    let mixed = found
+        .held
+        .longest()
+        .into_iter()
+        .find(|each| each.longest.by.len() > 1)
+        .expect("a mixed one");
+    let mixed = &mixed.longest;
     assert_eq!(mixed.by.iter().map(|(_, cycles)| cycles).sum::<u64>(), mixed.cycles);
     let alone = found.held.longest_alone();
-    assert!(alone.iter().any(|(held, each)| *held == Held::Instruction && each.cycles > 1));
+    assert!(
+        alone.iter().any(|(held, each)| *held == Blocker::Instruction && each.longest.cycles > 1)
+    );
     // Wherever pieces meet, within a stretch or where one begins, they tell the same.
     for border in (400..520).step_by(3) {
         let windows = vec![Window { to: border, ..window }, Window { from: border, ..window }];

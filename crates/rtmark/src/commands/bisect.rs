@@ -4,14 +4,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use clap::Args;
+use rtmark_bisect::{Judgement, Repository};
 use rtmark_compare::Measure;
 use rtmark_model::{Document, KernelId, ScenarioId};
 
-use crate::cli::Talk;
+use crate::cli::Verbosity;
 use crate::commands::history::measure;
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, say};
-use crate::trouble::Trouble;
 
 /// Find the commit that made a scenario slower, by git bisect
 #[derive(Debug, Args)]
@@ -56,18 +57,6 @@ pub struct Arguments {
     catalogue: Option<PathBuf>,
 }
 
-/// A folder with a checkout of its own, which goes away with this.
-struct Aside<'a> {
-    repository: &'a Path,
-    folder: PathBuf,
-}
-
-impl Drop for Aside<'_> {
-    fn drop(&mut self) {
-        let _ = git(self.repository, &["worktree", "remove", "--force", &text(&self.folder)]);
-    }
-}
-
 /// What a checkout holds.
 #[derive(Clone, Copy)]
 enum Holds {
@@ -79,50 +68,16 @@ enum Holds {
     Own,
 }
 
-fn text(path: &Path) -> String {
-    path.display().to_string()
-}
-
-fn git(folder: &Path, arguments: &[&str]) -> Result<String, Trouble> {
-    let output = Command::new("git").arg("-C").arg(folder).args(arguments).output()?;
-    let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
-    if output.status.success() {
-        return Ok(said(&output.stdout));
-    }
-    let message = format!("git {}: {}", arguments.join(" "), said(&output.stderr));
-    Err(Trouble::new(Exit::Usage, message, "check the repository and the commits' names"))
-}
-
 impl Arguments {
-    pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
-        let top = PathBuf::from(git(&self.repository, &["rev-parse", "--show-toplevel"])?);
-        let commit = |name: &str| {
-            git(&top, &["rev-parse", "--verify", "--end-of-options", &format!("{name}^{{commit}}")])
-        };
-        let (good, bad) = (commit(&self.good)?, commit(&self.bad)?);
+    pub fn run(self, verbosity: Verbosity) -> Result<Exit, CliError> {
+        let repository = Repository::around(&self.repository)?;
+        let (good, bad) = (repository.commit(&self.good)?, repository.commit(&self.bad)?);
         let folder = std::env::temp_dir().join(format!("rtmark-bisect-{}", std::process::id()));
-        git(&top, &["worktree", "add", "--quiet", "--detach", &text(&folder), &bad])?;
-        let aside = Aside { repository: &top, folder };
-        let holds = if let Some(own) = &self.own {
-            if own.is_absolute() {
-                let message = format!("--own names {}, which starts at the root", own.display());
-                let hint = "name the folder as it lies in the repository, as in --own kernels";
-                return Err(Trouble::new(Exit::Usage, message, hint));
-            }
-            Holds::Own
-        } else if aside.folder.join("firmware/c/image.mk").is_file() {
-            Holds::Firmware
-        } else if aside.folder.join("tasks.c").is_file() {
-            Holds::FreeRtos
-        } else {
-            let message =
-                format!("{} is neither rtmark's firmware nor a FreeRTOS kernel", top.display());
-            let hint = "name its folder with --repository, or that of your kernels with --own";
-            return Err(Trouble::new(Exit::Usage, message, hint));
-        };
-        let probe = |commit: &str| -> Result<u64, Trouble> {
-            git(&aside.folder, &["checkout", "--quiet", "--force", "--detach", commit])?;
-            self.figure(&aside.folder, holds)
+        let aside = repository.check_out(&bad, folder)?;
+        let holds = self.holds(aside.folder(), repository.top())?;
+        let probe = |commit: &str| -> Result<u64, CliError> {
+            aside.switch(commit)?;
+            self.figure(aside.folder(), holds)
         };
         let (at_bad, at_good) = (probe(&bad)?, probe(&good)?);
         let threshold = self.threshold.unwrap_or(at_good);
@@ -131,16 +86,20 @@ impl Arguments {
                 "the good commit has {at_good} and the bad one {at_bad}, with {threshold} between them allowed"
             );
             let hint = "choose other commits, or a --threshold that lies between the two";
-            return Err(Trouble::new(Exit::NothingSelected, message, hint));
+            return Err(CliError::new(Exit::NothingSelected, message, hint));
         }
-        let found = bisect(&aside.folder, &good, &bad, |commit| {
+        let found = aside.search(&good, &bad, |commit| {
             let figure = probe(commit);
-            if !talk.quiet {
+            if !verbosity.quiet {
                 let told =
                     figure.as_ref().map_or_else(|_| "cannot be measured".into(), u64::to_string);
                 say(format!("{}  {told}", commit.get(..10).unwrap_or(commit)));
             }
-            figure.ok().map(|figure| figure > threshold)
+            match figure {
+                Ok(figure) if figure > threshold => Judgement::Bad,
+                Ok(_) => Judgement::Good,
+                Err(_) => Judgement::Skip,
+            }
         })?;
         let title = format!("{} {} on {}", self.kernel, self.scenario, self.soc);
         output::data(&format!(
@@ -150,8 +109,29 @@ impl Arguments {
         Ok(Exit::Fine)
     }
 
+    /// What a checkout of a repository holds.
+    fn holds(&self, folder: &Path, top: &Path) -> Result<Holds, CliError> {
+        if let Some(own) = &self.own {
+            if own.is_absolute() {
+                let message = format!("--own names {}, which starts at the root", own.display());
+                let hint = "name the folder as it lies in the repository, as in --own kernels";
+                return Err(CliError::new(Exit::Usage, message, hint));
+            }
+            Ok(Holds::Own)
+        } else if folder.join("firmware/c/image.mk").is_file() {
+            Ok(Holds::Firmware)
+        } else if folder.join("tasks.c").is_file() {
+            Ok(Holds::FreeRtos)
+        } else {
+            let message =
+                format!("{} is neither rtmark's firmware nor a FreeRTOS kernel", top.display());
+            let hint = "name its folder with --repository, or that of your kernels with --own";
+            Err(CliError::new(Exit::Usage, message, hint))
+        }
+    }
+
     /// The figure of what is checked out in a folder.
-    fn figure(&self, folder: &Path, holds: Holds) -> Result<u64, Trouble> {
+    fn figure(&self, folder: &Path, holds: Holds) -> Result<u64, CliError> {
         let mut command = Command::new(std::env::current_exe()?);
         // What was measured on the way stays there and goes with it.
         let kept = folder.join(".git-rtmark");
@@ -172,7 +152,7 @@ impl Arguments {
         let Output { status, stdout, stderr } = command.output()?;
         let failed = |problem: String| {
             let hint = "run the same with `rtmark run` at that commit";
-            Trouble::new(Exit::BuildFailed, problem, hint)
+            CliError::new(Exit::BuildFailed, problem, hint)
         };
         if !status.success() {
             return Err(failed(String::from_utf8_lossy(&stderr).trim().to_owned()));
@@ -182,33 +162,5 @@ impl Arguments {
         let series = document.answers.iter().find_map(|reported| reported.answer.series());
         let figure = series.and_then(|series| self.measure.of(series));
         figure.ok_or_else(|| failed(format!("it has no {} there", self.measure)))
-    }
-}
-
-/// Lets git choose commits until it names one; what it then says.
-fn bisect(
-    folder: &Path,
-    good: &str,
-    bad: &str,
-    mut is_bad: impl FnMut(&str) -> Option<bool>,
-) -> Result<String, Trouble> {
-    git(folder, &["bisect", "start", "--no-checkout", bad, good])?;
-    loop {
-        let commit = git(folder, &["rev-parse", "BISECT_HEAD"])?;
-        let word = match is_bad(&commit) {
-            Some(true) => "bad",
-            Some(false) => "good",
-            None => "skip",
-        };
-        let said = git(folder, &["bisect", word]);
-        let said = match said {
-            Ok(said) => said,
-            // Only skipped commits are left: git names them and calls that a failure.
-            Err(error) if word == "skip" => return Err(error),
-            Err(error) => return Err(error),
-        };
-        if said.contains("is the first") {
-            return Ok(said);
-        }
     }
 }

@@ -6,12 +6,12 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use rtmark_firmware::{Cache, UNUSED};
 
-use crate::cli::Talk;
+use crate::cli::Verbosity;
 use crate::config::Config;
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, count};
-use crate::sources::Place;
-use crate::trouble::Trouble;
+use crate::sources::BuildPlace;
 
 /// Show what builds take of the disk, or remove what can be made again
 #[derive(Debug, Args)]
@@ -27,7 +27,7 @@ pub struct Arguments {
     #[command(subcommand)]
     action: Option<Action>,
     #[command(flatten)]
-    place: Place,
+    place: BuildPlace,
 }
 
 #[derive(Debug, Subcommand)]
@@ -70,14 +70,14 @@ fn shown(bytes: u64) -> String {
 }
 
 impl Arguments {
-    pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
+    pub fn run(self, verbosity: Verbosity) -> Result<Exit, CliError> {
         let cache = self.place.cache(&Config::load()?);
         match self.action {
             None => output::data(&show(&cache))?,
             Some(Action::Prune(prune)) => {
                 let unused = Duration::from_secs(prune.days.saturating_mul(DAY));
                 let removed = cache.prune(unused, prune.most)?;
-                if !talk.quiet {
+                if !verbosity.quiet {
                     let what = count(removed.folders, "folder");
                     output::say(format!("removed {what}, {}", shown(removed.bytes)));
                     if removed.busy > 0 {

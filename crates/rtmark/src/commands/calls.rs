@@ -6,17 +6,17 @@ use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use rtmark_calls::{Api, CallRecorder, Called, InlinedCall, Origin, Outcome, Paid, Site};
 use rtmark_model::HeldInterval;
-use rtmark_observe::{Held, HeldBack, Lines, Map};
+use rtmark_observe::{HeldBack, HeldInterrupt, Lines, Map};
 use rtmark_runner::{Ending, Session};
 use rtmark_units::Cycles;
 use serde::Serialize;
 
 use super::sim::ending::{self, End};
 use super::worst::{Choice, Subject};
-use crate::cli::Talk;
+use crate::cli::Verbosity;
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, GENERATOR};
-use crate::trouble::Trouble;
 
 /// Show what an application pays its kernel: calls of the kernel's functions, timed in a run
 ///
@@ -118,15 +118,15 @@ struct Ran {
 }
 
 impl Arguments {
-    pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
+    pub fn run(self, verbosity: Verbosity) -> Result<Exit, CliError> {
         let known = Api::builtin().map_err(|error| {
-            Trouble::new(Exit::Internal, error.to_string(), "report this as a defect")
+            CliError::new(Exit::Internal, error.to_string(), "report this as a defect")
         })?;
         let own = self.api.as_deref().map(|api| named(api, &known)).transpose()?;
-        let subjects = self.choice.subjects(talk)?;
-        let runs: Result<Vec<Ran>, Trouble> = subjects
+        let subjects = self.choice.subjects(verbosity)?;
+        let runs: Result<Vec<Ran>, CliError> = subjects
             .iter()
-            .map(|subject| self.observe(subject, own.as_ref(), &known, talk))
+            .map(|subject| self.observe(subject, own.as_ref(), &known, verbosity))
             .collect();
         let runs = runs?;
         match self.format {
@@ -148,7 +148,7 @@ impl Arguments {
         }
         for ran in runs.iter().filter(|ran| ran.exit != Exit::Fine) {
             let hint = ran.hint.unwrap_or("what is shown is what had happened until then");
-            let _ = Trouble::new(ran.exit, format!("{}: {}", ran.name, ran.message), hint).show();
+            let _ = CliError::new(ran.exit, format!("{}: {}", ran.name, ran.message), hint).show();
         }
         Ok(worst_of(&runs))
     }
@@ -159,8 +159,8 @@ impl Arguments {
         subject: &Subject,
         own: Option<&Api>,
         known: &[Api],
-        talk: Talk,
-    ) -> Result<Ran, Trouble> {
+        verbosity: Verbosity,
+    ) -> Result<Ran, CliError> {
         let image = &subject.image;
         let by_name = || known.iter().find(|api| subject.kernel.as_ref() == Some(&api.id));
         let api = own
@@ -172,8 +172,8 @@ impl Arguments {
         let budget = self.max_cycles.unwrap_or(clock.0.into());
         let lines = Lines::new(&subject.elf);
         let recorder = CallRecorder::new(&machine, image, api, lines.as_ref());
-        let held = HeldBack::new(&machine, image, Held::Priority(0));
-        let bar = if talk.quiet { ProgressBar::hidden() } else { ProgressBar::new(budget) };
+        let held = HeldBack::new(&machine, image, HeldInterrupt::OfPriority(0));
+        let bar = if verbosity.quiet { ProgressBar::hidden() } else { ProgressBar::new(budget) };
         let template = "{spinner} {bar:24} {percent:>3} %  {msg}  about {eta} left";
         bar.set_style(
             ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()),
@@ -219,33 +219,33 @@ impl Arguments {
 }
 
 /// The kernel of a name, or of a file.
-fn named(api: &str, known: &[Api]) -> Result<Api, Trouble> {
+fn named(api: &str, known: &[Api]) -> Result<Api, CliError> {
     if let Some(found) = known.iter().find(|known| known.id == api) {
         return Ok(found.clone());
     }
     let text = std::fs::read_to_string(api).map_err(|error| {
         let ids: Vec<&str> = known.iter().map(|known| known.id.as_str()).collect();
         let hint = format!("give the path of a file, or one of {}", ids.join(", "));
-        Trouble::new(Exit::Usage, format!("{api}: {error}"), &hint)
+        CliError::new(Exit::Usage, format!("{api}: {error}"), &hint)
     })?;
     Api::from_toml(api, &text).map_err(|error| {
         let hint = "`rtmark calls --help` has an example";
-        Trouble::new(Exit::Usage, error.to_string(), hint)
+        CliError::new(Exit::Usage, error.to_string(), hint)
     })
 }
 
 /// Nothing of the image is known to be a kernel's.
-fn unknown(subject: &Subject, known: &[Api]) -> Trouble {
+fn unknown(subject: &Subject, known: &[Api]) -> CliError {
     let name = subject.name();
     if subject.image.symbols().names().next().is_none() {
         let hint = "give the ELF file as the linker wrote it, before it was stripped";
-        return Trouble::new(Exit::Usage, format!("{name}: it has no symbols"), hint);
+        return CliError::new(Exit::Usage, format!("{name}: it has no symbols"), hint);
     }
     let names: Vec<&str> = known.iter().map(|api| api.name.as_str()).collect();
     let message =
         format!("{name}: it has no function that applications call of {}", names.join(", "));
     let hint = "name the functions of its kernel with --api; `rtmark calls --help` has an example";
-    Trouble::new(Exit::NothingSelected, message, hint)
+    CliError::new(Exit::NothingSelected, message, hint)
 }
 
 fn worst_of(runs: &[Ran]) -> Exit {

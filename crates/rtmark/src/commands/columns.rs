@@ -11,10 +11,10 @@ use rtmark_model::{Answer, Basis};
 use rtmark_runner::{Asked, ColumnError, Foreign, Platform};
 use rtmark_units::Cycles;
 
-use crate::cli::Talk;
+use crate::cli::Verbosity;
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::say;
-use crate::trouble::Trouble;
 
 /// The images that become columns.
 #[derive(Debug, Args)]
@@ -33,12 +33,12 @@ impl Images {
     }
 
     /// Reads them.
-    pub fn read(&self) -> Result<Vec<Foreign>, Trouble> {
+    pub fn read(&self) -> Result<Vec<Foreign>, CliError> {
         let mut names = BTreeSet::new();
         let read = |given: &OsString| {
             let text = given.to_string_lossy();
             let refuse =
-                |message: String, hint: &str| Err(Trouble::new(Exit::Usage, message, hint));
+                |message: String, hint: &str| Err(CliError::new(Exit::Usage, message, hint));
             let Some((name, path)) = text.split_once('=') else {
                 let message = format!("--image {text}: it has no name");
                 return refuse(message, "name the column before the file, as in zephyr=lat.elf");
@@ -55,7 +55,7 @@ impl Images {
                     ColumnError::File { .. } => "check the path behind the equals sign",
                     ColumnError::Image { .. } => "give the ELF file as the linker wrote it",
                 };
-                Trouble::new(Exit::Usage, error, hint)
+                CliError::new(Exit::Usage, error, hint)
             })
         };
         self.image.iter().map(read).collect()
@@ -67,7 +67,7 @@ pub fn measure<E>(
     images: &[Foreign],
     platforms: &[Platform],
     asked: &Asked<'_>,
-    talk: Talk,
+    verbosity: Verbosity,
     mut keep: impl FnMut(&Answer) -> Result<(), E>,
 ) -> Result<Vec<Answer>, E> {
     let mut answers = Vec::new();
@@ -77,7 +77,7 @@ pub fn measure<E>(
     });
     for soc in sims {
         for image in images {
-            let bar = bar(talk, image, &soc.soc.name);
+            let bar = bar(verbosity, image, &soc.soc.name);
             let column = image.measure(soc, asked, |Cycles(now), Cycles(limit)| {
                 bar.set_length(limit);
                 bar.set_position(now.min(limit));
@@ -86,7 +86,7 @@ pub fn measure<E>(
             for answer in &column.answers {
                 keep(answer)?;
             }
-            if !talk.quiet {
+            if !verbosity.quiet {
                 column.notes.iter().for_each(say);
             }
             answers.extend(column.answers);
@@ -95,8 +95,8 @@ pub fn measure<E>(
     Ok(answers)
 }
 
-fn bar(talk: Talk, image: &Foreign, soc: &str) -> ProgressBar {
-    if talk.quiet {
+fn bar(verbosity: Verbosity, image: &Foreign, soc: &str) -> ProgressBar {
+    if verbosity.quiet {
         return ProgressBar::hidden();
     }
     let template = "{spinner} {bar:24} {percent:>3} %  {msg}  about {eta} left";

@@ -5,14 +5,13 @@ use rtmark_compare::{Aspect, Comparison, Gate, Rows, RunLabel, Verdict, compare}
 use rtmark_model::Answer;
 use rtmark_store::{RunInfo, Store};
 
-use crate::cause;
-use crate::cli::Talk;
+use crate::cli::Verbosity;
 use crate::config::Config;
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, GENERATOR, say};
 use crate::shelf::{self, Filter, StoreFlag, answers, run_of};
 use crate::sources::Sources;
-use crate::trouble::Trouble;
 
 /// Compare two runs: what became better, worse, or cannot be compared
 #[derive(Debug, Args)]
@@ -84,7 +83,7 @@ pub struct Compared {
 
 impl Shared {
     /// Opens the store.
-    pub fn open(&self, config: &Config) -> Result<Store, Trouble> {
+    pub fn open(&self, config: &Config) -> Result<Store, CliError> {
         self.store.clone().open_existing(config)
     }
 
@@ -95,18 +94,18 @@ impl Shared {
         config: &Config,
         before: &str,
         after: &str,
-        talk: Talk,
-    ) -> Result<Compared, Trouble> {
-        let (was, is) = (run_of(store, before, talk)?, run_of(store, after, talk)?);
+        verbosity: Verbosity,
+    ) -> Result<Compared, CliError> {
+        let (was, is) = (run_of(store, before, verbosity)?, run_of(store, after, verbosity)?);
         if was.id == is.id {
             let message =
                 format!("`{before}` and `{after}` are the same run, {}", shelf::short(&was.id));
             // What was to be compared was not finished: that it equals itself says nothing.
             if shelf::passed_over(store, after, &is)?.is_some() {
                 let hint = "measure again, to the end; `rtmark log` shows the runs";
-                return Err(Trouble::new(Exit::NothingSelected, message, hint));
+                return Err(CliError::new(Exit::NothingSelected, message, hint));
             }
-            if !talk.quiet {
+            if !verbosity.quiet {
                 say(format!("note: {message}"));
             }
         }
@@ -115,19 +114,19 @@ impl Shared {
             (answers(store, &before, &self.filter)?, answers(store, &after, &self.filter)?);
         let mut comparison = compare((label(&before), &was), (label(&after), &is), &self.across);
         let kept = self.sources.kept(config)?;
-        cause::note(&mut comparison, &was, &is, &kept);
+        rtmark_cause::note(&mut comparison, &was, &is, &kept);
         if comparison.pairs.is_empty() {
             let message =
                 format!("{} and {} have no series in common", comparison.before, comparison.after);
             let hint =
                 "measure the same kernels, scenarios and socs on one backend: `rtmark show RUN`";
-            return Err(Trouble::new(Exit::NothingSelected, message, hint));
+            return Err(CliError::new(Exit::NothingSelected, message, hint));
         }
         Ok(Compared { comparison, after: is })
     }
 
     /// Shows a comparison, and what a gate made of it.
-    pub fn show(&self, compared: &Compared, gate: Option<&Gate>) -> Result<(), Trouble> {
+    pub fn show(&self, compared: &Compared, gate: Option<&Gate>) -> Result<(), CliError> {
         let rows = if self.all { Rows::All } else { Rows::Changed };
         let comparison = &compared.comparison;
         let text = match self.format {
@@ -151,10 +150,11 @@ pub fn label(run: &RunInfo) -> RunLabel {
 }
 
 impl Arguments {
-    pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
+    pub fn run(self, verbosity: Verbosity) -> Result<Exit, CliError> {
         let config = Config::load()?;
         let store = self.shared.open(&config)?;
-        let compared = self.shared.compare(&store, &config, &self.before, &self.after, talk)?;
+        let compared =
+            self.shared.compare(&store, &config, &self.before, &self.after, verbosity)?;
         self.shared.show(&compared, None)?;
         let count = |verdict| compared.comparison.count(verdict);
         Ok(match (count(Verdict::Worse), count(Verdict::Incomparable)) {

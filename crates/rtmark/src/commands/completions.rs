@@ -4,9 +4,9 @@ use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
 use crate::cli::Cli;
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output;
-use crate::trouble::Trouble;
 
 /// Print completions for a shell
 #[derive(Debug, Args)]
@@ -19,7 +19,7 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    pub fn run(self) -> Result<Exit, Trouble> {
+    pub fn run(self) -> Result<Exit, CliError> {
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut Cli::command(), "rtmark", &mut script);
         output::raw(&script)?;

@@ -11,10 +11,10 @@ use rtmark_qemu::Emulator;
 use rtmark_runner::{machines, socs};
 
 use crate::config::Config;
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output;
-use crate::sources::{self, Place};
-use crate::trouble::Trouble;
+use crate::sources::{self, BuildPlace};
 
 /// Check that all tools are there, and say how to install what is missing
 #[derive(Debug, Args)]
@@ -32,11 +32,11 @@ pub struct Arguments {
     #[arg(long)]
     fix: bool,
     #[command(flatten)]
-    place: Place,
+    place: BuildPlace,
 }
 
 /// Installs what can be installed without asking anybody.
-fn fix() -> Result<(), Trouble> {
+fn fix() -> Result<(), CliError> {
     let here = Path::new(".");
     let missing: BTreeSet<String> = all_tools()?
         .into_iter()
@@ -83,7 +83,7 @@ fn is_root() -> bool {
 }
 
 impl Arguments {
-    pub fn run(self) -> Result<Exit, Trouble> {
+    pub fn run(self) -> Result<Exit, CliError> {
         if self.fix {
             fix()?;
         }
@@ -161,12 +161,12 @@ impl Arguments {
 }
 
 /// The programs of QEMU that machine files name.
-fn emulators() -> Result<BTreeSet<Emulator>, Trouble> {
+fn emulators() -> Result<BTreeSet<Emulator>, CliError> {
     Ok(machines::builtin()?.into_iter().map(|file| file.machine.emulator).collect())
 }
 
 /// The tools that the kernels of all kinds take on the socs that there are.
-fn all_tools() -> Result<BTreeSet<Tool>, Trouble> {
+fn all_tools() -> Result<BTreeSet<Tool>, CliError> {
     let mut tools = BTreeSet::new();
     for file in socs::builtin()? {
         for build in [BuildSystem::Make, BuildSystem::Cargo] {

@@ -2,9 +2,9 @@
 
 use clap::Args;
 
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output;
-use crate::trouble::Trouble;
 
 /// Show what rtmark's exit codes mean
 #[derive(Debug, Args)]
@@ -13,7 +13,7 @@ pub struct Arguments {}
 
 impl Arguments {
     #[expect(clippy::unused_self, reason = "every command is run the same way")]
-    pub fn run(self) -> Result<Exit, Trouble> {
+    pub fn run(self) -> Result<Exit, CliError> {
         output::data(&Exit::table())?;
         Ok(Exit::Fine)
     }

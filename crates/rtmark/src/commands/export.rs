@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use clap::Args;
 use rtmark_store::bundle::{self, BundleError, Packing};
 
-use crate::cli::Talk;
+use crate::cli::Verbosity;
 use crate::config::Config;
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{GENERATOR, count, say};
 use crate::replacement::Replacement;
 use crate::shelf::{StoreFlag, run_of};
-use crate::trouble::Trouble;
 
 /// Write runs as a bundle, a file that another store can import
 #[derive(Debug, Args)]
@@ -34,11 +34,11 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
+    pub fn run(self, verbosity: Verbosity) -> Result<Exit, CliError> {
         let store = self.store.open_existing(&Config::load()?)?;
         let mut runs = Vec::new();
         for reference in &self.runs {
-            let run = run_of(&store, reference, talk)?;
+            let run = run_of(&store, reference, verbosity)?;
             if !runs.contains(&run) {
                 runs.push(run);
             }
@@ -60,14 +60,14 @@ impl Arguments {
                 // What is there stays until the new file is whole.
                 let new = Replacement::begin(path).map_err(|error| {
                     let message = format!("{}: {error}", path.display());
-                    Trouble::new(Exit::Usage, message, "check the path")
+                    CliError::new(Exit::Usage, message, "check the path")
                 })?;
                 let answers = bundle::export(&store, &runs, GENERATOR, packing, new.file())?;
                 new.keep()?;
                 answers
             }
         };
-        if !talk.quiet {
+        if !verbosity.quiet {
             let answers = count(usize::try_from(answers).unwrap_or(usize::MAX), "answer");
             say(format!("{} with {answers} exported", count(runs.len(), "run")));
         }

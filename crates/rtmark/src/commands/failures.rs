@@ -2,9 +2,9 @@
 
 use rtmark_model::{Answer, Failure, Key};
 
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, say};
-use crate::trouble::Trouble;
 
 /// How many failures are told at length: the first ones tend to explain the others.
 const SHOWN_FAILURES: usize = 10;
@@ -28,7 +28,7 @@ pub fn show_failures(answers: &[Answer]) -> Exit {
             message.push_str("\nit printed:\n");
             message.push_str(&last_lines(&failure.console, 10));
         }
-        Trouble::new(failure.kind.into(), message, failure.hint.clone()).show();
+        CliError::new(failure.kind.into(), message, failure.hint.clone()).show();
     }
     if more > 0 {
         say(format!("and {}, with the results", output::count(more, "more failure")));

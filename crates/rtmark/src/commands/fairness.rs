@@ -7,15 +7,15 @@ use rtmark_runner::fairness::{self, Subject};
 use rtmark_runner::{NothingSelected, Plan, Platform, nearest, socs};
 use rtmark_units::Cycles;
 
-use crate::cli::Talk;
-use crate::commands::run::{Keeper, command_line, show_failures, suite};
+use crate::cli::Verbosity;
+use crate::commands::run::{RunRecorder, command_line, show_failures, suite};
 use crate::config::Config;
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, GENERATOR};
 use crate::shelf::StoreFlag;
-use crate::sources::{Found, Sources};
+use crate::sources::{FoundSources, Sources};
 use crate::tools::refuse_without_tools;
-use crate::trouble::Trouble;
 
 /// Show in which settings two kernels' firmwares differ, which of them matter, and by how much
 ///
@@ -61,9 +61,9 @@ enum Format {
 }
 
 impl Arguments {
-    pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
+    pub fn run(self, verbosity: Verbosity) -> Result<Exit, CliError> {
         let config = Config::load()?;
-        let Found { tree, kernels, catalogue } = self.sources.find(&config)?;
+        let FoundSources { tree, kernels, catalogue } = self.sources.find(&config)?;
         let soc = socs::find(&self.soc)?;
         let wanted = |id: &str| self.scenario.iter().any(|pattern| pattern.matches(id));
         let scenarios: Vec<_> =
@@ -82,7 +82,7 @@ impl Arguments {
             let core = soc.soc.core.name();
             if let Err(reason) = unit.variant.of(&unit.kernel.manifest, core) {
                 let hint = "`switches` in its kernel.toml names what it can be built with";
-                return Err(Trouble::new(Exit::NothingSelected, reason, hint));
+                return Err(CliError::new(Exit::NothingSelected, reason, hint));
             }
         }
 
@@ -92,19 +92,19 @@ impl Arguments {
         let revision = suite.builder.tree().commit();
         let kind = rtmark_store::Kind::Fairness;
         let run = store.begin_as(kind, &command_line(), &suite.rtmark, revision.as_deref())?;
-        let mut keeper = Keeper::new(&store, run, talk);
-        let before = suite.run(&plan, &mut keeper)?;
+        let mut observer = RunRecorder::new(&store, run, verbosity);
+        let before = suite.run(&plan, &mut observer)?;
         let failed = show_failures(&before);
         let found: Option<Vec<&Settings>> =
             plan.units.iter().map(|unit| fairness::settings(&before, unit)).collect();
         let Some(found) = found else {
-            keeper.finish()?;
+            observer.finish()?;
             if failed != Exit::Fine {
                 return Ok(failed);
             }
             let message = "none of these scenarios was measured for each of the kernels";
             let hint = "choose scenarios that each of them answers; `rtmark run` shows which";
-            return Err(Trouble::new(Exit::Incomparable, message, hint));
+            return Err(CliError::new(Exit::Incomparable, message, hint));
         };
         let differences = match found.as_slice() {
             [first, second] => fairness::unequal(first, second),
@@ -114,10 +114,10 @@ impl Arguments {
         if self.measure {
             let trials = fairness::trials(&plan.units, &found);
             let units = trials.iter().map(|trial| trial.unit.clone()).collect();
-            let after = suite.run(&Plan { units }, &mut keeper)?;
+            let after = suite.run(&Plan { units }, &mut observer)?;
             effects = fairness::effects(&plan.units, &before, &trials, &after);
         }
-        keeper.finish()?;
+        observer.finish()?;
         let result = Fairness {
             schema_version: FAIRNESS_VERSION,
             generator: GENERATOR.to_owned(),
@@ -135,7 +135,7 @@ impl Arguments {
     }
 }
 
-fn kernel_of<'a>(kernels: &'a [Kernel], subject: &Subject) -> Result<&'a Kernel, Trouble> {
+fn kernel_of<'a>(kernels: &'a [Kernel], subject: &Subject) -> Result<&'a Kernel, CliError> {
     let found = kernels.iter().find(|kernel| kernel.manifest.id == subject.kernel);
     found.ok_or_else(|| {
         let pattern = subject.kernel.to_string();

@@ -11,14 +11,14 @@ use serde::Serialize;
 
 use super::refuse_cortex_r5;
 use super::run::{show_failures, simulated, suite};
-use crate::cli::Talk;
+use crate::cli::Verbosity;
 use crate::config::Config;
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, GENERATOR};
 use crate::progress::Progress;
-use crate::sources::{Found, Sources};
+use crate::sources::{FoundSources, Sources};
 use crate::tools::refuse_without_tools;
-use crate::trouble::Trouble;
 
 /// Show what memory the kernels take: flash, RAM, the stack that each task and each
 /// interrupt has used, and what one more task, queue or timer adds
@@ -136,8 +136,8 @@ struct Entry<'a> {
 }
 
 impl Arguments {
-    pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
-        let Found { tree, kernels, catalogue } = self.sources.find(&Config::load()?)?;
+    pub fn run(self, verbosity: Verbosity) -> Result<Exit, CliError> {
+        let FoundSources { tree, kernels, catalogue } = self.sources.find(&Config::load()?)?;
         let socs = simulated(&self.soc)?;
         for platform in &socs {
             if let Platform::Sim(file, _) = platform {
@@ -154,7 +154,7 @@ impl Arguments {
         )?;
         let suite = suite(tree, None);
         refuse_without_tools(&suite.builder, &plan)?;
-        let mut progress = Progress::new(talk);
+        let mut progress = Progress::new(verbosity);
         let answers = suite.footprints(&plan, &mut progress);
         let objects = one_more(&suite.builder, &plan);
         progress.finish();
@@ -188,7 +188,7 @@ impl Arguments {
 }
 
 /// What one more of each object takes, of every kernel that is built.
-fn one_more(builder: &Builder, plan: &Plan) -> Result<Vec<Object>, Trouble> {
+fn one_more(builder: &Builder, plan: &Plan) -> Result<Vec<Object>, CliError> {
     let mut objects = Vec::new();
     for unit in &plan.units {
         let Platform::Sim(file, _) = &unit.platform else { continue };
@@ -196,7 +196,7 @@ fn one_more(builder: &Builder, plan: &Plan) -> Result<Vec<Object>, Trouble> {
             let of_kernel =
                 rtmark_runner::objects(builder, &unit.kernel, &file.soc, &unit.switched);
             objects.extend(of_kernel.map_err(|failure| {
-                Trouble::new(Exit::BuildFailed, failure.message, failure.hint)
+                CliError::new(Exit::BuildFailed, failure.message, failure.hint)
             })?);
         }
     }

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use rtmark_compare::{Policy, gate};
 
-use crate::cli::Talk;
+use crate::cli::Verbosity;
 use crate::commands::compare::Shared;
 use crate::config::Config;
+use crate::error::CliError;
 use crate::exit::Exit;
-use crate::trouble::Trouble;
 
 /// Refuse a run that is slower than a baseline allows
 #[derive(Debug, Args)]
@@ -40,16 +40,16 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
+    pub fn run(self, verbosity: Verbosity) -> Result<Exit, CliError> {
         let config = Config::load()?;
         let baseline = self.baseline.or_else(|| config.gate.baseline.clone()).ok_or_else(|| {
             let hint = "name a run with --baseline, or under [gate] in rtmark.toml";
-            Trouble::new(Exit::Usage, "no baseline is given", hint)
+            CliError::new(Exit::Usage, "no baseline is given", hint)
         })?;
         let budget = self.budget.as_deref().or(config.gate.budget.as_deref());
         let policy = budget.map_or_else(|| Ok(Policy::default()), read)?;
         let store = self.shared.open(&config)?;
-        let compared = self.shared.compare(&store, &config, &baseline, &self.run, talk)?;
+        let compared = self.shared.compare(&store, &config, &baseline, &self.run, verbosity)?;
         let found = gate(&compared.comparison, &policy);
         self.shared.show(&compared, Some(&found))?;
         Ok(match (found.regressions.len(), found.incomparable.len()) {
@@ -60,10 +60,10 @@ impl Arguments {
     }
 }
 
-fn read(path: &Path) -> Result<Policy, Trouble> {
+fn read(path: &Path) -> Result<Policy, CliError> {
     let refuse = |problem: &dyn std::fmt::Display| {
         let hint = "docs/ci.md tells what a budget file holds";
-        Trouble::new(Exit::Usage, format!("{}: {problem}", path.display()), hint)
+        CliError::new(Exit::Usage, format!("{}: {problem}", path.display()), hint)
     };
     let text = std::fs::read_to_string(path).map_err(|error| refuse(&error))?;
     Policy::from_toml(&text).map_err(|error| refuse(&error))

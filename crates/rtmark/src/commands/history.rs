@@ -9,13 +9,13 @@ use rtmark_runner::nearest;
 use rtmark_store::{RunInfo, Store, Subject};
 use serde::Serialize;
 
-use crate::cli::Talk;
+use crate::cli::Verbosity;
 use crate::commands::compare::label;
 use crate::config::Config;
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, say};
 use crate::shelf::{StoreFlag, moment};
-use crate::trouble::Trouble;
 
 /// Show a figure over all runs, and those at which it changed
 #[derive(Debug, Args)]
@@ -88,7 +88,7 @@ struct History<'a> {
 }
 
 impl Arguments {
-    pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
+    pub fn run(self, verbosity: Verbosity) -> Result<Exit, CliError> {
         let store = self.store.clone().open_existing(&Config::load()?)?;
         let subject = Subject {
             soc: self.soc.clone(),
@@ -115,14 +115,14 @@ impl Arguments {
         let all = series.len();
         let newest = newest(&series);
         series.retain(|(_, _, series)| newest == Some(kind(series)));
-        if let (Some((backend, basis)), false) = (newest, talk.quiet || series.len() == all) {
+        if let (Some((backend, basis)), false) = (newest, verbosity.quiet || series.len() == all) {
             let others = output::count(all - series.len(), "figure");
             say(format!(
                 "note: {others} of other backends or bases left out; shown: {backend}, {basis}"
             ));
         }
         let summaries = series.iter().any(|(_, _, series)| series.readings.summarised().is_some());
-        if summaries && !talk.quiet {
+        if summaries && !verbosity.quiet {
             say("note: averages from logs: without samples nothing tells a change from chance");
         }
         let points = history(&series, self.measure);
@@ -167,7 +167,7 @@ impl Arguments {
     }
 
     /// What is wrong when no run has the figure: the name that no run knows, and one like it.
-    fn nothing(&self, store: &Store) -> Result<Trouble, Trouble> {
+    fn nothing(&self, store: &Store) -> Result<CliError, CliError> {
         let mut known: [BTreeSet<String>; 3] = Default::default();
         for Subject { soc, kernel, scenario } in store.all_subjects()? {
             for (set, name) in known.iter_mut().zip([scenario, kernel, soc]) {
@@ -182,7 +182,7 @@ impl Arguments {
                 let message =
                     format!("no run has the {what} `{asked}`{}", near.unwrap_or_default());
                 let hint = "`rtmark log` shows the runs, and `rtmark show RUN` what one holds";
-                return Ok(Trouble::new(Exit::NothingSelected, message, hint));
+                return Ok(CliError::new(Exit::NothingSelected, message, hint));
             }
         }
         let message = format!(
@@ -197,7 +197,7 @@ impl Arguments {
              --backend and --measure",
             self.scenario, self.kernel, self.soc
         );
-        Ok(Trouble::new(Exit::NothingSelected, message, hint))
+        Ok(CliError::new(Exit::NothingSelected, message, hint))
     }
 }
 

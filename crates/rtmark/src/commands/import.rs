@@ -14,14 +14,14 @@ use rtmark_sim::{Image, Machine};
 use rtmark_store::{Kind, bundle};
 use rtmark_units::{Cycles, Hertz};
 
-use crate::cli::Talk;
+use crate::cli::Verbosity;
 use crate::commands::run;
 use crate::commands::show::{PAGE, Rows};
 use crate::config::Config;
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, say};
 use crate::shelf::{self, StoreFlag};
-use crate::trouble::Trouble;
 
 /// Read the logs of other benchmark suites, and keep what they say as series
 ///
@@ -162,22 +162,22 @@ struct Brought {
 }
 
 impl Arguments {
-    pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
+    pub fn run(self, verbosity: Verbosity) -> Result<Exit, CliError> {
         let config = Config::load()?;
         let folder = self.catalogue.as_deref().or(config.catalogue.as_deref());
         let catalogue = crate::sources::catalogue(folder)?;
         let options = self.options()?;
         let Brought { logs: sources, bundles } = match &self.from_sim {
             Some(image) => Brought {
-                logs: vec![self.run_firmware(image, &options, talk)?],
+                logs: vec![self.run_firmware(image, &options, verbosity)?],
                 bundles: Vec::new(),
             },
             None => self.read_files(&options)?,
         };
         for source in &sources {
-            warn(source, talk);
+            warn(source, verbosity);
         }
-        if !talk.quiet {
+        if !verbosity.quiet {
             bundles.iter().for_each(say);
         }
         if sources.is_empty() && !bundles.is_empty() {
@@ -188,7 +188,7 @@ impl Arguments {
             let names: Vec<_> = sources.iter().map(|source| source.name.as_str()).collect();
             let message = format!("no row of any known suite in {}", names.join(", "));
             let hint = "docs/import.md shows the forms; `rtmark import --help` names them";
-            return Err(Trouble::new(Exit::NothingSelected, message, hint));
+            return Err(CliError::new(Exit::NothingSelected, message, hint));
         }
         let pages = || sources.iter().flat_map(|source| source.pages(&catalogue));
         let kept = if self.dry_run { None } else { Some(self.keep(pages())?) };
@@ -196,7 +196,7 @@ impl Arguments {
         let bad = |answer: &&Answer| answer.series().is_some_and(|s| !s.flags.is_empty());
         let counted = pages().inspect(|page| flagged += page.iter().filter(bad).count());
         self.show.rows().show(counted, &catalogue)?;
-        if !talk.quiet {
+        if !verbosity.quiet {
             let unreadable: u64 = sources.iter().map(|source| source.reading.unreadable()).sum();
             let rows = output::count(rows, "row");
             let lines = output::count(unreadable as usize, "line");
@@ -207,7 +207,7 @@ impl Arguments {
     }
 
     /// What the options say of all logs.
-    fn options(&self) -> Result<Options, Trouble> {
+    fn options(&self) -> Result<Options, CliError> {
         // One that is known brings its core and clock; any other is a name.
         let known = match &self.soc {
             Some(name) => match socs::find(name) {
@@ -234,7 +234,7 @@ impl Arguments {
         Ok(Options { format: self.format, told, rtmark })
     }
 
-    fn read_files(&self, options: &Options) -> Result<Brought, Trouble> {
+    fn read_files(&self, options: &Options) -> Result<Brought, CliError> {
         let mut brought = Brought::default();
         for path in &self.files {
             let name = visible(path.display().to_string().as_bytes());
@@ -256,8 +256,8 @@ impl Arguments {
     }
 
     /// Adds the runs of a bundle to the store; what is to be said about it.
-    fn read_bundle(&self, name: &str, file: impl Read) -> Result<String, Trouble> {
-        let refused = |error| Trouble::from(error).about(name);
+    fn read_bundle(&self, name: &str, file: impl Read) -> Result<String, CliError> {
+        let refused = |error| CliError::from(error).about(name);
         let imported = if self.dry_run {
             bundle::check(file).map_err(refused)?
         } else {
@@ -285,7 +285,12 @@ impl Arguments {
     }
 
     /// Runs firmware to its end, and reads its console.
-    fn run_firmware(&self, path: &Path, options: &Options, talk: Talk) -> Result<Source, Trouble> {
+    fn run_firmware(
+        &self,
+        path: &Path,
+        options: &Options,
+        verbosity: Verbosity,
+    ) -> Result<Source, CliError> {
         /// As long as `rtmark sim` runs.
         const SECONDS: u64 = 60;
         /// More text than any suite prints.
@@ -300,7 +305,7 @@ impl Arguments {
         let base = soc.memories.first().map_or(0, |memory| memory.base);
         let refuse = |error: &dyn std::fmt::Display| {
             let hint = format!("`rtmark sim {name} --soc {}` tells more", soc.name);
-            Trouble::new(Exit::Usage, format!("{name}: {error}"), hint)
+            CliError::new(Exit::Usage, format!("{name}: {error}"), hint)
         };
         let image = Image::from_bytes(&bytes, base).map_err(|error| refuse(&error))?;
         let mut machine = Machine::new(&soc);
@@ -315,7 +320,7 @@ impl Arguments {
             }
         });
         // Suites end in an idle loop: no ending spoils what was printed before.
-        if !talk.quiet && !matches!(ending, Ending::Exit(_) | Ending::Asleep | Ending::Limit) {
+        if !verbosity.quiet && !matches!(ending, Ending::Exit(_) | Ending::Asleep | Ending::Limit) {
             say(format!("{name}: {}; what it printed until then counts", session.tell(&ending)));
         }
         let name = format!("{name} on {}", soc.name);
@@ -324,7 +329,7 @@ impl Arguments {
     }
 
     /// Puts the rows into the store; says where.
-    fn keep(&self, pages: impl Iterator<Item = Vec<Answer>>) -> Result<String, Trouble> {
+    fn keep(&self, pages: impl Iterator<Item = Vec<Answer>>) -> Result<String, CliError> {
         let store = self.store.clone().open(&Config::load()?)?;
         let version = env!("CARGO_PKG_VERSION");
         let run = store.begin_as(Kind::Imported, &run::command_line(), version, None)?;
@@ -337,30 +342,30 @@ impl Arguments {
     }
 }
 
-fn unreadable(name: &str, error: &dyn std::fmt::Display) -> Trouble {
-    Trouble::new(Exit::Usage, format!("{name}: {error}"), "check the path")
+fn unreadable(name: &str, error: &dyn std::fmt::Display) -> CliError {
+    CliError::new(Exit::Usage, format!("{name}: {error}"), "check the path")
 }
 
-fn reading(reader: impl BufRead, name: &str, options: &Options) -> Result<Reading, Trouble> {
+fn reading(reader: impl BufRead, name: &str, options: &Options) -> Result<Reading, CliError> {
     rtmark_import::read(reader, name, options).map_err(|error| {
         let hint = match error {
             ImportError::TooLong => "split it; its rows are independent of each other",
             ImportError::Document(_) => "docs/import.md describes the JSON form",
             _ => "check that it is a file that can be read",
         };
-        Trouble::new(Exit::Usage, format!("{name}: {error}"), hint)
+        CliError::new(Exit::Usage, format!("{name}: {error}"), hint)
     })
 }
 
 /// Warnings of one log that are shown; `-v` shows all.
 const SHOWN: usize = 20;
 
-fn warn(source: &Source, talk: Talk) {
-    if talk.quiet {
+fn warn(source: &Source, verbosity: Verbosity) {
+    if verbosity.quiet {
         return;
     }
     let (warnings, unsaid) = (source.reading.warnings(), source.reading.unsaid());
-    let shown = if talk.verbose > 0 { usize::MAX } else { SHOWN };
+    let shown = if verbosity.verbose > 0 { usize::MAX } else { SHOWN };
     for warning in warnings.iter().take(shown) {
         let message = visible(warning.message.as_bytes()).replace('\n', " ");
         say(format!("warning: {}:{}: {message}", source.name, warning.line));

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use crate::cli::Talk;
+use crate::cli::Verbosity;
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::say;
-use crate::trouble::Trouble;
 
 /// Begin a project: write an rtmark.toml and, on request, kernels and scenarios of your own to start from
 #[derive(Debug, Args)]
@@ -67,7 +67,7 @@ const SCENARIOS: &str = "scenarios.toml";
 const OWN: &str = "kernels";
 
 impl Arguments {
-    pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
+    pub fn run(self, verbosity: Verbosity) -> Result<Exit, CliError> {
         let mut kernels = self.kernel.clone();
         if self.scenario && kernels.is_empty() {
             kernels.push(Language::C);
@@ -80,20 +80,20 @@ impl Arguments {
             if path.symlink_metadata().is_ok() {
                 let message = format!("{} is there already", path.display());
                 let hint = "begin in another folder, or move it away; nothing was written";
-                return Err(Trouble::new(Exit::Usage, message, hint));
+                return Err(CliError::new(Exit::Usage, message, hint));
             }
         }
         for (path, bytes) in &files {
             let path = self.folder.join(path);
             write(&path, bytes).map_err(|error| {
                 let hint = "check the path and that you may write there";
-                Trouble::new(Exit::Usage, format!("{}: {error}", path.display()), hint)
+                CliError::new(Exit::Usage, format!("{}: {error}", path.display()), hint)
             })?;
-            if !talk.quiet {
+            if !verbosity.quiet {
                 say(format!("wrote {}", path.display()));
             }
         }
-        if !talk.quiet {
+        if !verbosity.quiet {
             say("next: `rtmark run` there; `rtmark doctor` says what is missing for it");
         }
         Ok(Exit::Fine)

@@ -9,12 +9,12 @@ use rtmark_runner::{BoardFile, MachineFile, socs};
 use rtmark_sim::{CoreKind, Score, Soc};
 use serde::Serialize;
 
-use crate::cli::Talk;
+use crate::cli::Verbosity;
 use crate::config::Config;
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output;
 use crate::sources::Sources;
-use crate::trouble::Trouble;
 
 /// Show the kernels, scenarios, socs, cores, machines, boards or published figures that there are
 #[derive(Debug, Args)]
@@ -80,7 +80,7 @@ macro_rules! entry {
 }
 
 impl Arguments {
-    pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
+    pub fn run(self, verbosity: Verbosity) -> Result<Exit, CliError> {
         if matches!((self.what, self.format), (What::Published, Format::Table)) {
             output::data(&published_table(&self.sources.catalogue(&Config::load()?)?)?)?;
             return Ok(Exit::Fine);
@@ -97,9 +97,9 @@ impl Arguments {
         let text = match self.format {
             // Programs that look for a line are to find all of it.
             Format::Table if output::to_terminal() => {
-                table(&entries, talk.verbose > 0, output::width())
+                table(&entries, verbosity.verbose > 0, output::width())
             }
-            Format::Table => table(&entries, talk.verbose > 0, usize::MAX),
+            Format::Table => table(&entries, verbosity.verbose > 0, usize::MAX),
             Format::Json => output::json(&entries)?,
         };
         output::data(&text)?;
@@ -156,12 +156,12 @@ fn scenarios(catalogue: &Catalogue) -> Vec<Entry> {
     catalogue.scenarios().iter().filter(first).map(entry).collect()
 }
 
-fn published(catalogue: &Catalogue) -> Result<rtmark_import::Published, Trouble> {
+fn published(catalogue: &Catalogue) -> Result<rtmark_import::Published, CliError> {
     rtmark_import::published(catalogue, env!("CARGO_PKG_VERSION"))
-        .map_err(|error| Trouble::new(Exit::Internal, error, "report this as a defect of rtmark"))
+        .map_err(|error| CliError::new(Exit::Internal, error, "report this as a defect of rtmark"))
 }
 
-fn published_table(catalogue: &Catalogue) -> Result<String, Trouble> {
+fn published_table(catalogue: &Catalogue) -> Result<String, CliError> {
     let published = published(catalogue)?;
     let mut text = rtmark_report::imported(&published.times.answers, catalogue, output::width());
     text.push_str("\nnot times\n");
@@ -172,7 +172,7 @@ fn published_table(catalogue: &Catalogue) -> Result<String, Trouble> {
     Ok(text)
 }
 
-fn published_entries(catalogue: &Catalogue) -> Result<Vec<Entry>, Trouble> {
+fn published_entries(catalogue: &Catalogue) -> Result<Vec<Entry>, CliError> {
     let published = published(catalogue)?;
     let times = published.times.answers.iter().filter_map(rtmark_model::Answer::series);
     let times = times.filter_map(|series| {
@@ -196,7 +196,7 @@ fn published_entries(catalogue: &Catalogue) -> Result<Vec<Entry>, Trouble> {
     Ok(times.chain(others).collect())
 }
 
-fn socs() -> Result<Vec<Entry>, Trouble> {
+fn socs() -> Result<Vec<Entry>, CliError> {
     let entry = |file: socs::SocFile| {
         let soc = file.soc;
         let (timing, scores) = (soc.timing_basis(), own_scores(&soc));
@@ -215,7 +215,7 @@ fn socs() -> Result<Vec<Entry>, Trouble> {
     Ok(socs::builtin()?.into_iter().map(entry).collect())
 }
 
-fn machines() -> Result<Vec<Entry>, Trouble> {
+fn machines() -> Result<Vec<Entry>, CliError> {
     let entry = |file: MachineFile| {
         let machine = file.machine;
         entry!(machine.name, machine.description, "core": file.target.core,
@@ -225,7 +225,7 @@ fn machines() -> Result<Vec<Entry>, Trouble> {
     Ok(rtmark_runner::machines::builtin()?.into_iter().map(entry).collect())
 }
 
-fn boards() -> Result<Vec<Entry>, Trouble> {
+fn boards() -> Result<Vec<Entry>, CliError> {
     let entry = |file: BoardFile| {
         let board = file.board;
         let uart = board.console.map(|console| console.uart);

@@ -9,10 +9,10 @@ use rtmark_store::{RunInfo, Store};
 use serde::Serialize;
 
 use crate::config::Config;
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output;
 use crate::shelf::{Filter, StoreFlag, moment, short};
-use crate::trouble::Trouble;
 
 /// Show the runs that the store keeps, the newest first
 #[derive(Debug, Args)]
@@ -88,7 +88,7 @@ struct Entry<'a> {
 }
 
 impl Arguments {
-    pub fn run(self) -> Result<Exit, Trouble> {
+    pub fn run(self) -> Result<Exit, CliError> {
         let store = self.store.open_existing(&Config::load()?)?;
         let mut runs = store.runs()?;
         let known = runs.len();
@@ -114,7 +114,7 @@ impl Arguments {
     }
 }
 
-fn holding(store: &Store, runs: Vec<RunInfo>, filter: &Filter) -> Result<Vec<RunInfo>, Trouble> {
+fn holding(store: &Store, runs: Vec<RunInfo>, filter: &Filter) -> Result<Vec<RunInfo>, CliError> {
     let mut kept = Vec::new();
     for run in runs {
         let subjects = store.subjects(&run)?;

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Command, CommandFactory};
 
 use crate::cli::Cli;
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, GENERATOR};
-use crate::trouble::Trouble;
 
 /// Print the manual page (roff), of rtmark or of one command
 #[derive(Debug, Args)]
@@ -24,7 +24,7 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    pub fn run(self) -> Result<Exit, Trouble> {
+    pub fn run(self) -> Result<Exit, CliError> {
         let mut command = Cli::command();
         command.build();
         if let Some(folder) = self.out {
@@ -34,7 +34,7 @@ impl Arguments {
             let found = command.find_subcommand(&name).cloned();
             command = found.ok_or_else(|| {
                 let message = format!("no command is called `{name}`");
-                Trouble::new(Exit::Usage, message, "`rtmark help` shows the commands")
+                CliError::new(Exit::Usage, message, "`rtmark help` shows the commands")
             })?;
         }
         output::raw(&page(command)?)?;
@@ -53,10 +53,10 @@ fn page(command: Command) -> std::io::Result<Vec<u8>> {
     Ok(roff)
 }
 
-fn write_all(command: Command, folder: &Path) -> Result<Exit, Trouble> {
+fn write_all(command: Command, folder: &Path) -> Result<Exit, CliError> {
     let refuse = |error: std::io::Error| {
         let message = format!("{}: {error}", folder.display());
-        Trouble::new(Exit::Usage, message, "name a folder that you may write to")
+        CliError::new(Exit::Usage, message, "name a folder that you may write to")
     };
     std::fs::create_dir_all(folder).map_err(refuse)?;
     let parts: Vec<Command> = command.get_subcommands().cloned().collect();

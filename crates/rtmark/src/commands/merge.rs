@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::worst::{Format, Part, found_of, show};
-use crate::cli::Talk;
+use crate::cli::Verbosity;
+use crate::error::CliError;
 use crate::exit::Exit;
-use crate::trouble::Trouble;
 
 /// Join the parts of a search that several computers have made, and show the whole
 ///
@@ -33,7 +33,7 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    pub fn run(self, _: Talk) -> Result<Exit, Trouble> {
+    pub fn run(self, _: Verbosity) -> Result<Exit, CliError> {
         let mut joined: Option<(Part, &PathBuf)> = None;
         for path in &self.parts {
             let part = Part::read(path)?;
@@ -45,7 +45,7 @@ impl Arguments {
                 let message =
                     format!("{} and {} are of different searches", first.display(), path.display());
                 let hint = "join parts of the same firmware, soc, scenario and interrupt";
-                return Err(Trouble::new(Exit::Incomparable, message, hint));
+                return Err(CliError::new(Exit::Incomparable, message, hint));
             }
             if part.findings.pieces.is_subset(&whole.findings.pieces) {
                 continue;
@@ -54,7 +54,7 @@ impl Arguments {
                 let message =
                     format!("{} holds pieces that another part holds, too", path.display());
                 let hint = "give each part of one partition once";
-                return Err(Trouble::new(Exit::Usage, message, hint));
+                return Err(CliError::new(Exit::Usage, message, hint));
             }
             whole.findings.absorb(part.findings);
         }
@@ -66,7 +66,7 @@ impl Arguments {
             return Ok(Exit::Fine);
         }
         let message = "parts are missing: what is shown is about a part of the points";
-        Ok(Trouble::new(Exit::OutOfBudget, message, "give all parts, each searched to its end")
+        Ok(CliError::new(Exit::OutOfBudget, message, "give all parts, each searched to its end")
             .show())
     }
 }

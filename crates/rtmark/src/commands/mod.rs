@@ -3,8 +3,8 @@
 use rtmark_runner::mistake;
 use rtmark_sim::{CoreKind, Image, InternalError, Soc};
 
+use crate::error::CliError;
 use crate::exit::Exit;
-use crate::trouble::Trouble;
 
 pub mod bisect;
 pub mod cache;
@@ -22,6 +22,7 @@ pub mod gate;
 pub mod history;
 pub mod import;
 pub mod init;
+pub mod inputs;
 pub mod list;
 pub mod log;
 pub mod man;
@@ -36,25 +37,24 @@ pub mod show;
 pub mod sim;
 pub mod study;
 pub mod trace;
-pub mod uart_in;
 pub mod validate;
 pub mod why;
 pub mod worst;
 
 /// The simulator was wrong in a run of this image.
-fn mistaken(error: &InternalError, image: &Image, elf: &[u8]) -> Trouble {
-    Trouble::new(Exit::Internal, mistake::told(error, image, elf), mistake::hint())
+fn mistaken(error: &InternalError, image: &Image, elf: &[u8]) -> CliError {
+    CliError::new(Exit::Internal, mistake::told(error, image, elf), mistake::hint())
 }
 
 /// Refuses a Cortex-R5, each of whose modes has a stack pointer of its own, to a command that does
 /// not tell them apart.
-fn refuse_cortex_r5(what: &str, soc: &Soc) -> Result<(), Trouble> {
+fn refuse_cortex_r5(what: &str, soc: &Soc) -> Result<(), CliError> {
     if soc.core != CoreKind::CortexR5 {
         return Ok(());
     }
     let message = format!("{what} does not know a {}, which {} has", soc.core, soc.name);
     let hint = "`run` and `sim` know this core; name another soc for the rest";
-    Err(Trouble::new(Exit::Usage, message, hint))
+    Err(CliError::new(Exit::Usage, message, hint))
 }
 
 #[cfg(test)]
@@ -81,9 +81,9 @@ mod tests {
             state: "data bus empty".to_owned(),
         };
         let image = Image::from_bytes(&[0; 8], 0x0800_0000).expect("raw");
-        let trouble = mistaken(&error, &image, &[]);
-        assert_eq!(trouble.exit, Exit::Internal);
-        let shown = format!("{:?}", miette::Report::new(trouble));
+        let shown = mistaken(&error, &image, &[]);
+        assert_eq!(shown.exit, Exit::Internal);
+        let shown = format!("{:?}", miette::Report::new(shown));
         // Long lines are broken, and drawn beside a bar.
         let words = shown.split_whitespace().filter(|word| *word != "│");
         let shown = words.collect::<Vec<_>>().join(" ");

@@ -2,12 +2,12 @@
 
 use clap::Args;
 
-use crate::cli::Talk;
+use crate::cli::Verbosity;
 use crate::config::Config;
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::say;
 use crate::shelf::{StoreFlag, run_of, short};
-use crate::trouble::Trouble;
 
 /// Give a run a name, or take one away
 #[derive(Debug, Args)]
@@ -29,26 +29,26 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
+    pub fn run(self, verbosity: Verbosity) -> Result<Exit, CliError> {
         let store = self.store.open_existing(&Config::load()?)?;
         let said = match (self.remove, self.run, self.name) {
             (Some(name), ..) => {
                 let named = store.runs()?.into_iter().find(|run| run.names.contains(&name));
                 let run = named.ok_or_else(|| {
                     let message = format!("no run has the name `{name}`");
-                    Trouble::new(Exit::NothingSelected, message, "`rtmark log` shows the names")
+                    CliError::new(Exit::NothingSelected, message, "`rtmark log` shows the names")
                 })?;
                 store.unname(&run, &name)?;
                 format!("run {} is no longer called {name}", short(&run.id))
             }
             (None, Some(run), Some(name)) => {
-                let run = run_of(&store, &run, talk)?;
+                let run = run_of(&store, &run, verbosity)?;
                 store.name(&run, &name)?;
                 format!("run {} is called {name}", short(&run.id))
             }
             _ => return Ok(Exit::Usage),
         };
-        if !talk.quiet {
+        if !verbosity.quiet {
             say(said);
         }
         Ok(Exit::Fine)

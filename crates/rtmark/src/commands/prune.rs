@@ -2,12 +2,12 @@
 
 use clap::Args;
 
-use crate::cli::Talk;
+use crate::cli::Verbosity;
 use crate::config::Config;
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{count, say};
 use crate::shelf::StoreFlag;
-use crate::trouble::Trouble;
 
 /// Take runs out of the store for good: removed ones, and old ones if asked
 #[derive(Debug, Args)]
@@ -30,7 +30,7 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
+    pub fn run(self, verbosity: Verbosity) -> Result<Exit, CliError> {
         let store = self.store.open_existing(&Config::load()?)?;
         let mut runs = store.runs()?;
         runs.retain(|run| run.removed.is_none());
@@ -52,7 +52,7 @@ impl Arguments {
             let pruned = store.prune()?;
             format!("took {}, {} bytes", total(&pruned), pruned.bytes)
         };
-        if !talk.quiet {
+        if !verbosity.quiet {
             say(said);
         }
         Ok(Exit::Fine)

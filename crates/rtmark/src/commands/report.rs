@@ -11,15 +11,15 @@ use rtmark_model::{Answer, Key, Series};
 use rtmark_report::{History, HistoryPoint, OtherRun, Report, RunFacts};
 use rtmark_store::{Kind, RunInfo, Store, StoreError};
 
-use crate::cli::Talk;
+use crate::cli::Verbosity;
 use crate::commands::compare::label;
 use crate::config::Config;
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, say};
 use crate::replacement::Replacement;
 use crate::shelf::{self, Filter, StoreFlag, answers, moment, run_of, short};
 use crate::sources::catalogue;
-use crate::trouble::Trouble;
 
 /// Write a run as one HTML file that a colleague can open
 #[derive(Debug, Args)]
@@ -79,13 +79,13 @@ enum Format {
 }
 
 impl Arguments {
-    pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
+    pub fn run(self, verbosity: Verbosity) -> Result<Exit, CliError> {
         let config = Config::load()?;
         let catalogue = catalogue(self.catalogue.as_deref().or(config.catalogue.as_deref()))?;
         let store = self.store.clone().open_existing(&config)?;
-        let found = self.found(&store, talk)?;
+        let found = self.found(&store, verbosity)?;
         let Some((run, more)) = found.split_first() else {
-            return Err(Trouble::new(
+            return Err(CliError::new(
                 Exit::Usage,
                 "no run was named",
                 "`rtmark log` shows the runs",
@@ -110,7 +110,7 @@ impl Arguments {
         let Some(path) = &self.output else {
             output::data(&match self.format {
                 Format::Html => report.html().map_err(|error| {
-                    Trouble::new(Exit::Internal, error, "report this as a defect of rtmark")
+                    CliError::new(Exit::Internal, error, "report this as a defect of rtmark")
                 })?,
                 Format::Md => report.markdown(),
             })?;
@@ -118,9 +118,9 @@ impl Arguments {
         };
         let bytes = self.write(path, &report).map_err(|error| {
             let message = format!("{}: {error}", path.display());
-            Trouble::new(Exit::Usage, message, "check the path")
+            CliError::new(Exit::Usage, message, "check the path")
         })?;
-        if !talk.quiet {
+        if !verbosity.quiet {
             let count = answers.len() + runs.iter().map(|run| run.answers.len()).sum::<usize>();
             let answers = output::count(count, "answer");
             say(format!("{answers} in {} ({} KiB)", path.display(), bytes.div_ceil(1024)));
@@ -129,22 +129,22 @@ impl Arguments {
     }
 
     /// The runs that were named, each once.
-    fn found(&self, store: &Store, talk: Talk) -> Result<Vec<RunInfo>, Trouble> {
+    fn found(&self, store: &Store, verbosity: Verbosity) -> Result<Vec<RunInfo>, CliError> {
         let mut found: Vec<RunInfo> = Vec::new();
         for reference in &self.runs {
-            let run = run_of(store, reference, talk)?;
+            let run = run_of(store, reference, verbosity)?;
             if !found.iter().any(|known| known.id == run.id) {
                 found.push(run);
             }
         }
         if found.len() > 1 && self.format == Format::Md {
             let hint = "name one, or compare two: `rtmark compare BEFORE AFTER --format md`";
-            return Err(Trouble::new(Exit::Usage, "Markdown shows one run", hint));
+            return Err(CliError::new(Exit::Usage, "Markdown shows one run", hint));
         }
         Ok(found)
     }
 
-    fn other(&self, store: &Store, run: &RunInfo) -> Result<OtherRun, Trouble> {
+    fn other(&self, store: &Store, run: &RunInfo) -> Result<OtherRun, CliError> {
         Ok(OtherRun { run: facts(run), answers: answers(store, run, &self.filter)? })
     }
 
@@ -179,13 +179,13 @@ fn read<T, L: IntoIterator<Item = T>, E: std::fmt::Display>(
     paths: &[PathBuf],
     command: &str,
     parse: impl Fn(&str) -> Result<L, E>,
-) -> Result<Vec<T>, Trouble> {
+) -> Result<Vec<T>, CliError> {
     let mut all = Vec::new();
     for path in paths {
         let refuse = |problem: &dyn std::fmt::Display| {
             let message = format!("{}: {problem}", path.display());
             let hint = format!("make it by `rtmark {command} --format json > FILE`");
-            Trouble::new(Exit::Usage, message, hint)
+            CliError::new(Exit::Usage, message, hint)
         };
         let text = fs::read_to_string(path).map_err(|error| refuse(&error))?;
         all.extend(parse(&text).map_err(|error| refuse(&error))?);

@@ -2,12 +2,12 @@
 
 use clap::Args;
 
-use crate::cli::Talk;
+use crate::cli::Verbosity;
 use crate::config::Config;
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::say;
 use crate::shelf::{StoreFlag, run_of, short};
-use crate::trouble::Trouble;
 
 /// Remove runs: they are passed over from now on
 #[derive(Debug, Args)]
@@ -31,7 +31,7 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
+    pub fn run(self, verbosity: Verbosity) -> Result<Exit, CliError> {
         let store = self.store.open_existing(&Config::load()?)?;
         // All of them are found before the first one goes, so that `latest` means one run.
         let mut runs = Vec::new();
@@ -47,11 +47,11 @@ impl Arguments {
                         let message =
                             format!("{many} removed run has an id that begins with `{reference}`");
                         let hint = "`rtmark log --all` shows removed runs";
-                        return Err(Trouble::new(Exit::NothingSelected, message, hint));
+                        return Err(CliError::new(Exit::NothingSelected, message, hint));
                     }
                 }
             } else {
-                run_of(&store, reference, talk)?
+                run_of(&store, reference, verbosity)?
             });
         }
         for run in &runs {
@@ -60,7 +60,7 @@ impl Arguments {
             } else {
                 store.remove(run, &self.reason)?;
             }
-            if !talk.quiet {
+            if !verbosity.quiet {
                 let word = if self.undo { "is back" } else { "is removed" };
                 say(format!("run {} {word}", short(&run.id)));
             }

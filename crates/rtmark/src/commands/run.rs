@@ -8,7 +8,7 @@ use rtmark_firmware::{Builder, DEFAULT_PROFILE, Tree, Variant, VariantError, cho
 use rtmark_model::{Answer, Basis, Catalogue, Pattern};
 use rtmark_runner::socs::{self, SocFile};
 use rtmark_runner::{
-    Asked, Event, Foreign, Ledger, Placements, Plan, Platform, Selection, Suite, machines,
+    Asked, Event, Foreign, Placements, Plan, Platform, Selection, Suite, SuiteObserver, machines,
 };
 use rtmark_store::{Fingerprint, RunWriter, Store, StoreError};
 use rtmark_units::Cycles;
@@ -16,15 +16,15 @@ use rtmark_units::Cycles;
 use super::columns::{self, Images};
 pub(super) use super::failures::show_failures;
 use crate::boards::{self, BoardFlags, Prints, Recorder};
-use crate::cli::Talk;
+use crate::cli::Verbosity;
 use crate::config::Config;
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, GENERATOR, say};
 use crate::progress::Progress;
 use crate::shelf::{self, StoreFlag};
-use crate::sources::{Found, Sources};
+use crate::sources::{FoundSources, Sources};
 use crate::tools::refuse_without_tools;
-use crate::trouble::Trouble;
 
 /// Build the kernels' firmware, run the scenarios, show and keep what they cost
 #[derive(Debug, Args)]
@@ -187,14 +187,14 @@ enum Counts {
 
 impl Runs {
     /// Those that are measured when none is named.
-    fn suite(self, basis: Basis) -> Result<Vec<Platform>, Trouble> {
+    fn suite(self, basis: Basis) -> Result<Vec<Platform>, CliError> {
         match self {
             Self::Sim => Ok(on_sim(socs::suite()?, basis)),
             Self::Qemu | Self::Board => self.builtin(basis),
         }
     }
 
-    fn builtin(self, basis: Basis) -> Result<Vec<Platform>, Trouble> {
+    fn builtin(self, basis: Basis) -> Result<Vec<Platform>, CliError> {
         match self {
             Self::Sim => Ok(on_sim(socs::builtin()?, basis)),
             Self::Qemu => Ok(machines::builtin()?.into_iter().map(Platform::from).collect()),
@@ -202,7 +202,7 @@ impl Runs {
         }
     }
 
-    fn find(self, name: &str, basis: Basis) -> Result<Platform, Trouble> {
+    fn find(self, name: &str, basis: Basis) -> Result<Platform, CliError> {
         match self {
             Self::Sim => Ok(Platform::Sim(Box::new(socs::find(name)?), basis)),
             Self::Qemu => Ok(Platform::from(machines::find(name)?)),
@@ -210,17 +210,17 @@ impl Runs {
         }
     }
 
-    fn basis(self, asked: Option<Counts>) -> Result<Basis, Trouble> {
+    fn basis(self, asked: Option<Counts>) -> Result<Basis, CliError> {
         match (self, asked) {
             (Self::Sim | Self::Board, None | Some(Counts::Cycles)) => Ok(Basis::Cycles),
             (Self::Board, Some(Counts::Instructions)) => {
                 let hint = "count cycles there, or instructions on the simulator or QEMU";
-                Err(Trouble::new(Exit::Usage, "no core counts its instructions", hint))
+                Err(CliError::new(Exit::Usage, "no core counts its instructions", hint))
             }
             (Self::Qemu, None) | (_, Some(Counts::Instructions)) => Ok(Basis::Instructions),
             (Self::Qemu, Some(Counts::Cycles)) => {
                 let hint = "count instructions there, or cycles on the simulator";
-                Err(Trouble::new(Exit::Usage, "QEMU knows no cycles", hint))
+                Err(CliError::new(Exit::Usage, "QEMU knows no cycles", hint))
             }
         }
     }
@@ -231,12 +231,12 @@ fn on_sim(files: Vec<SocFile>, basis: Basis) -> Vec<Platform> {
 }
 
 /// The socs that were asked for, on the simulator, where cycles count.
-pub(super) fn simulated(asked: &[String]) -> Result<Vec<Platform>, Trouble> {
+pub(super) fn simulated(asked: &[String]) -> Result<Vec<Platform>, CliError> {
     wanted(asked, Runs::Sim, Basis::Cycles)
 }
 
 /// The socs that were asked for: names, patterns of names, paths.
-fn wanted(asked: &[String], runs: Runs, basis: Basis) -> Result<Vec<Platform>, Trouble> {
+fn wanted(asked: &[String], runs: Runs, basis: Basis) -> Result<Vec<Platform>, CliError> {
     if asked.is_empty() {
         return runs.suite(basis);
     }
@@ -244,14 +244,18 @@ fn wanted(asked: &[String], runs: Runs, basis: Basis) -> Result<Vec<Platform>, T
     for name in asked {
         let found = if name.contains(['*', '?', '{', '[']) {
             let pattern: Pattern = name.parse().map_err(|error| {
-                Trouble::new(Exit::Usage, error, "`*` stands for any text; quote it from the shell")
+                CliError::new(
+                    Exit::Usage,
+                    error,
+                    "`*` stands for any text; quote it from the shell",
+                )
             })?;
             let mut fitting = runs.builtin(basis)?;
             fitting.retain(|platform| pattern.matches(platform.name()));
             if fitting.is_empty() {
                 let message = format!("no soc fits `{name}`");
                 let hint = "`rtmark list socs` shows what there is, `rtmark list machines` on QEMU";
-                return Err(Trouble::new(Exit::NothingSelected, message, hint));
+                return Err(CliError::new(Exit::NothingSelected, message, hint));
             }
             fitting
         } else {
@@ -268,7 +272,7 @@ fn wanted(asked: &[String], runs: Runs, basis: Basis) -> Result<Vec<Platform>, T
                         file.origin(),
                         file.name()
                     );
-                    return Err(Trouble::new(
+                    return Err(CliError::new(
                         Exit::Usage,
                         message,
                         "give one of them another name",
@@ -281,7 +285,7 @@ fn wanted(asked: &[String], runs: Runs, basis: Basis) -> Result<Vec<Platform>, T
 }
 
 /// Shows progress and keeps answers.
-pub struct Keeper<'a> {
+pub struct RunRecorder<'a> {
     store: &'a Store,
     run: RunWriter<'a>,
     fresh: bool,
@@ -290,14 +294,14 @@ pub struct Keeper<'a> {
     recorder: Option<Recorder>,
 }
 
-impl<'a> Keeper<'a> {
+impl<'a> RunRecorder<'a> {
     /// One that keeps answers in this run, and recalls what the store knows.
-    pub fn new(store: &'a Store, run: RunWriter<'a>, talk: Talk) -> Self {
-        let progress = Progress::new(talk);
+    pub fn new(store: &'a Store, run: RunWriter<'a>, verbosity: Verbosity) -> Self {
+        let progress = Progress::new(verbosity);
         Self { store, run, fresh: false, progress, recalled: 0, recorder: None }
     }
 
-    /// The same, recalling nothing.
+    /// This recorder, recalling nothing.
     pub fn fresh(self) -> Self {
         Self { fresh: true, ..self }
     }
@@ -309,12 +313,12 @@ impl<'a> Keeper<'a> {
     }
 }
 
-impl Ledger for Keeper<'_> {
+impl SuiteObserver for RunRecorder<'_> {
     type Error = StoreError;
 
     fn event(&mut self, event: Event<'_>) {
         self.progress.show(&event);
-        if let (Event::Heard(recorded), Some(recorder)) = (&event, &mut self.recorder) {
+        if let (Event::Heard { recorded }, Some(recorder)) = (&event, &mut self.recorder) {
             recorder.keep(recorded);
         }
     }
@@ -336,23 +340,23 @@ impl Ledger for Keeper<'_> {
 }
 
 impl Arguments {
-    pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
+    pub fn run(self, verbosity: Verbosity) -> Result<Exit, CliError> {
         let began = Instant::now();
         if (self.published || self.imported) && self.format != Format::Table {
             let message = "figures of others are shown beside ours in tables only";
             let hint = "leave out --format; `rtmark list published --format json` has the figures";
-            return Err(Trouble::new(Exit::Usage, message, hint));
+            return Err(CliError::new(Exit::Usage, message, hint));
         }
         let config = Config::load()?;
         if let Some(name) = &self.name {
             rtmark_store::check_name(name)?;
         }
-        let Found { tree, kernels, catalogue } = self.sources.find(&config)?;
+        let FoundSources { tree, kernels, catalogue } = self.sources.find(&config)?;
         let basis = self.backend.basis(self.basis)?;
         let socs = if self.soc.is_empty() { &config.run.soc } else { &self.soc };
         if let Some(recording) = self.board.from() {
             let recording = recording.to_owned();
-            return self.read_again(&recording, &catalogue, &config, talk);
+            return self.read_again(&recording, &catalogue, &config, verbosity);
         }
         let platforms = self.platforms(socs, basis)?;
         let images = self.images(basis)?;
@@ -378,17 +382,18 @@ impl Arguments {
         let revision = shelf::commit_here().or_else(|| suite.builder.tree().commit());
         let run = store.begin(&command_line(), &suite.rtmark, revision.as_deref())?;
         let id = run.id().to_owned();
-        if talk.verbose > 0 {
+        if verbosity.verbose > 0 {
             say(format!("run {id}"));
         }
         if let Some(name) = &self.name {
-            store.name(&shelf::run_of(&store, &id, talk)?, name)?;
+            store.name(&shelf::run_of(&store, &id, verbosity)?, name)?;
         }
         // What was recorded is to be complete: nothing is recalled.
         let fresh = self.fresh || recorder.is_some();
-        let mut keeper = Keeper { fresh, recorder, ..Keeper::new(&store, run, talk) };
-        let answers = suite.run(&plan, &mut keeper);
-        keeper.progress.finish();
+        let mut observer =
+            RunRecorder { fresh, recorder, ..RunRecorder::new(&store, run, verbosity) };
+        let answers = suite.run(&plan, &mut observer);
+        observer.progress.finish();
         let mut answers = answers?;
         let of_images = Asked {
             catalogue: &catalogue,
@@ -397,10 +402,10 @@ impl Arguments {
             rtmark: &suite.rtmark,
             rtmark_sha256: suite.rtmark_sha256.as_deref(),
         };
-        let keep = |answer: &Answer| keeper.run.record(answer, None);
-        answers.extend(columns::measure(&images, &platforms, &of_images, talk, keep)?);
-        keeper.recorder.take().map_or(Ok(()), Recorder::finish)?;
-        keeper.run.finish()?;
+        let keep = |answer: &Answer| observer.run.record(answer, None);
+        answers.extend(columns::measure(&images, &platforms, &of_images, verbosity, keep)?);
+        observer.recorder.take().map_or(Ok(()), Recorder::finish)?;
+        observer.run.finish()?;
 
         let mut text = render(self.format, &answers)?;
         if self.published || self.imported {
@@ -412,9 +417,9 @@ impl Arguments {
         }
         output::data(&text)?;
         let exit = show_failures(&answers);
-        if !talk.quiet {
+        if !verbosity.quiet {
             let seconds = began.elapsed().as_secs_f64();
-            let recalled = match keeper.recalled {
+            let recalled = match observer.recalled {
                 0 => String::new(),
                 some => format!(" ({some} known from before; --fresh measures again)"),
             };
@@ -429,19 +434,19 @@ impl Arguments {
 
 impl Arguments {
     /// The images that become columns, which the simulator alone can measure.
-    fn images(&self, basis: Basis) -> Result<Vec<Foreign>, Trouble> {
+    fn images(&self, basis: Basis) -> Result<Vec<Foreign>, CliError> {
         let simulated = self.backend == Runs::Sim && self.clocked.is_none();
         if self.images.any() && !(simulated && basis == Basis::Cycles) {
             let message = "--image: calls of an image are timed in the simulator's cycles only";
             let hint = "leave out --backend, --clocked and --basis";
-            return Err(Trouble::new(Exit::Usage, message, hint));
+            return Err(CliError::new(Exit::Usage, message, hint));
         }
         self.images.read()
     }
 
     /// Where firmware is to run.
-    fn platforms(&self, socs: &[String], basis: Basis) -> Result<Vec<Platform>, Trouble> {
-        let refuse = |message: &str, hint: &str| Err(Trouble::new(Exit::Usage, message, hint));
+    fn platforms(&self, socs: &[String], basis: Basis) -> Result<Vec<Platform>, CliError> {
+        let refuse = |message: &str, hint: &str| Err(CliError::new(Exit::Usage, message, hint));
         if self.backend != Runs::Board && self.board.name_a_board() {
             let message =
                 "--port, --probe, --chip and --from are for boards, and this runs elsewhere";
@@ -476,7 +481,7 @@ impl Arguments {
     }
 
     /// In how many layouts scenarios are measured.
-    fn placements(&self) -> Result<Placements, Trouble> {
+    fn placements(&self) -> Result<Placements, CliError> {
         let placeable = self.backend == Runs::Sim
             && self.clocked.is_none()
             && self.basis != Some(Counts::Instructions);
@@ -484,7 +489,7 @@ impl Arguments {
             Some(2..) if !placeable => {
                 let message = "layouts of the code are measured in the simulator's cycles only";
                 let hint = "leave out --placements; elsewhere code stays where the linker puts it";
-                Err(Trouble::new(Exit::Usage, message, hint))
+                Err(CliError::new(Exit::Usage, message, hint))
             }
             Some(placements) => Ok(Placements::Exactly(placements)),
             None if placeable => Ok(Placements::Usually(PLACEMENTS)),
@@ -498,11 +503,11 @@ impl Arguments {
         recording: &Path,
         catalogue: &Catalogue,
         config: &Config,
-        talk: Talk,
-    ) -> Result<Exit, Trouble> {
+        verbosity: Verbosity,
+    ) -> Result<Exit, CliError> {
         if self.backend != Runs::Board {
             let hint = "add --backend board";
-            return Err(Trouble::new(Exit::Usage, "--from reads what a board printed", hint));
+            return Err(CliError::new(Exit::Usage, "--from reads what a board printed", hint));
         }
         let selection =
             Selection { kernels: self.kernel.clone(), scenarios: self.scenario.clone() };
@@ -513,14 +518,14 @@ impl Arguments {
         let run = store.begin(&command_line(), version, shelf::commit_here().as_deref())?;
         let id = run.id().to_owned();
         if let Some(name) = &self.name {
-            store.name(&shelf::run_of(&store, &id, talk)?, name)?;
+            store.name(&shelf::run_of(&store, &id, verbosity)?, name)?;
         }
         for answer in &answers {
             run.record(answer, None)?;
         }
         run.finish()?;
         output::data(&render(self.format, &answers)?)?;
-        if !talk.quiet {
+        if !verbosity.quiet {
             let (count, short) = (output::count(answers.len(), "answer"), shelf::short(&id));
             say(format!("{count} of {}, kept as run {short}", recording.display()));
         }
@@ -552,9 +557,9 @@ pub fn command_line() -> String {
 }
 
 /// Answers in a form.
-pub fn render(format: Format, answers: &[Answer]) -> Result<String, Trouble> {
+pub fn render(format: Format, answers: &[Answer]) -> Result<String, CliError> {
     let failed = |error: &dyn std::fmt::Display| {
-        Trouble::new(Exit::Internal, error, "report this as a defect of rtmark")
+        CliError::new(Exit::Internal, error, "report this as a defect of rtmark")
     };
     Ok(match format {
         Format::Table => rtmark_report::table(answers, output::width()),

@@ -7,13 +7,13 @@ use rtmark_model::{Answer, Catalogue};
 use rtmark_report::ImportedRows;
 use rtmark_store::{Kind, RunInfo, Store};
 
-use crate::cli::Talk;
+use crate::cli::Verbosity;
 use crate::commands::run::{Format, render};
 use crate::config::Config;
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, GENERATOR, say};
 use crate::shelf::{self, Filter, StoreFlag, answers, moment, run_of, short};
-use crate::trouble::Trouble;
 
 /// Show the answers of a run that the store keeps
 #[derive(Debug, Args)]
@@ -36,9 +36,9 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
+    pub fn run(self, verbosity: Verbosity) -> Result<Exit, CliError> {
         let store = self.store.clone().open_existing(&Config::load()?)?;
-        let run = run_of(&store, &self.run, talk)?;
+        let run = run_of(&store, &self.run, verbosity)?;
         let rows = match self.format {
             _ if run.kind != Kind::Imported => None,
             Format::Table => Some(Rows::Table),
@@ -50,7 +50,7 @@ impl Arguments {
             Some(rows) => self.rows(rows, &store, &run)?,
             None => output::data(&render(self.format, &answers(&store, &run, &self.filter)?)?)?,
         }
-        if !talk.quiet {
+        if !verbosity.quiet {
             let state = if run.finished_ms.is_some() { "" } else { ", incomplete" };
             let commit =
                 run.revision.map(|commit| format!(", commit {commit}")).unwrap_or_default();
@@ -61,7 +61,7 @@ impl Arguments {
     }
 
     /// Shows what was read from logs in its order, a page at a time.
-    fn rows(&self, rows: Rows, store: &Store, run: &RunInfo) -> Result<(), Trouble> {
+    fn rows(&self, rows: Rows, store: &Store, run: &RunInfo) -> Result<(), CliError> {
         let (mut behind, mut failed) = (0, None);
         let mut pages = std::iter::from_fn(|| {
             loop {
@@ -110,7 +110,7 @@ impl Rows {
         self,
         pages: impl Iterator<Item = Vec<Answer>>,
         catalogue: &Catalogue,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), CliError> {
         match self {
             Self::Table => {
                 let mut rows = ImportedRows::new(catalogue, output::width());
@@ -122,7 +122,7 @@ impl Rows {
                 let mut head = 0;
                 for page in pages {
                     let text = rtmark_report::csv(&page).map_err(|error| {
-                        Trouble::new(Exit::Internal, error, "report this as a defect of rtmark")
+                        CliError::new(Exit::Internal, error, "report this as a defect of rtmark")
                     })?;
                     output::data(text.get(head..).unwrap_or_default())?;
                     // The line of names stands above the first page only.

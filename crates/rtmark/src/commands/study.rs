@@ -14,17 +14,17 @@ use rtmark_study::{
 };
 use rtmark_worst::{Aspect, Control, Findings, Latencies, Reach, Share, search};
 
-use super::run::{Keeper, command_line, show_failures, suite};
+use super::run::{RunRecorder, command_line, show_failures, suite};
 use super::worst::{INJECTED, Subject, What, Wish};
-use crate::cli::Talk;
+use crate::cli::Verbosity;
 use crate::config::Config;
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, GENERATOR, say};
 use crate::progress::Progress;
 use crate::shelf::{self, StoreFlag};
-use crate::sources::{Found, Sources};
+use crate::sources::{FoundSources, Sources};
 use crate::tools::refuse_without_tools;
-use crate::trouble::Trouble;
 
 /// Measure what others have published, and show both with the reasons for the difference
 ///
@@ -85,7 +85,7 @@ struct Bench<'a> {
     suite: &'a Suite,
     store: &'a Store,
     fresh: bool,
-    talk: Talk,
+    verbosity: Verbosity,
 }
 
 /// A run as it is carried out.
@@ -95,7 +95,7 @@ struct Prepared<'a> {
 }
 
 impl Arguments {
-    pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
+    pub fn run(self, verbosity: Verbosity) -> Result<Exit, CliError> {
         let studies = rtmark_study::builtin().map_err(defect)?;
         let boards = rtmark_study::against_boards().map_err(defect)?;
         let known: Vec<Study> = studies.iter().cloned().chain([boards]).collect();
@@ -111,15 +111,16 @@ impl Arguments {
             wanted = studies;
         }
         let config = Config::load()?;
-        let Found { tree, kernels, catalogue } = self.sources.find(&config)?;
-        let Found { tree, kernels, catalogue } = with_past(Found { tree, kernels, catalogue })?;
+        let FoundSources { tree, kernels, catalogue } = self.sources.find(&config)?;
+        let FoundSources { tree, kernels, catalogue } =
+            with_past(FoundSources { tree, kernels, catalogue })?;
         let suite = suite(tree, None);
         let store = self.store.open(&config)?;
         let (catalogue, kernels, suite, store) = (&catalogue, &kernels, &suite, &store);
-        let bench = Bench { catalogue, kernels, suite, store, fresh: self.fresh, talk };
+        let bench = Bench { catalogue, kernels, suite, store, fresh: self.fresh, verbosity };
         let (mut reports, mut exit) = (Vec::new(), Exit::Fine);
         for study in wanted {
-            if !talk.quiet {
+            if !verbosity.quiet {
                 say(format!("study {}", study.id));
             }
             let (report, one) = bench.report(&study)?;
@@ -156,7 +157,7 @@ impl Arguments {
 
 /// Adds versions of the past and other kernels that studies alone measure.
 /// Their scenarios are added to the catalogue.
-fn with_past(found: Found) -> Result<Found, Trouble> {
+fn with_past(found: FoundSources) -> Result<FoundSources, CliError> {
     let past = found.tree.root().join("studies");
     if !past.is_dir() {
         return Ok(found);
@@ -169,23 +170,23 @@ fn with_past(found: Found) -> Result<Found, Trouble> {
             catalogue.add_own(&file, &text)?;
         }
     }
-    Ok(Found { tree, kernels, catalogue })
+    Ok(FoundSources { tree, kernels, catalogue })
 }
 
-fn defect(error: impl std::fmt::Display) -> Trouble {
-    Trouble::new(Exit::Internal, error, "report this as a defect of rtmark")
+fn defect(error: impl std::fmt::Display) -> CliError {
+    CliError::new(Exit::Internal, error, "report this as a defect of rtmark")
 }
 
 /// A study by its name or its file's path.
-fn named(studies: &[Study], name: &str) -> Result<Study, Trouble> {
+fn named(studies: &[Study], name: &str) -> Result<Study, CliError> {
     let path = Path::new(name);
     if path.extension().is_some_and(|extension| extension == "toml") {
         let text = std::fs::read_to_string(path).map_err(|error| {
-            Trouble::new(Exit::Usage, format!("{}: {error}", path.display()), "check the path")
+            CliError::new(Exit::Usage, format!("{}: {error}", path.display()), "check the path")
         })?;
         return Study::from_toml(name, &text).map_err(|error| {
             let hint = "correct the file; those in the folder data/studies/ show every key";
-            Trouble::new(Exit::Usage, error, hint)
+            CliError::new(Exit::Usage, error, hint)
         });
     }
     let found = studies.iter().find(|study| study.id == name);
@@ -193,11 +194,11 @@ fn named(studies: &[Study], name: &str) -> Result<Study, Trouble> {
         let near = nearest(name, studies.iter().map(|study| study.id.as_str()));
         let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
         let message = format!("there is no study `{}`{near}", name.escape_debug());
-        Trouble::new(Exit::NothingSelected, message, "`rtmark study --list` shows them")
+        CliError::new(Exit::NothingSelected, message, "`rtmark study --list` shows them")
     })
 }
 
-fn list(studies: &[Study], format: Format) -> Result<String, Trouble> {
+fn list(studies: &[Study], format: Format) -> Result<String, CliError> {
     let rows = studies.iter().map(|study| (study.id.as_str(), study.question.as_str()));
     Ok(match format {
         Format::Text => {
@@ -220,7 +221,7 @@ fn document(studies: Vec<Report>) -> Document {
     Document { schema_version: SCHEMA_VERSION, generator: GENERATOR.to_owned(), studies }
 }
 
-fn shown(reports: Vec<Report>, format: Format) -> Result<String, Trouble> {
+fn shown(reports: Vec<Report>, format: Format) -> Result<String, CliError> {
     let width = output::width();
     let joined = |texts: Vec<String>| texts.join("\n");
     Ok(match format {
@@ -230,13 +231,13 @@ fn shown(reports: Vec<Report>, format: Format) -> Result<String, Trouble> {
     })
 }
 
-fn not_written(path: &Path, error: &std::io::Error) -> Trouble {
+fn not_written(path: &Path, error: &std::io::Error) -> CliError {
     let message = format!("{}: {error}", path.display());
-    Trouble::new(Exit::Usage, message, "name a folder that can be written to")
+    CliError::new(Exit::Usage, message, "name a folder that can be written to")
 }
 
 /// Writes a report's page, pictures and data.
-fn write(folder: &Path, report: &Report) -> Result<(), Trouble> {
+fn write(folder: &Path, report: &Report) -> Result<(), CliError> {
     std::fs::create_dir_all(folder).map_err(|error| not_written(folder, &error))?;
     let (page, mut files) = report.page(GENERATOR);
     files.push((format!("{}.md", report.id), page));
@@ -250,7 +251,7 @@ fn write(folder: &Path, report: &Report) -> Result<(), Trouble> {
 
 impl Bench<'_> {
     /// Carries a study out.
-    fn report(&self, study: &Study) -> Result<(Report, Exit), Trouble> {
+    fn report(&self, study: &Study) -> Result<(Report, Exit), CliError> {
         let prepared: Result<Vec<_>, _> =
             study.run.iter().map(|run| self.prepared(study, run)).collect();
         let prepared = prepared?;
@@ -291,7 +292,7 @@ impl Bench<'_> {
         Ok((Report::new(study, figures, runs).map_err(defect)?, exit))
     }
 
-    fn prepared<'a>(&self, study: &Study, run: &'a Run) -> Result<Prepared<'a>, Trouble> {
+    fn prepared<'a>(&self, study: &Study, run: &'a Run) -> Result<Prepared<'a>, CliError> {
         let platform = match (run.on, study.derived(&run.soc)) {
             (On::Qemu, _) => Platform::from(machines::find(&run.soc)?),
             (on, derived) => {
@@ -310,7 +311,7 @@ impl Bench<'_> {
         let kernel = self.kernels.iter().find(|kernel| kernel.manifest.id == run.kernel);
         let kernel = kernel.ok_or_else(|| {
             let message = format!("the firmware's folder has no kernel {}", run.kernel);
-            Trouble::new(Exit::NothingSelected, message, "use rtmark's own folder `firmware`")
+            CliError::new(Exit::NothingSelected, message, "use rtmark's own folder `firmware`")
         })?;
         let mut variant = match &run.profile {
             Some(profile) => profile.parse()?,
@@ -329,14 +330,14 @@ impl Bench<'_> {
     }
 
     /// Builds and runs, or recalls, and keeps.
-    fn measure(&self, plan: &Plan) -> Result<Vec<Answer>, Trouble> {
+    fn measure(&self, plan: &Plan) -> Result<Vec<Answer>, CliError> {
         refuse_without_tools(&self.suite.builder, plan)?;
         let revision = shelf::commit_here().or_else(|| self.suite.builder.tree().commit());
         let run = self.store.begin(&command_line(), &self.suite.rtmark, revision.as_deref())?;
-        let keeper = Keeper::new(self.store, run, self.talk);
-        let mut keeper = if self.fresh { keeper.fresh() } else { keeper };
-        let answers = self.suite.run(plan, &mut keeper)?;
-        keeper.finish()?;
+        let observer = RunRecorder::new(self.store, run, self.verbosity);
+        let mut observer = if self.fresh { observer.fresh() } else { observer };
+        let answers = self.suite.run(plan, &mut observer)?;
+        observer.finish()?;
         Ok(answers)
     }
 
@@ -346,7 +347,7 @@ impl Bench<'_> {
         if names.is_empty() {
             return;
         }
-        let mut progress = Progress::new(self.talk);
+        let mut progress = Progress::new(self.verbosity);
         let plan = Plan { units: vec![unit] };
         let explained = self.suite.explain(&plan, &mut progress);
         progress.finish();
@@ -359,7 +360,7 @@ impl Bench<'_> {
     }
 
     /// Interrupts the scenarios for which that is wanted at every moment.
-    fn interrupt(&self, one: &Prepared<'_>, figures: &mut Figures) -> Result<(), Trouble> {
+    fn interrupt(&self, one: &Prepared<'_>, figures: &mut Figures) -> Result<(), CliError> {
         let (names, unit) = part(one, &one.run.interrupt);
         if names.is_empty() {
             return Ok(());
@@ -370,7 +371,7 @@ impl Bench<'_> {
                 (Some(&scenario.id) == subject.scenario.as_ref()).then_some(name)
             });
             let Some(name) = name else { continue };
-            if !self.talk.quiet {
+            if !self.verbosity.quiet {
                 say(format!("interrupting {} at every moment", subject.name()));
             }
             let wish = Wish {

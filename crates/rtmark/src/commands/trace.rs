@@ -11,10 +11,10 @@ use rtmark_trace::{Mark, Recorder, Slice, SpanProbe, Tasks, Timeline};
 use rtmark_worst::{Aspect, Control, Findings, Latencies, Reach, Share, Window, search};
 
 use super::worst::{Choice, INJECTED, Subject, Wish, byte, held_by, window};
-use crate::cli::Talk;
+use crate::cli::Verbosity;
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, say};
-use crate::trouble::Trouble;
 
 /// Write the timeline of a run for Perfetto: tasks, handlers, masks, spans
 ///
@@ -69,12 +69,12 @@ const FIRST_PENDED: u16 = 14;
 const LAST_PENDED: u16 = 16 + 63;
 
 impl Arguments {
-    pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
-        let subjects = self.choice.subjects(talk)?;
+    pub fn run(self, verbosity: Verbosity) -> Result<Exit, CliError> {
+        let subjects = self.choice.subjects(verbosity)?;
         let [subject] = subjects.as_slice() else {
             let message = format!("{} runs were asked for", subjects.len());
             let hint = "a timeline shows one run: name one kernel, scenario and soc";
-            return Err(Trouble::new(Exit::Usage, message, hint));
+            return Err(CliError::new(Exit::Usage, message, hint));
         };
         let budget = self.max_cycles.unwrap_or(10 * u64::from(subject.soc.soc.clock.0));
         let mut ran = if self.worst {
@@ -94,9 +94,9 @@ impl Arguments {
         if events == 0 {
             let message = format!("{}: nothing happened in the window", subject.name());
             let hint = "`rtmark sim` shows how far the program runs; choose another --window";
-            return Err(Trouble::new(Exit::NothingSelected, message, hint));
+            return Err(CliError::new(Exit::NothingSelected, message, hint));
         }
-        if events > MANY && !talk.quiet {
+        if events > MANY && !verbosity.quiet {
             say(format!("{events} events: Perfetto may need long for them; --window cuts them"));
         }
         let bytes = ran.timeline.to_perfetto(&subject.name(), subject.soc.soc.clock);
@@ -116,14 +116,14 @@ impl Arguments {
             Stop::Exit(status) if status.0 == 0 => Ok(Exit::Fine),
             Stop::Fault(_) | Stop::Lockup(_) => {
                 let hint = "the timeline is whole up to there; `rtmark sim` shows the fault";
-                Ok(Trouble::new(Exit::Faulted, "the firmware faulted", hint).show())
+                Ok(CliError::new(Exit::Faulted, "the firmware faulted", hint).show())
             }
             _ => Ok(Exit::Fine),
         }
     }
 
     /// The run with the interrupt at its worst moment.
-    fn worst(&self, subject: &Subject, budget: u64) -> Result<Ran, Trouble> {
+    fn worst(&self, subject: &Subject, budget: u64) -> Result<Ran, CliError> {
         let wish = Wish {
             interrupt: self.interrupt,
             priority: self.priority,
@@ -144,7 +144,7 @@ impl Arguments {
         let Some(witness) = witness else {
             let message = format!("{}: the interrupt is never served", subject.name());
             let hint = "`rtmark worst` tells more";
-            return Err(Trouble::new(Exit::NothingSelected, message, hint));
+            return Err(CliError::new(Exit::NothingSelected, message, hint));
         };
         let mut machine = path.start().clone();
         machine.pend_interrupt(self.interrupt, Cycles(witness.point));
@@ -154,7 +154,7 @@ impl Arguments {
         };
         let mut ran = record(subject, &subject.records()?, machine, window);
         let names = ExceptionNames::new(&path.at(witness.point), subject.image.symbols());
-        let held = witness.holders().into_iter();
+        let held = witness.blockers().into_iter();
         let told = |held| held_by(held, &names);
         let held = held.filter_map(|(held, cycles)| Some(format!("{} {cycles}", told(held?))));
         let name = format!("{} is pending", names.name(16 + self.interrupt));
@@ -165,10 +165,10 @@ impl Arguments {
     }
 }
 
-fn write(path: &FilePath, bytes: &[u8]) -> Result<(), Trouble> {
+fn write(path: &FilePath, bytes: &[u8]) -> Result<(), CliError> {
     std::fs::write(path, bytes).map_err(|error| {
         let message = format!("{}: {error}", path.display());
-        Trouble::new(Exit::Usage, message, "choose a file that can be written")
+        CliError::new(Exit::Usage, message, "choose a file that can be written")
     })
 }
 

@@ -8,18 +8,18 @@ use rtmark_compare::validate;
 use rtmark_firmware::{DEFAULT_PROFILE, Kernel, Variant};
 use rtmark_model::{Answer, Basis, Catalogue, Pattern, ScenarioId};
 use rtmark_runner::recording::Recorded;
-use rtmark_runner::{Event, Ledger, Plan, Platform, Rehearsal, Selection, Suite, socs};
+use rtmark_runner::{Event, Plan, Platform, Rehearsal, Selection, Suite, SuiteObserver, socs};
 
 use crate::boards::{self, BoardFlags, Recorder};
-use crate::cli::Talk;
+use crate::cli::Verbosity;
 use crate::commands::run::{show_failures, suite};
 use crate::config::Config;
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, GENERATOR, say};
 use crate::progress::Progress;
-use crate::sources::{Found, Sources};
+use crate::sources::{FoundSources, Sources};
 use crate::tools::refuse_without_tools;
-use crate::trouble::Trouble;
 
 /// Score the simulator's timing by a board: the same scenarios on both
 #[derive(Debug, Args)]
@@ -70,12 +70,12 @@ struct Watcher {
     recorder: Option<Recorder>,
 }
 
-impl Ledger for Watcher {
+impl SuiteObserver for Watcher {
     type Error = Infallible;
 
     fn event(&mut self, event: Event<'_>) {
         self.progress.show(&event);
-        if let (Event::Heard(recorded), Some(recorder)) = (&event, &mut self.recorder) {
+        if let (Event::Heard { recorded }, Some(recorder)) = (&event, &mut self.recorder) {
             recorder.keep(recorded);
         }
     }
@@ -86,7 +86,7 @@ struct Setting<'a> {
     catalogue: &'a Catalogue,
     kernels: Vec<Kernel>,
     suite: Suite,
-    talk: Talk,
+    verbosity: Verbosity,
 }
 
 impl Setting<'_> {
@@ -96,10 +96,10 @@ impl Setting<'_> {
         variants: &[Variant],
         selection: &Selection,
         recorder: Option<Recorder>,
-    ) -> Result<Vec<Answer>, Trouble> {
+    ) -> Result<Vec<Answer>, CliError> {
         let plan = Plan::new(self.catalogue, &self.kernels, &[platform], variants, selection)?;
         refuse_without_tools(&self.suite.builder, &plan)?;
-        let mut watcher = Watcher { progress: Progress::new(self.talk), recorder };
+        let mut watcher = Watcher { progress: Progress::new(self.verbosity), recorder };
         let Ok(answers) = self.suite.run(&plan, &mut watcher);
         watcher.progress.finish();
         watcher.recorder.map_or(Ok(()), Recorder::finish)?;
@@ -136,10 +136,11 @@ fn prints_by(runs: &[Recorded]) -> PrintsBy {
 }
 
 impl Arguments {
-    pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
+    pub fn run(self, verbosity: Verbosity) -> Result<Exit, CliError> {
         let config = Config::load()?;
-        let Found { tree, kernels, catalogue } = self.sources.find(&config)?;
-        let setting = Setting { catalogue: &catalogue, kernels, suite: suite(tree, None), talk };
+        let FoundSources { tree, kernels, catalogue } = self.sources.find(&config)?;
+        let setting =
+            Setting { catalogue: &catalogue, kernels, suite: suite(tree, None), verbosity };
         let asked = Selection { kernels: self.kernel.clone(), scenarios: self.scenario.clone() };
         let (board, rehearsal, soc) = if let Some(path) = self.board.from() {
             let mut runs = boards::recorded(path, &asked)?;
@@ -151,7 +152,7 @@ impl Arguments {
             if runs.is_empty() {
                 let message = format!("{} holds nothing of {soc}", path.display());
                 let hint = "name the soc that was recorded";
-                return Err(Trouble::new(Exit::NothingSelected, message, hint));
+                return Err(CliError::new(Exit::NothingSelected, message, hint));
             }
             let rehearsal = match prints_by(&runs) {
                 PrintsBy::Semihosting => Rehearsal::new(socs::find(&soc)?),
@@ -169,7 +170,7 @@ impl Arguments {
             let recorder = self.board.recorder()?;
             let default: Vec<Variant> = DEFAULT_PROFILE.parse().into_iter().collect();
             let platform = Platform::Board(Box::new(bench));
-            if !talk.quiet {
+            if !verbosity.quiet {
                 say("on the board:");
             }
             let answers = setting.answers(platform, &default, &asked, recorder)?;
@@ -179,7 +180,7 @@ impl Arguments {
         let (selection, variants) = measured(&board);
         let (mut here, mut plain) = (Vec::new(), Vec::new());
         if !variants.is_empty() {
-            if !talk.quiet {
+            if !verbosity.quiet {
                 say("on the simulator:");
             }
             let platform = Platform::Rehearsal(Box::new(rehearsal));

@@ -11,14 +11,14 @@ use rtmark_units::Cycles;
 use serde::Serialize;
 
 use super::run::{show_failures, suite};
-use crate::cli::Talk;
+use crate::cli::Verbosity;
 use crate::config::Config;
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, GENERATOR, say};
 use crate::progress::Progress;
-use crate::sources::{Found, Sources};
+use crate::sources::{FoundSources, Sources};
 use crate::tools::refuse_without_tools;
-use crate::trouble::Trouble;
 
 /// Say where the difference between two kernels' figures lies, function by function
 ///
@@ -133,9 +133,9 @@ struct Asked<'a> {
 }
 
 impl Arguments {
-    pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
+    pub fn run(self, verbosity: Verbosity) -> Result<Exit, CliError> {
         let asked = [self.asked(&self.a)?, self.asked(&self.b)?];
-        let Found { tree, kernels, catalogue } = self.sources.find(&Config::load()?)?;
+        let FoundSources { tree, kernels, catalogue } = self.sources.find(&Config::load()?)?;
         let mut plans = Vec::new();
         for Asked { kernel, scenario, soc } in asked {
             let soc = match soc {
@@ -153,7 +153,7 @@ impl Arguments {
             )?);
         }
         let suite = suite(tree, self.max_cycles.map(Cycles));
-        let mut progress = Progress::new(talk);
+        let mut progress = Progress::new(verbosity);
         let mut explained = Vec::new();
         for plan in &plans {
             refuse_without_tools(&suite.builder, plan)?;
@@ -167,14 +167,18 @@ impl Arguments {
                 Err(Answer::NotApplicable { key, reason }) => {
                     let message = format!("{} has no {}: {reason}", key.kernel, key.scenario);
                     let hint = "`rtmark run` shows which kernels answer a scenario";
-                    return Err(Trouble::new(Exit::NothingSelected, message, hint));
+                    return Err(CliError::new(Exit::NothingSelected, message, hint));
                 }
                 Err(answer) => return Ok(show_failures(&[answer])),
             }
         }
         let [a, b] = &sides[..] else {
             let message = format!("{} series where two are compared", sides.len());
-            return Err(Trouble::new(Exit::Internal, message, "report this as a defect of rtmark"));
+            return Err(CliError::new(
+                Exit::Internal,
+                message,
+                "report this as a defect of rtmark",
+            ));
         };
         let names = names(&a.series.key, &b.series.key);
         let difference = Difference::between((&names[0], &a.cost), (&names[1], &b.cost));
@@ -207,7 +211,7 @@ impl Arguments {
     }
 
     /// `kernel[:scenario][@soc]`
-    fn asked<'a>(&'a self, text: &'a str) -> Result<Asked<'a>, Trouble> {
+    fn asked<'a>(&'a self, text: &'a str) -> Result<Asked<'a>, CliError> {
         let (rest, soc) = match text.rsplit_once('@') {
             Some((rest, soc)) => (rest, Some(soc)),
             None => (text, self.soc.as_deref()),
@@ -218,24 +222,24 @@ impl Arguments {
         };
         let scenario = scenario.ok_or_else(|| {
             let hint = format!("write {kernel}:SCENARIO, or name one for both with --scenario");
-            Trouble::new(Exit::Usage, format!("`{text}` names no scenario"), hint)
+            CliError::new(Exit::Usage, format!("`{text}` names no scenario"), hint)
         })?;
         Ok(Asked { kernel, scenario, soc })
     }
 }
 
-fn first_soc() -> Result<socs::SocFile, Trouble> {
+fn first_soc() -> Result<socs::SocFile, CliError> {
     let first = socs::suite()?.into_iter().next();
-    first.ok_or_else(|| Trouble::new(Exit::Usage, "the suite has no soc", "name one with --soc"))
+    first.ok_or_else(|| CliError::new(Exit::Usage, "the suite has no soc", "name one with --soc"))
 }
 
 /// A name that stands for one thing.
-fn exact(name: &str) -> Result<Pattern, Trouble> {
+fn exact(name: &str) -> Result<Pattern, CliError> {
     let hint = "`rtmark list` shows kernels and scenarios by name; two series are compared";
     if name.contains(['*', '?', '{', '[']) {
-        return Err(Trouble::new(Exit::Usage, format!("`{name}` is a pattern"), hint));
+        return Err(CliError::new(Exit::Usage, format!("`{name}` is a pattern"), hint));
     }
-    name.parse().map_err(|error| Trouble::new(Exit::Usage, error, hint))
+    name.parse().map_err(|error| CliError::new(Exit::Usage, error, hint))
 }
 
 /// What the two series are called: by as much as makes them different.

@@ -130,14 +130,7 @@ impl Default for Elf<'_> {
 impl Elf<'_> {
     /// The file's bytes.
     pub fn bytes(&self) -> Vec<u8> {
-        let mut text = Vec::new();
-        for vector in [0x2000_0400, (self.base + 0x40) | 1] {
-            text.extend(u32::to_le_bytes(vector));
-        }
-        text.resize(0x40, 0);
-        text.extend(self.code.iter().flat_map(|half| half.to_le_bytes()));
-        assert!(text.len() <= SELECT as usize, "the program reaches into rtmark_select");
-        text.resize(SELECT as usize + 4, 0);
+        let text = self.text();
         let probes = self.probe_section();
 
         let mut bytes = Vec::new();
@@ -238,6 +231,19 @@ impl Elf<'_> {
         writer.write_strtab_section_header();
         writer.write_shstrtab_section_header();
         bytes
+    }
+
+    /// Vectors, code and the word that selects.
+    fn text(&self) -> Vec<u8> {
+        let mut text = Vec::new();
+        for vector in [0x2000_0400, (self.base + 0x40) | 1] {
+            text.extend(u32::to_le_bytes(vector));
+        }
+        text.resize(0x40, 0);
+        text.extend(self.code.iter().flat_map(|half| half.to_le_bytes()));
+        assert!(text.len() <= SELECT as usize, "the program reaches into rtmark_select");
+        text.resize(SELECT as usize + 4, 0);
+        text
     }
 
     fn probe_section(&self) -> Vec<u8> {

@@ -119,6 +119,29 @@ fn a_program_receives_what_it_is_sent() {
     scratch.run_code(ECHO, &["--uart-in", "nothing.txt"]).refused(2, &["nothing.txt"]);
 }
 
+/// Waits until PA0 is high.
+const WAIT_FOR_PIN: &[u16] = &[
+    0xBF00, 0x2450, 0x0624, // r4 = 0x5000_0000
+    0x6920, 0x0840, 0xD3FC, // wait for bit 0 of IDR
+    0x2018, 0x4901, 0xBEAB, 0xE7FE, 0x0026, 0x0002,
+];
+
+#[test]
+fn a_program_sees_the_pins_that_are_driven() {
+    let scratch = Scratch::new();
+    let driven = |pin: &str, cycles: &str| {
+        scratch.run_code(WAIT_FOR_PIN, &["--pin", pin, "--max-cycles", cycles])
+    };
+    // A millisecond is 48,000 cycles.
+    assert_eq!(driven("PA0=1@1ms", "48100").code, 0);
+    assert_eq!(driven("PA0=1@1ms", "47900").code, 12);
+    assert_eq!(driven("pa0=0,1@20us,0@40us", "2000").code, 0);
+    assert_eq!(driven("PA1=1", "2000").code, 12, "another pin");
+    driven("PE0=1", "2000").refused(2, &["no pin PE0", "PA0 to PA15", "PF0 to PF15"]);
+    let wrong = driven("PA0=up", "2000");
+    assert!(wrong.code == 2 && wrong.stderr.contains("such as PA0=1@10ms"), "{wrong:#?}");
+}
+
 #[test]
 fn programs_that_do_not_end_well() {
     let scratch = Scratch::new();

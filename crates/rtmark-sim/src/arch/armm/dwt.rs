@@ -8,7 +8,7 @@
 //! tell them apart decides how well the counters agree with a chip's: a rule that gives
 //! a load and the branch that follows from it in one figure lands in LSUCNT as a whole.
 
-use crate::arch::armm::mpu::Access;
+use crate::arch::armm::mpu::Purpose;
 use crate::isa::Features;
 
 /// Registers' offsets from DWT_CTRL.
@@ -91,19 +91,19 @@ struct Comparator {
 impl Comparator {
     /// What it looks for: addresses of instructions or of data. Data values, cycles and
     /// pairs that make a range are kept as registers only.
-    const fn looks_for(self, access: Access, v8m: bool) -> bool {
+    const fn looks_for(self, access: Purpose, v8m: bool) -> bool {
         if v8m {
             // DDI 0553, D1.2, DWT_FUNCTION: MATCH, and an ACTION that is a debug event.
             return matches!(
                 (self.function & 0x3F, access),
-                (0x12, Access::Execute)
-                    | (0x14 | 0x16, Access::Read)
-                    | (0x14 | 0x15, Access::Write)
+                (0x12, Purpose::Execute)
+                    | (0x14 | 0x16, Purpose::Read)
+                    | (0x14 | 0x15, Purpose::Write)
             );
         }
         matches!(
             (self.function & 0xF, access),
-            (4, Access::Execute) | (5 | 7, Access::Read) | (6 | 7, Access::Write)
+            (4, Purpose::Execute) | (5 | 7, Purpose::Read) | (6 | 7, Purpose::Write)
         ) && self.function & (CYCMATCH | DATAVMATCH) == 0
     }
 
@@ -224,13 +224,13 @@ impl Dwt {
     }
 
     /// Whether a comparator looks for accesses of a kind.
-    pub fn looks_for(&self, access: Access) -> bool {
+    pub fn looks_for(&self, access: Purpose) -> bool {
         self.powered
             && self.comparators.iter().any(|comparator| comparator.looks_for(access, self.v8m))
     }
 
     /// Compares an access; answers whether a comparator matches.
-    pub fn compare(&mut self, address: u32, bytes: u32, access: Access) -> bool {
+    pub fn compare(&mut self, address: u32, bytes: u32, access: Purpose) -> bool {
         let mut matches = false;
         for comparator in &mut self.comparators {
             if comparator.looks_for(access, self.v8m) && comparator.covers(address, bytes) {

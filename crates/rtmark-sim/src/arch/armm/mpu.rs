@@ -18,7 +18,7 @@ const VALID: u32 = 1 << 4;
 
 /// What is done with an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
+pub enum Purpose {
     Read,
     Write,
     Execute,
@@ -63,13 +63,13 @@ impl Rights {
     }
 
     /// Whether an access is allowed. Code must also be readable to be executed.
-    pub const fn allow(self, access: Access, privileged: bool) -> bool {
+    pub const fn allow(self, access: Purpose, privileged: bool) -> bool {
         let read = if privileged { Self::PRIVILEGED_READ } else { Self::USER_READ };
         let write = if privileged { Self::PRIVILEGED_WRITE } else { Self::USER_WRITE };
         self.has(match access {
-            Access::Read => read,
-            Access::Write => write,
-            Access::Execute => read.with(Self::EXECUTE),
+            Purpose::Read => read,
+            Purpose::Write => write,
+            Purpose::Execute => read.with(Self::EXECUTE),
         })
     }
 

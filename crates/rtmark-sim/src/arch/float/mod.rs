@@ -125,7 +125,7 @@ impl<'a, F: Format> Context<'a, F> {
         Self { fpscr, rounding, format: PhantomData }
     }
 
-    /// The same status for numbers of another format.
+    /// This status for numbers of another format.
     fn with_format<G: Format>(&mut self) -> Context<'_, G> {
         Context { fpscr: self.fpscr, rounding: self.rounding, format: PhantomData }
     }

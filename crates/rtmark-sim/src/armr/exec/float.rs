@@ -2,6 +2,7 @@
 
 use super::{Arch, Done, Exception, Result, UNDEFINED};
 use crate::arch::float::{Context, Double, Rounding, Single};
+use crate::armr::isa::DOUBLES;
 use crate::armr::isa::op::Instruction;
 use crate::isa::{Group, Op};
 
@@ -107,16 +108,19 @@ impl Arch {
         let mut words = [0; 32];
         let words = &mut words[..count.min(32)];
         let first = it.d as usize & 31;
-        let registers = self.cpu.s.iter().cycle().skip(first);
-        words.iter_mut().zip(registers).for_each(|(word, register)| *word = *register);
+        let swaps = usize::from(it.aux & DOUBLES != 0 && self.is_big());
+        let register = |at: usize| (first + (at ^ swaps)) & 31;
+        for (at, word) in words.iter_mut().enumerate() {
+            *word = self.cpu.s[register(at)];
+        }
         self.words(start, words, writes, cycle, done)?;
         if !writes {
             for (at, word) in words.iter().enumerate() {
-                self.cpu.s[(first + at) & 31] = *word;
+                self.cpu.s[register(at)] = *word;
             }
         }
         if matches!(op, Op::Vldm | Op::Vstm) && it.m == 1 {
-            let end = if it.a == 1 { start } else { base.wrapping_add((it.aux >> 8) * 4) };
+            let end = if it.a == 1 { start } else { base.wrapping_add((it.aux >> 8 & 0xFF) * 4) };
             self.cpu.set(it.n, end);
         }
         Ok(())

@@ -84,7 +84,7 @@ impl Arch {
         Ok(())
     }
 
-    fn is_big(&self) -> bool {
+    pub(super) fn is_big(&self) -> bool {
         self.cpu.bit(psr::E)
     }
 

@@ -36,10 +36,10 @@ impl Arch {
         let privileged = self.cpu.is_privileged();
         match it.op {
             Op::ReadStatus(Status::Current) => {
-                // Execution state reads as zero (DDI 0406, B9.3.8).
+                // Execution state reads as zero (DDI 0406, B9.3.8). Users may see anything of masks and
+                // mode: they see them as they are.
                 let hidden = psr::IT | psr::JAZELLE | psr::T;
-                let seen = if privileged { u32::MAX } else { 0xF80F_0000 | psr::E };
-                self.cpu.set(it.d, self.cpu.cpsr() & !hidden & seen);
+                self.cpu.set(it.d, self.cpu.cpsr() & !hidden);
             }
             Op::ReadStatus(Status::Saved) => {
                 let saved = self.cpu.saved_status().ok_or(UNDEFINED)?;

@@ -133,8 +133,18 @@ fn decode_float(set: Set, bits: u32) -> Option<Instruction> {
         a: slot.a,
         shift: Shift::NONE,
         imm,
-        aux: slot.aux,
+        aux: slot.aux | transfers_doubles(slot.op, as_t32),
     })
+}
+
+/// Set in `aux` of what loads or stores double registers: their words change places when data are
+/// big-endian (DDI 0406, A8.8.333).
+pub const DOUBLES: u32 = 1 << 16;
+
+const fn transfers_doubles(op: thumb::Op, bits: u32) -> u32 {
+    use thumb::Op;
+    let transfers = matches!(op, Op::Vldr | Op::VldrLit | Op::Vstr | Op::Vldm | Op::Vstm);
+    if transfers && bits >> 8 & 1 == 1 { DOUBLES } else { 0 }
 }
 
 /// An encoding with the bits that it is read from.
@@ -198,6 +208,7 @@ impl Fields {
         Some(it)
     }
 
+    #[expect(clippy::too_many_lines, reason = "a table: an arm a form of encodings")]
     fn form(&self, it: &mut Instruction) -> Option<()> {
         match self.line.form {
             Form::Plain => self.plain(it)?,

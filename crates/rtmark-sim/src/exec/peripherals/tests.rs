@@ -19,6 +19,7 @@ macro_rules! machine {
     };
 }
 
+mod pins;
 mod uarts;
 
 /// A machine whose program is this test.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use rtmark_firmware::{Kernel, Variant};
+use rtmark_firmware::{Kernel, Target, Variant};
 use rtmark_model::{Answer, Basis, Pattern, Series};
 use rtmark_plan::{Chip, Costs, KernelPlan, Model, Set, Spans, System, Timer, Work, search};
 use rtmark_runner::socs::SocFile;
@@ -13,13 +13,13 @@ use rtmark_store::Store;
 use rtmark_taskset::Effort;
 
 use super::{function, run, wanted_slack};
-use crate::cli::Talk;
-use crate::commands::run::{Keeper, command_line, show_failures, suite};
+use crate::cli::Verbosity;
+use crate::commands::run::{RunRecorder, command_line, show_failures, suite};
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::shelf;
-use crate::sources::Found;
+use crate::sources::FoundSources;
 use crate::tools::refuse_without_tools;
-use crate::trouble::Trouble;
 
 /// What is measured with.
 pub struct Bench<'a> {
@@ -27,7 +27,7 @@ pub struct Bench<'a> {
     /// Where the system's file is.
     pub folder: &'a Path,
     pub soc: &'a SocFile,
-    pub found: &'a Found,
+    pub found: &'a FoundSources,
     pub store: &'a Store,
     /// Which kernels are wanted; all without.
     pub wanted: &'a [Pattern],
@@ -35,7 +35,8 @@ pub struct Bench<'a> {
     pub fresh: bool,
     /// Whether sets are run, and how much is tried then.
     pub runs: Option<Effort>,
-    pub talk: Talk,
+    pub timelines: run::Timelines,
+    pub talk: Verbosity,
 }
 
 /// A kernel of the file's with what analysis knows of it.
@@ -61,7 +62,7 @@ impl Bench<'_> {
     }
 
     /// Measures what the kernels cost.
-    pub fn measured(&self) -> Result<Measured<'_>, Trouble> {
+    pub fn measured(&self) -> Result<Measured<'_>, CliError> {
         let candidates = self.candidates()?;
         // Which scenarios there are to be depends on no execution time.
         let shape = self.set(self.hertz(), &mut |_| Ok(1))?;
@@ -70,7 +71,7 @@ impl Bench<'_> {
     }
 
     /// Answers for each kernel at a clock, in cycles a second.
-    pub fn plans(&self, measured: &Measured<'_>, clock: u64) -> Result<Vec<KernelPlan>, Trouble> {
+    pub fn plans(&self, measured: &Measured<'_>, clock: u64) -> Result<Vec<KernelPlan>, CliError> {
         let Measured { candidates, figures } = measured;
         let mut plans = Vec::new();
         for candidate in candidates {
@@ -91,7 +92,8 @@ impl Bench<'_> {
             let wanted = wanted_slack(self.system);
             let run = self.runs.map(|effort| {
                 let Candidate { kernel, model, variant } = candidate;
-                let subject = run::Subject { kernel, model, variant, soc: self.soc };
+                let timelines = self.timelines;
+                let subject = run::Subject { kernel, model, variant, soc: self.soc, timelines };
                 subject.run(&self.found.tree, &set, effort, self.talk)
             });
             plans.push(KernelPlan {
@@ -108,7 +110,7 @@ impl Bench<'_> {
         &self,
         clock: u64,
         work: &mut dyn FnMut(&Work) -> Result<u64, String>,
-    ) -> Result<Set, Trouble> {
+    ) -> Result<Set, CliError> {
         let memories = self.soc.soc.memories.iter();
         let ram = memories.filter(|memory| memory.kind == MemoryKind::Ram);
         let ram = ram.map(|memory| u64::from(memory.size)).sum();
@@ -116,7 +118,7 @@ impl Bench<'_> {
         Ok(self.system.set(chip, work)?)
     }
 
-    fn candidates(&self) -> Result<Vec<Candidate<'_>>, Trouble> {
+    fn candidates(&self) -> Result<Vec<Candidate<'_>>, CliError> {
         let mut candidates = Vec::new();
         for named in &self.system.kernels {
             let name = named.get_ref();
@@ -133,9 +135,16 @@ impl Bench<'_> {
                 let known = Model::KERNELS.join(", ");
                 refuse(format!("analysis knows no model of {name}; it has those of {known}"))
             })?;
-            let variant = self.variant(kernel, &model)?;
-            if let Err(reason) = variant.of(&kernel.manifest, self.soc.soc.core.name()) {
-                return Err(refuse(format!("{name}: {reason}")).into());
+            let mut variant = self.variant(kernel, &model)?;
+            let switched = variant
+                .of(&kernel.manifest, self.soc.soc.core.name())
+                .map_err(|reason| refuse(format!("{name}: {reason}")))?;
+            let built = switched.at(&kernel.manifest, &Target::from(&self.soc.soc));
+            let mut model = model;
+            if model.timer == Timer::Alarm && built.get("tick_hz").is_some() {
+                // Without a timer that it has a driver for, this kernel counts by a tick as well.
+                model.timer = Timer::Tick;
+                variant = self.variant(kernel, &model)?;
             }
             // Each task has an interrupt level of its own, and the timer the most urgent one.
             let levels = 1_usize << self.soc.soc.priority_bits;
@@ -152,13 +161,13 @@ impl Bench<'_> {
         if candidates.is_empty() {
             let message = "none of the file's kernels fits --kernel";
             let hint = "name one of `kernels` in the file";
-            return Err(Trouble::new(Exit::NothingSelected, message, hint));
+            return Err(CliError::new(Exit::NothingSelected, message, hint));
         }
         Ok(candidates)
     }
 
     /// The profile, with the tick that the file wants where the kernel releases tasks by one.
-    fn variant(&self, kernel: &Kernel, model: &Model) -> Result<Variant, Trouble> {
+    fn variant(&self, kernel: &Kernel, model: &Model) -> Result<Variant, CliError> {
         let profile = self.system.profile.as_deref().unwrap_or(rtmark_firmware::DEFAULT_PROFILE);
         let variant: Variant = profile.parse()?;
         let Some(tick) = &self.system.tick else { return Ok(variant) };
@@ -177,7 +186,7 @@ impl Bench<'_> {
     }
 
     /// Measures all scenarios that bounds take, or recalls them.
-    fn measure(&self, candidates: &[Candidate<'_>], shape: &Set) -> Result<Figures, Trouble> {
+    fn measure(&self, candidates: &[Candidate<'_>], shape: &Set) -> Result<Figures, CliError> {
         let platform = Platform::Sim(Box::new(self.soc.clone()), Basis::Cycles);
         let mut units = Vec::new();
         for candidate in candidates {
@@ -198,7 +207,7 @@ impl Bench<'_> {
         refuse_without_tools(&suite.builder, &plan)?;
         let revision = shelf::commit_here().or_else(|| suite.builder.tree().commit());
         let run = self.store.begin(&command_line(), &suite.rtmark, revision.as_deref())?;
-        let keeper = Keeper::new(self.store, run, self.talk);
+        let keeper = RunRecorder::new(self.store, run, self.talk);
         let mut keeper = if self.fresh { keeper.fresh() } else { keeper };
         let answers = suite.run(&plan, &mut keeper)?;
         keeper.finish()?;

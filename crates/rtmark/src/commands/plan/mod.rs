@@ -13,13 +13,13 @@ use rtmark_plan::{Document, Form, SCHEMA_VERSION, Sweep, System, SystemError, Ta
 use rtmark_runner::socs;
 use rtmark_taskset::Effort;
 
-use crate::cli::Talk;
+use crate::cli::Verbosity;
 use crate::config::Config;
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, GENERATOR};
 use crate::shelf::StoreFlag;
 use crate::sources::Sources;
-use crate::trouble::Trouble;
 use sweep::Swept;
 
 /// Say whether tasks meet their deadlines with what each kernel costs, and what is left
@@ -34,6 +34,7 @@ use sweep::Swept;
   rtmark plan system.toml --kernel freertos --format md
   rtmark plan system.toml --sweep clock=24..48 tick=100..10000
   rtmark plan system.toml --run            and what the kernel's own binary does with the set
+  rtmark plan system.toml --run --report plan.html   with the timelines of the longest responses
 
 The exit code is 3 when a deadline cannot be guaranteed, or less is left than the file demands; of a
 sweep, when that is so everywhere.
@@ -66,6 +67,9 @@ pub struct Arguments {
     /// The most cycles of one run, where the hyperperiod is longer
     #[arg(long, value_name = "N", default_value_t = 20_000_000, requires = "run", value_parser = clap::value_parser!(u64).range(1..=10_000_000_000))]
     max_cycles: u64,
+    /// Write a page with the timeline of each task's longest response, and with what its bound is made of
+    #[arg(long, value_name = "FILE.html", requires = "run")]
+    report: Option<PathBuf>,
     /// Layouts of the code in which each cost is measured; the worst of all counts: docs/placement.md
     #[arg(long, value_name = "N", default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..=1000))]
     placements: u32,
@@ -88,7 +92,7 @@ enum Format {
     Md,
 }
 
-impl From<SystemError> for Trouble {
+impl From<SystemError> for CliError {
     fn from(error: SystemError) -> Self {
         let hint = error.hint.clone();
         Self::new(Exit::Usage, error, hint)
@@ -96,7 +100,7 @@ impl From<SystemError> for Trouble {
 }
 
 impl Arguments {
-    pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
+    pub fn run(self, talk: Verbosity) -> Result<Exit, CliError> {
         let Some(path) = &self.file else {
             output::data(rtmark_plan::EXAMPLE)?;
             return Ok(Exit::Fine);
@@ -120,6 +124,10 @@ impl Arguments {
                 seed: 0,
                 cycles: self.max_cycles,
             }),
+            timelines: match self.report {
+                Some(_) => run::Timelines::Drawn,
+                None => run::Timelines::None,
+            },
             talk,
         };
         if !self.sweep.is_empty() {
@@ -133,12 +141,18 @@ impl Arguments {
             Format::Json => output::json(&document)?,
         };
         output::data(&text)?;
+        if let Some(path) = &self.report {
+            std::fs::write(path, document.page()).map_err(|error| {
+                let message = format!("{}: {error}", path.display());
+                CliError::new(Exit::Usage, message, "name a file in a folder that exists")
+            })?;
+        }
         let ran = document.kernels.iter().filter_map(|plan| plan.run.as_ref());
         if ran.flat_map(|run| &run.tasks).any(TaskRun::exceeds) {
             let message = "a run took longer than its bound";
             let hint = "this is a mistake of the analysis or news about the kernel: please report it \
                         with the file and this output; --format json has the witness";
-            return Err(Trouble::new(Exit::Internal, message, hint));
+            return Err(CliError::new(Exit::Internal, message, hint));
         }
         let all_hold = document.kernels.iter().all(|plan| plan.verdict == Verdict::Holds);
         Ok(if all_hold { Exit::Fine } else { Exit::Regression })
@@ -151,7 +165,7 @@ fn answer_sweep(
     bench: &measured::Bench<'_>,
     wanted: &[Swept],
     format: Format,
-) -> Result<Exit, Trouble> {
+) -> Result<Exit, CliError> {
     let own = bench.hertz();
     let mut clocks = vec![own];
     let mut ticks = vec![None];
@@ -164,7 +178,7 @@ fn answer_sweep(
     if let Some(fast) = clocks.iter().find(|clock| **clock > own) {
         let message = format!("{fast} Hz is more than the {own} Hz of {}", bench.soc.soc.name);
         let hint = "sweep slower clocks, or name a soc file with a faster one";
-        return Err(Trouble::new(Exit::Usage, message, hint));
+        return Err(CliError::new(Exit::Usage, message, hint));
     }
     let mut points = Vec::new();
     for tick in ticks {
@@ -202,7 +216,7 @@ fn document(
     bench: &measured::Bench<'_>,
     measured: &measured::Measured<'_>,
     at: Point,
-) -> Result<Document, Trouble> {
+) -> Result<Document, CliError> {
     Ok(Document {
         schema_version: SCHEMA_VERSION,
         generator: GENERATOR.to_owned(),
@@ -219,17 +233,17 @@ fn wanted_slack(system: &System) -> f64 {
     system.slack_percent.as_ref().map_or(0.0, |slack| *slack.get_ref())
 }
 
-fn read(path: &Path) -> Result<System, Trouble> {
+fn read(path: &Path) -> Result<System, CliError> {
     let name = path.display().to_string();
     let text = std::fs::read_to_string(path).map_err(|error| {
         let hint = "check the path; `rtmark plan --init` writes an example";
-        Trouble::new(Exit::Usage, format!("{name}: {error}"), hint)
+        CliError::new(Exit::Usage, format!("{name}: {error}"), hint)
     })?;
     Ok(System::from_toml(&name, &text)?)
 }
 
 /// The soc that a file names; a path is one from the file's folder.
-fn soc_of(system: &System, path: &Path) -> Result<socs::SocFile, Trouble> {
+fn soc_of(system: &System, path: &Path) -> Result<socs::SocFile, CliError> {
     let name = system.soc.get_ref();
     let beside = path.parent().map(|folder| folder.join(name));
     let named = match beside.filter(|beside| name.contains('.') && beside.is_file()) {

@@ -5,11 +5,11 @@ use rtmark_plan::{Model, RunPlan, Set, TaskRun, WitnessPlan, cost_figures, searc
 use rtmark_runner::socs::SocFile;
 use rtmark_taskset::{Bench, Calibration, Effort, Found, SetError};
 
-use crate::cli::Talk;
+use crate::cli::Verbosity;
 use crate::commands::run::suite;
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::say;
-use crate::trouble::Trouble;
 
 /// How many offsets are tried for each factor when runs are asked what breaks first.
 const BREAKDOWN_OFFSETS: u32 = 2;
@@ -20,6 +20,14 @@ pub struct Subject<'a> {
     pub model: &'a Model,
     pub variant: &'a Variant,
     pub soc: &'a SocFile,
+    pub timelines: Timelines,
+}
+
+/// Whether it is to be seen who ran in the longest responses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timelines {
+    None,
+    Drawn,
 }
 
 impl Subject<'_> {
@@ -29,8 +37,8 @@ impl Subject<'_> {
         tree: &Tree,
         set: &Set,
         effort: Effort,
-        talk: Talk,
-    ) -> Result<RunPlan, Trouble> {
+        talk: Verbosity,
+    ) -> Result<RunPlan, CliError> {
         let manifest = &self.kernel.manifest;
         if !manifest.plan {
             return Ok(not_run(format!("there is no image of task sets for {}", manifest.id)));
@@ -38,18 +46,25 @@ impl Subject<'_> {
         if !talk.quiet {
             say(format!("running the set on {}", manifest.id));
         }
-        // Five levels would be too few for eight tasks.
-        let priorities = rtmark_firmware::chosen("priorities=32")?.1;
-        let variant = self.variant.clone().with("priorities", priorities);
+        let mut variant = self.variant.clone();
+        if manifest.switches.contains_key("priorities") {
+            // Five levels would be too few for eight tasks.
+            let priorities = rtmark_firmware::chosen("priorities=32")?.1;
+            variant = variant.with("priorities", priorities);
+        }
         let refused =
-            |why| Trouble::new(Exit::NothingSelected, why, "choose another soc or kernel");
+            |why| CliError::new(Exit::NothingSelected, why, "choose another soc or kernel");
         let switched = variant.of(manifest, self.soc.soc.core.name()).map_err(refused)?;
         let built =
             suite(tree.clone(), None).builder.build_plan(self.kernel, &self.soc.soc, &switched)?;
         let Some(image) = built.get(rtmark_firmware::PLAN) else {
             return Ok(not_run("the build brought no image of task sets".to_owned()));
         };
-        let bench = Bench::new(&self.soc.soc, &image.elf).map_err(trouble)?;
+        let bench = match Bench::new(&self.soc.soc, &image.elf, self.model) {
+            Ok(bench) => bench,
+            Err(SetError::Unfit(why)) => return Ok(not_run(why)),
+            Err(error) => return Err(trouble(error)),
+        };
         let calibration = bench.calibrate().map_err(trouble)?;
         let found = match bench.search(set, &calibration, effort) {
             Ok(found) => found,
@@ -57,14 +72,24 @@ impl Subject<'_> {
             Err(error) => return Err(trouble(error)),
         };
         let bounds = self.model.bounds(set, &calibration.costs);
-        let tasks = set.tasks.iter().zip(bounds).zip(found).map(|((task, bound), found)| TaskRun {
-            name: task.name.clone(),
-            bound: bound.ok().map(|bound| bound.response),
-            longest: found.longest,
-            jobs: found.jobs,
-            witness: witness(found),
-        });
-        let tasks = tasks.collect();
+        let mut tasks = Vec::new();
+        for ((task, bound), found) in set.tasks.iter().zip(bounds).zip(found) {
+            let timeline = match self.timelines {
+                Timelines::Drawn => bench.timeline(set, &calibration, &found).map_err(trouble)?,
+                Timelines::None => None,
+            };
+            let (bound, terms) = bound
+                .map_or_else(|_| (None, Vec::new()), |bound| (Some(bound.response), bound.terms));
+            tasks.push(TaskRun {
+                name: task.name.clone(),
+                bound,
+                longest: found.longest,
+                jobs: found.jobs,
+                witness: witness(found),
+                terms,
+                timeline,
+            });
+        }
         let breakdown = broken_down(&bench, set, &calibration, effort);
         Ok(RunPlan {
             not_run: None,
@@ -107,12 +132,12 @@ fn broken_down(bench: &Bench, set: &Set, calibration: &Calibration, effort: Effo
     (factor > 0).then(|| set.scaled(factor).utilisation_exact() * 100.0)
 }
 
-fn trouble(error: SetError) -> Trouble {
+fn trouble(error: SetError) -> CliError {
     let hint = "build the firmware again; if that does not help, report it with the system's file";
     let exit = match &error {
         SetError::Unfit(_) => Exit::Usage,
         SetError::Ended { .. } => Exit::Faulted,
         _ => Exit::BuildFailed,
     };
-    Trouble::new(exit, error, hint)
+    CliError::new(exit, error, hint)
 }

@@ -7,10 +7,10 @@ use std::io::{self, Write};
 use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 
-use super::setup::{refuse, wrong};
+use super::prepare::{refuse, wrong};
 use super::{Arguments, Format, file};
+use crate::error::CliError;
 use crate::output;
-use crate::trouble::Trouble;
 
 /// Takes what is logged while the program runs.
 pub struct Frames {
@@ -19,12 +19,12 @@ pub struct Frames {
     written: io::Result<()>,
 }
 
-fn unwritable(path: &Path, error: io::Error) -> Trouble {
+fn unwritable(path: &Path, error: io::Error) -> CliError {
     refuse(path, error, "choose a file that can be written")
 }
 
 impl Frames {
-    pub fn new(arguments: &Arguments) -> Result<Self, Trouble> {
+    pub fn new(arguments: &Arguments) -> Result<Self, CliError> {
         let Some(path) = &arguments.defmt else {
             return Ok(Self { to: None, bytes: 0, written: Ok(()) });
         };
@@ -57,7 +57,7 @@ impl Frames {
     }
 
     /// How many bytes were logged, if any.
-    pub fn finish(self) -> Result<Option<NonZeroU64>, Trouble> {
+    pub fn finish(self) -> Result<Option<NonZeroU64>, CliError> {
         let path = self.to.map(|(path, _)| path).unwrap_or_default();
         self.written.map_err(|error| unwritable(&path, error))?;
         Ok(NonZeroU64::new(self.bytes))

@@ -1,46 +1,33 @@
-//! `rtmark sim`
+//! `rtmark sim`: a run is prepared by the arguments, executed, and presented.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use rtmark_model::{ScenarioId, visible};
-use rtmark_runner::{Ending, Session};
-use rtmark_sim::{ImageFormat, Machine, Register};
-use rtmark_units::{Cycles, Hertz};
+use rtmark_model::ScenarioId;
 
-use crate::cli::Talk;
-use crate::commands::uart_in::UartIn;
+use crate::cli::Verbosity;
+use crate::commands::inputs::InputArgs;
+use crate::error::CliError;
 use crate::exit::Exit;
-use crate::output::{self, say};
-use crate::trouble::Trouble;
 
 mod defmt;
 pub mod ending;
-mod files;
+mod execute;
 mod flame;
-mod gdb;
 mod masked;
 mod observers;
 mod outcome;
+mod prepare;
+mod present;
 mod profile;
-mod setup;
 mod snapshot;
 mod trace;
 mod values;
 
-use defmt::Frames;
-use ending::End;
-use files::Folder;
-use outcome::{Dumped, Outcome, Unmodelled};
-use setup::refuse;
-use snapshot::Snapshot;
 pub use snapshot::keep_moment;
+pub use values::time;
 use values::{Dump, Pend, Place, Setting, When};
-
-/// How long an image may run on the soc's own clock unless --max-cycles says
-/// otherwise, in seconds.
-const SECONDS: u64 = 10;
 
 /// Stands for stdout where an option takes a file.
 const NO_FILE: &str = "-";
@@ -194,13 +181,13 @@ pub struct Arguments {
     /// Breakpoints, watchpoints, single steps, registers and memory as on a chip;
     /// reverse-stepi and reverse-continue, too. `monitor help` lists more. Without a
     /// host it listens on this computer's own address alone; port 0 is any free one.
-    #[arg(long, value_name = "[HOST]:PORT", value_parser = gdb::parse,
+    #[arg(long, value_name = "[HOST]:PORT", value_parser = rtmark_gdb::address,
           conflicts_with_all = ["trace", "profile", "flame"])]
     gdb: Option<String>,
     /// Keep the moment at which the run ends in a file, for --resume
     ///
     /// It holds the image and the soc, too, and is all that another computer needs.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["gdb", "uart_in"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["gdb", "uart_in", "pin"])]
     snapshot: Option<PathBuf>,
     /// Keep this cycle instead, and run on
     #[arg(long, value_name = "CYCLE", requires = "snapshot",
@@ -211,7 +198,7 @@ pub struct Arguments {
     /// The machine runs there again at full speed, and its state is compared.
     #[arg(long, value_name = "FILE", conflicts_with_all = [
           "image", "soc", "base", "vectors", "entry", "set", "irq", "strict", "deliver_faults",
-          "select", "snapshot", "uart_in"])]
+          "select", "snapshot", "uart_in", "pin"])]
     resume: Option<PathBuf>,
     /// Let the program use the files of this folder by semihosting
     ///
@@ -220,7 +207,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["gdb", "snapshot", "resume"])]
     semihosting_dir: Option<PathBuf>,
     #[command(flatten)]
-    uart_in: UartIn,
+    inputs: InputArgs,
     /// For images of rtmark's own: the scenario to run
     #[arg(long, value_name = "SCENARIO")]
     select: Option<ScenarioId>,
@@ -237,217 +224,12 @@ enum Format {
     Json,
 }
 
-/// How long cycles take, to the nanosecond below a second, else to the microsecond.
-fn duration(cycles: Cycles, clock: Hertz) -> String {
-    let ns = cycles.at(clock).0;
-    match ns {
-        0..1_000_000 => format!("{:.3} µs", ns as f64 / 1e3),
-        1_000_000..1_000_000_000 => format!("{:.6} ms", ns as f64 / 1e6),
-        _ => format!("{:.6} s", ns as f64 / 1e9),
-    }
-}
-
 impl Arguments {
-    pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
-        let resumed = self.resume.as_deref().map(|path| Snapshot::read(path).map(|s| (path, s)));
-        let resumed = resumed.transpose()?;
-        // How the run was begun, by these arguments or by those of a snapshot.
-        let (begun, (bytes, soc_file)) = match &resumed {
-            Some((path, snapshot)) => {
-                (&snapshot.arguments(path)?, (snapshot.image.clone(), snapshot.soc()?))
-            }
-            None => (&self, self.read()?),
-        };
-        let soc = soc_file.soc.clone();
-        let image = begun.load(&bytes, &soc, talk)?;
-        let (mut session, entry, mut until) = begun.ready(&soc, &image)?;
-        let mut end = None;
-        if let Some((path, snapshot)) = &resumed {
-            end = snapshot.replay(&mut session, path)?;
-            if let Some(address) = until {
-                session.machine.go_through(address);
-            }
-            until = self.stop_place(&image)?;
-            Arguments::stop_before(&mut session.machine, &soc, until)?;
-        }
-        let dumps = self.find_dumps(&session.machine, &soc, &image)?;
-
-        let mut folder =
-            self.semihosting_dir.as_deref().map(Folder::new).transpose().map_err(|error| {
-                let path = self.semihosting_dir.as_deref().unwrap_or(Path::new(""));
-                refuse(path, error, "name a folder that is there")
-            })?;
-        if let Some(folder) = &mut folder {
-            session = session.with_host(folder);
-        }
-        let line = self.uart_in.read()?;
-        if let Some(line) = &line {
-            line.connect(&mut session.machine)?;
-        }
-        let begins = session.machine.cycles().0;
-        let seconds = self.lasts.unwrap_or(Duration::from_secs(SECONDS));
-        let lasts = seconds.as_nanos().saturating_mul(soc.clock.0.into()) / 1_000_000_000;
-        let lasts = u64::try_from(lasts).unwrap_or(u64::MAX);
-        let limit = self.max_cycles.unwrap_or_else(|| begins.saturating_add(lasts));
-        let awaited = self.until_output.iter().chain(&self.fail_output);
-        for text in awaited {
-            session.machine.stop_at_output(text.as_bytes());
-        }
-        let terminal = output::to_terminal();
-        let mut console: Vec<u8> = Vec::new();
-        let mut line_open = false;
-        let mut written = Ok(());
-        let mut observers = self.observers(&session.machine, &image)?;
-        let mut frames = Frames::new(&self)?;
-        // What else is on stdout is not to be mixed with other lines.
-        let aside =
-            [&self.trace, &self.defmt].into_iter().flatten().any(|path| file(path).is_none());
-        let mut print = |printed: Vec<u8>| {
-            if self.format == Format::Json {
-                console.extend(printed);
-            } else if written.is_ok() && !printed.is_empty() {
-                line_open = !printed.ends_with(b"\n");
-                let shown = if terminal { visible(&printed).into_bytes() } else { printed };
-                written = if aside { output::raw_aside(&shown) } else { output::raw(&shown) };
-            }
-        };
-        if let Some(address) = &self.gdb {
-            let machine = session.machine;
-            let (machine, stopped) = gdb::serve(address, machine, Cycles(limit), &mut print)?;
-            (session, end) = (Session::with(machine, &image), stopped.map(Ending::from));
-        }
-        let mut run = |session: &mut Session<'_>, limit: u64| {
-            let look = |machine: &mut Machine| {
-                print(machine.take_console());
-                frames.write(&machine.take_defmt());
-            };
-            if observers.are_needed() {
-                session.run_observed(Cycles(limit), &mut observers, look)
-            } else {
-                session.run(Cycles(limit), look)
-            }
-        };
-        let first = self.snapshot_at.map_or(limit, |at| at.min(limit));
-        let mut ended = match end {
-            Some(end) => end,
-            None => run(&mut session, first),
-        };
-        if let Some(path) = &self.snapshot {
-            self.snapshot(&session.machine, Cycles(first), &bytes, &soc_file).write(path)?;
-            if matches!(ended, Ending::Limit) && first < limit {
-                ended = run(&mut session, limit);
-            }
-        }
-        written?;
-        if let Ending::Internal(error) = &ended {
-            // What was counted, and all that is made of it, is of no use.
-            return Err(super::mistaken(error, &image, &bytes));
-        }
-        frames.write(&session.machine.take_defmt());
-        let logged = frames.finish()?;
-        let gathered = self.finish(observers, &image, &bytes)?;
-        let profile = &gathered.profile;
-
-        let unread = line.as_ref().and_then(|line| line.unread(&mut session.machine));
-        let machine = &session.machine;
-        let end = match ended {
-            Ending::Breakpoint(Machine::RETURN_ADDRESS) if entry.is_some() => End::Returned,
-            Ending::Breakpoint(address) if until == Some(address) => End::Until,
-            Ending::Output(text) => {
-                match self.fail_output.get(text.wrapping_sub(self.until_output.len())) {
-                    Some(text) => End::FailOutput(text.clone()),
-                    None => End::UntilOutput,
-                }
-            }
-            Ending::Limit if self.lasts.is_some() => End::Lasted,
-            other => End::Other(other),
-        };
-        let message = match &end {
-            End::Returned => {
-                let result = Register::Argument(0).by(machine.convention());
-                let name = machine.named_registers().into_iter().find(|(_, it)| *it == result);
-                let name = name.map_or("result", |(name, _)| name);
-                let value = machine.register(result);
-                let from = session.place(entry.unwrap_or_default());
-                format!("returned from {from}: {name} = {value:#010x} ({value})")
-            }
-            End::Until => format!("stopped before {}", session.here()),
-            End::UntilOutput => session.tell(&Ending::Output(0)),
-            End::FailOutput(text) => format!("it has printed `{}`", visible(text.as_bytes())),
-            End::Lasted => format!("ended at {} as its time was up", session.here()),
-            End::Other(ending) => session.tell(ending),
-        };
-        let dumped = dumps.into_iter().map(|(what, address, length)| Dumped {
-            what,
-            address,
-            bytes: machine.peek(address, length),
-        });
-        let (cycles, instructions) = (machine.cycles(), machine.instructions());
-        let outcome = Outcome {
-            schema_version: outcome::SCHEMA_VERSION,
-            image: begun.image().display().to_string(),
-            image_format: image.format().to_string(),
-            base: (image.format() == ImageFormat::Raw).then(|| begun.raw_base(&soc)),
-            soc: &soc.name,
-            timing_model: rtmark_sim::TIMING_MODEL,
-            ending: ending::word(&end),
-            message,
-            cycles: cycles.0,
-            instructions: instructions.0,
-            nanoseconds: cycles.at(soc.clock).0,
-            exceptions: machine.exceptions_taken(),
-            unmodelled: machine.unmodelled().map(|one| Unmodelled::of(one, &soc)).collect(),
-            registers: outcome::registers(machine),
-            dumps: dumped.collect(),
-            console: visible(&console),
-            state_sha256: snapshot::digest(machine),
-            profile: profile.as_ref().map(|report| report.functions.as_slice()),
-            masked: gathered.masked.as_deref(),
-        };
-        if self.format == Format::Json {
-            output::data(&output::json(&outcome)?)?;
-        } else {
-            let mut text = outcome.dumps.iter().map(Dumped::text).collect::<String>();
-            if self.stats {
-                text.push_str(&outcome.statistics());
-            }
-            if let (Some(report), Some(_)) = (profile, &self.profile) {
-                text.push_str(&profile::table(report));
-            }
-            if let Some(intervals) = &gathered.masked {
-                text.push_str(&masked::table(intervals));
-            }
-            if !text.is_empty() {
-                output::data(&(if line_open { "\n" } else { "" }.to_owned() + &text))?;
-            }
-            if !talk.quiet {
-                let time = duration(cycles, soc.clock);
-                say(format!("{cycles}, {instructions}, {time} at {}", soc.clock));
-                if !outcome.unmodelled.is_empty() {
-                    say(outcome.without_model());
-                }
-                if let Some(unread) = unread {
-                    say(unread);
-                }
-                if let (Some(bytes), None) = (logged, &self.defmt) {
-                    say(format!(
-                        "{bytes} bytes logged by defmt: --defmt | defmt-print -e ELF shows them"
-                    ));
-                }
-            }
-            let waits_for = match &end {
-                End::Other(Ending::Limit) => outcome.waits_for(),
-                End::Other(Ending::Asleep) => outcome.started(),
-                _ => None,
-            };
-            match waits_for.as_deref().or_else(|| ending::hint(&end)) {
-                Some(hint) => {
-                    let _ = Trouble::new(ending::exit(&end), &outcome.message, hint).show();
-                }
-                None if talk.quiet => {}
-                None => say(&outcome.message),
-            }
-        }
-        Ok(ending::exit(&end))
+    pub fn run(self, verbosity: Verbosity) -> Result<Exit, CliError> {
+        let source = self.source(verbosity)?;
+        let mut folder = self.folder()?;
+        let prepared = self.prepare(&source, folder.as_mut())?;
+        let executed = self.execute(&source, prepared)?;
+        self.present(&source, &executed, verbosity)
     }
 }

@@ -4,15 +4,15 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use rtmark_model::HeldInterval;
-use rtmark_observe::{Held, HeldBack, Lines, Map, Profile, Report};
+use rtmark_observe::{HeldBack, HeldInterrupt, Lines, Map, Profile, Report};
 use rtmark_sim::{Image, Instruction, Machine, Observer, Soc};
 
+use super::prepare::{refuse, resolve, wrong};
 use super::profile;
-use super::setup::{refuse, resolve, wrong};
 use super::trace::{Mark, Trace};
 use super::values::When;
 use super::{Arguments, Format, file};
-use crate::trouble::Trouble;
+use crate::error::CliError;
 
 /// Those that were asked for.
 pub struct Observers<'a> {
@@ -71,7 +71,7 @@ impl Observer for Observers<'_> {
     }
 }
 
-fn written(path: &Path, result: std::io::Result<()>) -> Result<(), Trouble> {
+fn written(path: &Path, result: std::io::Result<()>) -> Result<(), CliError> {
     result.map_err(|error| refuse(path, error, "choose a file that can be written"))
 }
 
@@ -80,7 +80,7 @@ impl Arguments {
         &self,
         machine: &Machine,
         image: &'a Image,
-    ) -> Result<Observers<'a>, Trouble> {
+    ) -> Result<Observers<'a>, CliError> {
         let symbols = image.symbols();
         let mark = |option: &str, when: &Option<When>| {
             let mark = |when: &When| match when {
@@ -106,16 +106,17 @@ impl Arguments {
         };
         let profiled = self.profile.is_some() || self.flame.is_some();
         let profile = profiled.then(|| Profile::new(machine, symbols));
-        let held = self.masked.map(|_| HeldBack::new(machine, image, self.held(machine.soc())));
+        let held = self.masked.map(|_| HeldBack::new(machine, image, self.whose(machine.soc())));
         Ok(Observers { trace, profile, held })
     }
 
     /// Which interrupts --masked is about.
-    fn held(&self, soc: &Soc) -> Held {
+    fn whose(&self, soc: &Soc) -> HeldInterrupt {
         // As CMSIS' NVIC_SetPriority takes it: the bits that exist, right-aligned.
         let shift = 8_u8.saturating_sub(soc.priority_bits);
         let register = |priority: u8| u32::from(priority).wrapping_shl(shift.into()) as u8;
-        self.masked_priority.map_or(Held::ByMasks, |priority| Held::Priority(register(priority)))
+        self.masked_priority
+            .map_or(HeldInterrupt::Masked, |priority| HeldInterrupt::OfPriority(register(priority)))
     }
 
     /// Writes what the observers have gathered, and answers the rest.
@@ -125,7 +126,7 @@ impl Arguments {
         observers: Observers<'_>,
         image: &Image,
         file_bytes: &[u8],
-    ) -> Result<Gathered, Trouble> {
+    ) -> Result<Gathered, CliError> {
         if let Some(trace) = observers.trace {
             written(self.trace.as_deref().unwrap_or(Path::new("trace")), trace.finish())?;
         }

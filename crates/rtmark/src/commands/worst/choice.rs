@@ -9,13 +9,13 @@ use rtmark_runner::{Plan, Platform, Selection, socs};
 use rtmark_sim::Image;
 
 use super::subject::{Subject, What};
-use crate::cli::Talk;
-use crate::commands::uart_in::UartIn;
+use crate::cli::Verbosity;
+use crate::commands::inputs::InputArgs;
 use crate::config::Config;
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::say;
-use crate::sources::{Found, Sources};
-use crate::trouble::Trouble;
+use crate::sources::{FoundSources, Sources};
 
 /// The arguments that choose it.
 #[derive(Debug, Args)]
@@ -44,23 +44,23 @@ pub struct Choice {
     #[arg(long, default_value = DEFAULT_PROFILE)]
     profile: Variant,
     #[command(flatten)]
-    pub uart_in: UartIn,
+    pub inputs: InputArgs,
     #[command(flatten)]
     sources: Sources,
 }
 
 impl Choice {
     /// What was chosen, built where it has to be.
-    pub fn subjects(&self, talk: Talk) -> Result<Vec<Subject>, Trouble> {
+    pub fn subjects(&self, verbosity: Verbosity) -> Result<Vec<Subject>, CliError> {
         let socs: Result<Vec<_>, _> = match self.soc.as_slice() {
             [] => socs::suite(),
             names => names.iter().map(|name| socs::find(name)).collect(),
         };
         let socs = socs?;
-        let line = self.uart_in.read()?;
+        let inputs = self.inputs.read()?;
         if let Some(path) = &self.image {
             let refuse = |problem: String, hint: &str| {
-                Trouble::new(Exit::Usage, format!("{}: {problem}", path.display()), hint)
+                CliError::new(Exit::Usage, format!("{}: {problem}", path.display()), hint)
             };
             let elf =
                 std::fs::read(path).map_err(|error| refuse(error.to_string(), "check the path"))?;
@@ -76,11 +76,11 @@ impl Choice {
                 image: image.clone(),
                 may_call: 0,
                 until_output: None,
-                line: line.clone(),
+                inputs: inputs.clone(),
             };
             return Ok(socs.into_iter().map(subject).collect());
         }
-        let Found { tree, kernels, catalogue } = self.sources.find(&Config::load()?)?;
+        let FoundSources { tree, kernels, catalogue } = self.sources.find(&Config::load()?)?;
         let selection =
             Selection { kernels: self.kernel.clone(), scenarios: self.scenario.clone() };
         let platforms: Vec<_> =
@@ -96,14 +96,14 @@ impl Choice {
         let what = if self.load { What::Load } else { What::Scenarios };
         let mut subjects = Vec::new();
         for unit in &plan.units {
-            if talk.verbose > 0 {
+            if verbosity.verbose > 0 {
                 say(format!("building {} for {}", unit.kernel.manifest.id, unit.platform.name()));
             }
             let found = Subject::of_unit(&builder, unit, what)?;
-            if found.is_empty() && what == What::Load && !talk.quiet {
+            if found.is_empty() && what == What::Load && !verbosity.quiet {
                 say(format!("{} has no mixed load", unit.kernel.manifest.id));
             }
-            subjects.extend(found.into_iter().map(|it| Subject { line: line.clone(), ..it }));
+            subjects.extend(found.into_iter().map(|it| Subject { inputs: inputs.clone(), ..it }));
         }
         if subjects.is_empty() {
             let (message, hint) = match what {
@@ -116,7 +116,7 @@ impl Choice {
                     "docs/worst.md tells which have one; `--scenario` searches what others have",
                 ),
             };
-            return Err(Trouble::new(Exit::NothingSelected, message, hint));
+            return Err(CliError::new(Exit::NothingSelected, message, hint));
         }
         Ok(subjects)
     }

@@ -8,7 +8,7 @@ use rtmark_worst::{Aspect, Case, Findings, Moment, Path, Witness};
 use super::report::{Words, held_by, replay};
 use super::subject::Subject;
 use crate::commands::sim;
-use crate::trouble::Trouble;
+use crate::error::CliError;
 
 /// The timeline of the worst point, a line a step; of two interrupts that of each.
 pub fn explain(subject: &Subject, path: &Path, findings: &Findings) -> String {
@@ -70,7 +70,7 @@ fn timeline(subject: &Subject, path: &Path, case: Case, witness: &Witness) -> St
 }
 
 /// Keeps the moment in which the interrupt becomes pending, or the earlier one of two.
-pub fn keep(subject: &Subject, path: &Path, case: Case, file: &FilePath) -> Result<(), Trouble> {
+pub fn keep(subject: &Subject, path: &Path, case: Case, file: &FilePath) -> Result<(), CliError> {
     let words = replay(subject, path, path.question().interrupt, case);
     let point = case.point.min(case.point.saturating_add_signed(case.distance.unwrap_or(0)));
     sim::keep_moment(&words, &subject.elf, &subject.soc, point, file)

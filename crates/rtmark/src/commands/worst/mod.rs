@@ -11,10 +11,10 @@ use rtmark_worst::{
     Aspect, Case, Control, Findings, Latencies, Path, Reach, Share, Window, search,
 };
 
-use crate::cli::Talk;
+use crate::cli::Verbosity;
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, GENERATOR, say};
-use crate::trouble::Trouble;
 
 mod choice;
 mod explain;
@@ -116,13 +116,13 @@ pub struct Arguments {
     #[arg(long, value_name = "K/N", value_parser = share, requires = "state")]
     partition: Option<Share>,
     /// Keep what is found in a file, and go on from there if it is there; see `rtmark merge`
-    #[arg(long, value_name = "FILE", conflicts_with = "uart_in")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["uart_in", "pin"])]
     state: Option<PathBuf>,
     /// Replay the worst case and print its timeline
     #[arg(long)]
     explain: bool,
     /// Keep the moment of the worst case for `rtmark sim --resume`
-    #[arg(long, value_name = "FILE", conflicts_with = "uart_in")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["uart_in", "pin"])]
     snapshot: Option<PathBuf>,
     /// Draw the latencies along the path in SVG
     #[arg(long, value_name = "FILE")]
@@ -183,11 +183,11 @@ struct All {
 }
 
 /// Shows what was found.
-pub fn show(found: Vec<Found>, format: Format, picture: Option<&FilePath>) -> Result<(), Trouble> {
+pub fn show(found: Vec<Found>, format: Format, picture: Option<&FilePath>) -> Result<(), CliError> {
     if let Some(path) = picture {
         std::fs::write(path, picture::picture(&found)).map_err(|error| {
             let message = format!("{}: {error}", path.display());
-            Trouble::new(Exit::Usage, message, "choose a file that can be written")
+            CliError::new(Exit::Usage, message, "choose a file that can be written")
         })?;
     }
     match format {
@@ -208,20 +208,20 @@ pub fn show(found: Vec<Found>, format: Format, picture: Option<&FilePath>) -> Re
 }
 
 /// Writes what a part and its question have found.
-pub fn found_of(part: &Part, path: &FilePath) -> Result<Found, Trouble> {
+pub fn found_of(part: &Part, path: &FilePath) -> Result<Found, CliError> {
     let subject = part.subject(path)?;
     let way = subject.path_for(part.question.clone())?;
     Ok(Found::new(&subject, &way, &part.findings))
 }
 
 impl Arguments {
-    pub fn run(self, talk: Talk) -> Result<Exit, Trouble> {
-        let subjects = self.choice.subjects(talk)?;
+    pub fn run(self, verbosity: Verbosity) -> Result<Exit, CliError> {
+        let subjects = self.choice.subjects(verbosity)?;
         let one_only = self.state.is_some() || self.snapshot.is_some();
         if one_only && subjects.len() != 1 {
             let message = format!("{} searches were asked for", subjects.len());
             let hint = "--state and --snapshot take one search: name one kernel, scenario and soc";
-            return Err(Trouble::new(Exit::Usage, message, hint));
+            return Err(CliError::new(Exit::Usage, message, hint));
         }
         let cancelled = AtomicBool::new(false);
         let cancelled: &'static AtomicBool = Box::leak(Box::new(cancelled));
@@ -234,14 +234,14 @@ impl Arguments {
                 all.is_cut = true;
                 break;
             }
-            match self.search_one(subject, cancelled, talk, &mut all) {
+            match self.search_one(subject, cancelled, verbosity, &mut all) {
                 Ok(()) => {}
                 // What the others find is not lost.
-                Err(trouble) if subjects.len() > 1 => {
-                    let exit = trouble.show();
+                Err(error) if subjects.len() > 1 => {
+                    let exit = error.show();
                     refused.get_or_insert(exit);
                 }
-                Err(trouble) => return Err(trouble),
+                Err(error) => return Err(error),
             }
         }
         let exit = self.tell(all)?;
@@ -253,16 +253,16 @@ impl Arguments {
         &self,
         subject: &Subject,
         cancelled: &AtomicBool,
-        talk: Talk,
+        verbosity: Verbosity,
         all: &mut All,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), CliError> {
         let budget = self.max_cycles.unwrap_or(10 * u64::from(subject.soc.soc.clock.0));
         let subject = &Subject { until_output: self.until_output.clone(), ..subject.clone() };
         if self.check {
             subject.ends_well_alone(budget)?;
         }
         let path = subject.path(&self.wish(budget))?;
-        let findings = self.search(subject, &path, cancelled, talk)?;
+        let findings = self.search(subject, &path, cancelled, verbosity)?;
         let share = self.partition.unwrap_or(Share::WHOLE);
         let mine = (0..path.len()).filter(|piece| share.holds(*piece)).count();
         all.is_cut |= findings.pieces.len() < mine;
@@ -282,13 +282,13 @@ impl Arguments {
     }
 
     /// Shows what was found, and says what it comes to.
-    fn tell(&self, all: All) -> Result<Exit, Trouble> {
+    fn tell(&self, all: All) -> Result<Exit, CliError> {
         let All { found, explanations, is_cut, races } = all;
         show(found, self.format, self.picture.as_deref())?;
         if !explanations.is_empty() {
             match self.format {
                 Format::Text => output::data(&explanations)?,
-                Format::Json => output::raw_aside(explanations.as_bytes())?,
+                Format::Json => output::raw_to_stderr(explanations.as_bytes())?,
             }
         }
         if races > 0 {
@@ -298,12 +298,12 @@ impl Arguments {
             );
             let hint =
                 "`--snapshot FILE` keeps the first one for `rtmark sim --resume FILE --gdb :3333`";
-            return Ok(Trouble::new(Exit::Faulted, message, hint).show());
+            return Ok(CliError::new(Exit::Faulted, message, hint).show());
         }
         if is_cut {
             let message = "the search is incomplete: what is shown is about a part of the points";
             let hint = "allow more with --budget, or run again with the same --state to go on";
-            return Ok(Trouble::new(Exit::OutOfBudget, message, hint).show());
+            return Ok(CliError::new(Exit::OutOfBudget, message, hint).show());
         }
         Ok(Exit::Fine)
     }
@@ -334,8 +334,8 @@ impl Arguments {
         subject: &Subject,
         path: &Path,
         cancelled: &AtomicBool,
-        talk: Talk,
-    ) -> Result<Findings, Trouble> {
+        verbosity: Verbosity,
+    ) -> Result<Findings, CliError> {
         let mut begun = Findings::default();
         if let Some(file) = self.state.as_deref().filter(|file| file.exists()) {
             let known = Part::read(file)?;
@@ -343,14 +343,14 @@ impl Arguments {
             if !known.belongs_with(&wanted) {
                 let message = format!("{}: the state of another search", file.display());
                 let hint = "name another file, or remove this one to search anew";
-                return Err(Trouble::new(Exit::Usage, message, hint));
+                return Err(CliError::new(Exit::Usage, message, hint));
             }
             begun = known.findings;
         }
         let share = self.partition.unwrap_or(Share::WHOLE);
         let total: u64 =
             (0..path.len()).filter(|piece| share.holds(*piece)).map(|p| path.cycles_of(p)).sum();
-        let bar = if talk.quiet {
+        let bar = if verbosity.quiet {
             ProgressBar::hidden()
         } else {
             // Nothing is drawn where stderr is no terminal.
@@ -382,7 +382,7 @@ impl Arguments {
         if let Some(file) = &self.state {
             Part::new(subject, path.question(), findings.clone()).write(file)?;
         }
-        if talk.verbose > 0 {
+        if verbosity.verbose > 0 {
             let seconds = began.0.elapsed().as_secs_f64();
             let points = findings.points - began.1;
             let pairs = match findings.pairs {

@@ -14,9 +14,10 @@ use rtmark_worst::{Findings, Question};
 use serde::{Deserialize, Serialize};
 
 use super::subject::Subject;
+use crate::commands::inputs::Inputs;
+use crate::error::CliError;
 use crate::exit::Exit;
 use crate::replacement::replace;
-use crate::trouble::Trouble;
 
 const MAGIC: &[u8; 8] = b"RTMARKWC";
 /// Magic, version and the contents' SHA-256 in hexadecimal.
@@ -38,8 +39,8 @@ pub struct Part {
     pub findings: Findings,
 }
 
-fn refuse(path: &FilePath, problem: impl std::fmt::Display, hint: &str) -> Trouble {
-    Trouble::new(Exit::Usage, format!("{}: {problem}", path.display()), hint)
+fn refuse(path: &FilePath, problem: impl std::fmt::Display, hint: &str) -> CliError {
+    CliError::new(Exit::Usage, format!("{}: {problem}", path.display()), hint)
 }
 
 impl Part {
@@ -65,7 +66,7 @@ impl Part {
     }
 
     /// What it is a part of.
-    pub fn subject(&self, path: &FilePath) -> Result<Subject, Trouble> {
+    pub fn subject(&self, path: &FilePath) -> Result<Subject, CliError> {
         let again = "make it again with this rtmark";
         let image = Image::from_elf(&self.elf).map_err(|error| refuse(path, error, again))?;
         let scenario: Option<ScenarioId> = match &self.scenario {
@@ -82,11 +83,11 @@ impl Part {
             sha256: sha256(&self.elf),
             may_call: self.may_call,
             until_output: None,
-            line: None,
+            inputs: Inputs::default(),
         })
     }
 
-    pub fn read(path: &FilePath) -> Result<Self, Trouble> {
+    pub fn read(path: &FilePath) -> Result<Self, CliError> {
         let bytes = std::fs::read(path).map_err(|error| refuse(path, error, "check the path"))?;
         let again = "make it again with `rtmark worst --state` or `--part`, and copy it whole";
         let Some((header, contents)) = bytes.split_at_checked(HEADER) else {
@@ -116,9 +117,9 @@ impl Part {
     }
 
     /// Writes it in one go: a file that is there is whole.
-    pub fn write(&self, path: &FilePath) -> Result<(), Trouble> {
+    pub fn write(&self, path: &FilePath) -> Result<(), CliError> {
         let contents = postcard::to_allocvec(self)
-            .map_err(|error| Trouble::new(Exit::Internal, error, "report this as a defect"))?;
+            .map_err(|error| CliError::new(Exit::Internal, error, "report this as a defect"))?;
         let checksum = sha256(&contents);
         let bytes =
             [MAGIC.as_slice(), &VERSION.to_le_bytes(), checksum.as_bytes(), &contents].concat();

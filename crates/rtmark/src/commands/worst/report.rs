@@ -6,9 +6,9 @@ use std::ops::ControlFlow;
 use rtmark_model::Place;
 use rtmark_observe::{Calls, ExceptionNames, Lines, Map};
 use rtmark_runner::socs;
-use rtmark_sim::{Cycles, Instruction, Machine, Observer};
+use rtmark_sim::{Blocker, Cycles, Instruction, Machine, Observer};
 use rtmark_worst::{
-    Aspect, Case, Findings, Held, Interval, Latencies, Meeting, Path, Reach, Unserved, Witness,
+    Aspect, Case, Findings, Interleaving, Latencies, Path, Reach, Stretches, Unserved, Witness,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -205,15 +205,11 @@ pub struct Stretch {
 const HAD_TO_END: &str = "instructions and entries that had to end";
 
 /// What held an interrupt back, in words.
-pub fn held_by(held: Held, names: &ExceptionNames) -> String {
-    match held {
-        Held::Primask => "PRIMASK".into(),
-        Held::Faultmask => "FAULTMASK".into(),
-        Held::Basepri => "BASEPRI".into(),
-        Held::Mstatus => "MSTATUS.MIE".into(),
-        Held::Priority(exception) => format!("priority of {}", names.name(exception)),
-        Held::Disabled => "the interrupt being disabled".into(),
-        Held::Instruction => "one instruction".into(),
+pub fn held_by(blocker: Blocker, names: &ExceptionNames) -> String {
+    match blocker {
+        Blocker::Active(exception) => format!("priority of {}", names.name(exception)),
+        Blocker::Disabled => "the interrupt being disabled".into(),
+        other => other.name().into(),
     }
 }
 
@@ -287,8 +283,9 @@ impl<'a> Words<'a> {
     }
 
     /// A stretch, without its stack.
-    fn stretch(&self, interval: &Interval) -> Stretch {
-        let by: Vec<_> = match interval.by[..] {
+    fn stretch(&self, stretches: &Stretches) -> Stretch {
+        let Stretches { longest, count } = stretches;
+        let by: Vec<_> = match longest.by[..] {
             [(held, _)] => vec![held_by(held, &self.names)],
             ref by => by
                 .iter()
@@ -296,21 +293,21 @@ impl<'a> Words<'a> {
                 .collect(),
         };
         Stretch {
-            cycles: interval.cycles,
-            count: interval.count,
+            cycles: longest.cycles,
+            count: *count,
             held_by: by.join(", "),
-            from: self.place(interval.from),
-            to: self.place(interval.to),
+            from: self.place(longest.from),
+            to: self.place(longest.to),
             stack: Vec::new(),
-            began: interval.began,
+            began: longest.began,
         }
     }
 
     fn told(&self, path: &Path, case: Case, witness: &Witness) -> Told {
-        let held = witness.holders().into_iter();
+        let held = witness.blockers().into_iter();
         // What had begun comes last, the interrupt's own entry with it.
         let (by, begun): (Vec<_>, Vec<_>) = held.partition(|(held, _)| held.is_some());
-        let named = |(held, cycles): (Option<Held>, u64)| {
+        let named = |(held, cycles): (Option<Blocker>, u64)| {
             (held.map_or_else(|| HAD_TO_END.to_owned(), |held| held_by(held, &self.names)), cycles)
         };
         let held = by.into_iter().chain(begun).map(named).collect();
@@ -323,7 +320,7 @@ impl<'a> Words<'a> {
             other: witness.other.map(|(interrupt, point, how)| Other {
                 interrupt,
                 point,
-                how: how.map(Meeting::name),
+                how: how.map(Interleaving::name),
             }),
             command: replay(self.subject, path, witness.interrupt, case).join(" "),
         }
@@ -378,7 +375,7 @@ fn text_of(path: &Path, aspect: Aspect) -> String {
 /// How both of two interrupts met.
 fn beside(words: &Words<'_>, path: &Path, findings: &Findings) -> Option<Beside> {
     let second = path.question().second?;
-    let met = |how: Meeting| {
+    let met = |how: Interleaving| {
         let of = |aspect| Some((aspect, findings.meetings.get(&(how, aspect))?));
         let latencies: Vec<_> = [Aspect::Handler, Aspect::Second]
             .into_iter()
@@ -393,7 +390,7 @@ fn beside(words: &Words<'_>, path: &Path, findings: &Findings) -> Option<Beside>
         priority: second.priority,
         distance: second.distance,
         pairs: findings.pairs,
-        meetings: Meeting::ALL.into_iter().filter_map(met).collect(),
+        meetings: Interleaving::ALL.into_iter().filter_map(met).collect(),
     })
 }
 

@@ -10,9 +10,9 @@ use rtmark_units::Cycles;
 use rtmark_worst::{Path, PathError, Question, Reach, Second, Verdict, Window, spans};
 
 use crate::commands;
-use crate::commands::uart_in::Line;
+use crate::commands::inputs::Inputs;
+use crate::error::CliError;
 use crate::exit::Exit;
-use crate::trouble::Trouble;
 
 /// The interrupt whose handler every image of rtmark's own has.
 pub const INJECTED: u16 = 8;
@@ -47,7 +47,7 @@ pub struct Subject {
     /// What it prints when it has ended, if it does not end by itself.
     pub until_output: Option<String>,
     /// What is sent to it.
-    pub line: Option<Line>,
+    pub inputs: Inputs,
 }
 
 /// What is asked of each subject.
@@ -74,13 +74,13 @@ pub struct WishSecond {
     pub distance: Option<u64>,
 }
 
-fn unfit(subject: &Subject, exit: Exit, problem: impl std::fmt::Display, hint: &str) -> Trouble {
-    Trouble::new(exit, format!("{}: {problem}", subject.name()), hint)
+fn unfit(subject: &Subject, exit: Exit, problem: impl std::fmt::Display, hint: &str) -> CliError {
+    CliError::new(exit, format!("{}: {problem}", subject.name()), hint)
 }
 
 impl Subject {
     /// The simulator was wrong in a run of it.
-    pub fn mistaken(&self, error: &InternalError) -> Trouble {
+    pub fn mistaken(&self, error: &InternalError) -> CliError {
         commands::mistaken(error, &self.image, &self.elf).about(&self.name())
     }
 
@@ -94,7 +94,7 @@ impl Subject {
     }
 
     /// The probes of its image, and of its scenario alone if it has one.
-    pub fn records(&self) -> Result<Vec<Record>, Trouble> {
+    pub fn records(&self) -> Result<Vec<Record>, CliError> {
         let Some(section) = self.image.section(SECTION) else { return Ok(Vec::new()) };
         probes::parse(section).map_err(|error| {
             unfit(self, Exit::BuildFailed, error, "build the firmware again with this rtmark")
@@ -107,7 +107,7 @@ impl Subject {
     }
 
     /// A machine that is about to run the scenario.
-    pub fn machine(&self, records: &[Record]) -> Result<Machine, Trouble> {
+    pub fn machine(&self, records: &[Record]) -> Result<Machine, CliError> {
         let mut machine = Machine::new(&self.soc.soc);
         machine.load(&self.image).map_err(|error| {
             unfit(self, Exit::Usage, error, "link it for this soc, or choose another with --soc")
@@ -115,9 +115,7 @@ impl Subject {
         if let Some(text) = &self.until_output {
             machine.stop_at_output(text.as_bytes());
         }
-        if let Some(line) = &self.line {
-            line.connect(&mut machine)?;
-        }
+        self.inputs.connect(&mut machine)?;
         let Some(scenario) = &self.scenario else { return Ok(machine) };
         select(&mut machine, &self.image, records, scenario).map_err(|error| match error {
             SelectError::NoScenario { .. } | SelectError::NoWord => {
@@ -133,7 +131,7 @@ impl Subject {
 
     /// Runs it without any interrupt, and refuses one that does not come to its end, or is not
     /// content with it: what an interrupt does to it could not be told from that.
-    pub fn ends_well_alone(&self, budget: u64) -> Result<(), Trouble> {
+    pub fn ends_well_alone(&self, budget: u64) -> Result<(), CliError> {
         let run = spans(&self.machine(&self.records()?)?, &[], &[], Cycles(budget));
         if let Stop::Internal(error) = &run.stop {
             return Err(self.mistaken(error));
@@ -160,7 +158,7 @@ impl Subject {
     }
 
     /// The way through it.
-    pub fn path(&self, wish: &Wish) -> Result<Path, Trouble> {
+    pub fn path(&self, wish: &Wish) -> Result<Path, CliError> {
         let records = self.records()?;
         let start = self.machine(&records)?;
         let (mut begins, mut ends, mut end_addresses) = (Vec::new(), Vec::new(), Vec::new());
@@ -221,7 +219,7 @@ impl Subject {
         self.told(Path::new(start, question))
     }
 
-    fn told(&self, result: Result<Path, PathError>) -> Result<Path, Trouble> {
+    fn told(&self, result: Result<Path, PathError>) -> Result<Path, CliError> {
         result.map_err(|error| {
             let hint = match &error {
                 PathError::Internal(error) => return self.mistaken(error),
@@ -229,9 +227,6 @@ impl Subject {
                     "ask about the one that it has: --priority {found:#04x} (of the second \
                      interrupt, --second-priority)"
                 ),
-                PathError::Core(_) => {
-                    "`run` and `sim` know this core; name a soc with another one".to_owned()
-                }
                 _ => "choose interrupts that the soc has and the firmware handles, with \
                       --interrupt and --second"
                     .to_owned(),
@@ -241,7 +236,7 @@ impl Subject {
     }
 
     /// The way of a question that has been asked before.
-    pub fn path_for(&self, question: Question) -> Result<Path, Trouble> {
+    pub fn path_for(&self, question: Question) -> Result<Path, CliError> {
         self.told(Path::new(self.machine(&self.records()?)?, question))
     }
 
@@ -251,7 +246,7 @@ impl Subject {
         begins: &[Watch],
         ends: &[Watch],
         wish: &Wish,
-    ) -> Result<Vec<Window>, Trouble> {
+    ) -> Result<Vec<Window>, CliError> {
         let run = spans(start, begins, ends, Cycles(wish.budget));
         let ended = match &run.stop {
             Stop::Limit => format!("it was still running after {} cycles", run.cycles),
@@ -282,7 +277,7 @@ impl Subject {
         builder: &Builder,
         unit: &rtmark_runner::Unit,
         what: What,
-    ) -> Result<Vec<Self>, Trouble> {
+    ) -> Result<Vec<Self>, CliError> {
         let wanted: Vec<ScenarioId> = match what {
             What::Scenarios => {
                 let answered = unit.scenarios.iter().filter(|(_, excuse)| excuse.is_none());
@@ -291,7 +286,7 @@ impl Subject {
             }
             What::Load if !unit.kernel.manifest.load => Vec::new(),
             What::Load => vec![LOAD.parse::<ScenarioId>().map_err(|error| {
-                Trouble::new(Exit::Internal, format!("{LOAD}: {error}"), "report this as a defect")
+                CliError::new(Exit::Internal, format!("{LOAD}: {error}"), "report this as a defect")
             })?],
         };
         if wanted.is_empty() {
@@ -308,7 +303,7 @@ impl Subject {
             let Some(built) = built.get(scenario.group()) else { continue };
             let image = Image::from_elf(&built.elf).map_err(|error| {
                 let hint = "build the firmware again";
-                Trouble::new(Exit::BuildFailed, format!("{}: {error}", built.path.display()), hint)
+                CliError::new(Exit::BuildFailed, format!("{}: {error}", built.path.display()), hint)
             })?;
             subjects.push(Self {
                 kernel: Some(unit.kernel.manifest.id.to_string()),
@@ -320,7 +315,7 @@ impl Subject {
                 sha256: built.sha256.clone(),
                 may_call: unit.kernel.manifest.most_urgent_caller(&soc.soc),
                 until_output: None,
-                line: None,
+                inputs: Inputs::default(),
             });
         }
         Ok(subjects)

@@ -1,0 +1,68 @@
+use super::*;
+
+/// A repository whose file `value` holds 0, 1, 2, …, a commit each.
+fn counting(folder: &Path, commits: u32) -> Repository {
+    git(folder, &["init", "--quiet"]).expect("git");
+    for value in 0..commits {
+        std::fs::write(folder.join("value"), value.to_string()).expect("written");
+        git(folder, &["add", "value"]).expect("added");
+        let who = ["-c", "user.name=A", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"];
+        let message = format!("value {value}");
+        let commit = ["commit", "--quiet", "-m", &message];
+        git(folder, &[who.as_slice(), commit.as_slice()].concat()).expect("committed");
+    }
+    Repository::around(folder).expect("a repository")
+}
+
+fn value(checkout: &Checkout<'_>, commit: &str) -> u32 {
+    checkout.switch(commit).expect("there");
+    let text = std::fs::read_to_string(checkout.folder().join("value")).expect("there");
+    text.parse().expect("a number")
+}
+
+#[test]
+fn the_first_bad_commit_is_found_and_the_folder_goes_away() {
+    let scratch = tempfile::tempdir().expect("a scratch folder");
+    let here = scratch.path().join("here");
+    std::fs::create_dir(&here).expect("created");
+    let repository = counting(&here, 9);
+    let (good, bad) = (repository.commit("HEAD~8").expect("there"), "HEAD".to_owned());
+    let bad = repository.commit(&bad).expect("there");
+    let aside = scratch.path().join("aside");
+    for first in 1..9 {
+        let checkout = repository.check_out(&bad, aside.clone()).expect("checked out");
+        let mut asked = 0;
+        let found = checkout.search(&good, &bad, |commit| {
+            asked += 1;
+            if value(&checkout, commit) >= first { Judgement::Bad } else { Judgement::Good }
+        });
+        let found = found.expect("found");
+        let commit = repository.commit(&format!("HEAD~{}", 8 - first)).expect("there");
+        assert!(found.starts_with(&commit) && asked <= 4, "{asked} {found}");
+        assert!(found.contains(&format!("value {first}")), "{found}");
+        drop(checkout);
+        assert!(!aside.exists(), "the checkout is gone");
+    }
+    assert_eq!(std::fs::read_to_string(here.join("value")).expect("there"), "8");
+}
+
+#[test]
+fn where_all_between_are_skipped_git_names_them() {
+    let scratch = tempfile::tempdir().expect("a scratch folder");
+    let repository = counting(scratch.path(), 4);
+    let [good, bad] = ["HEAD~3", "HEAD"].map(|name| repository.commit(name).expect("there"));
+    let folder = scratch.path().join("aside");
+    let checkout = repository.check_out(&bad, folder).expect("checked out");
+    let found = checkout.search(&good, &bad, |_| Judgement::Skip);
+    assert!(matches!(found, Err(GitError::Refused { .. })), "{found:?}");
+}
+
+#[test]
+fn what_is_not_there_is_refused_in_the_words_of_git() {
+    let scratch = tempfile::tempdir().expect("a scratch folder");
+    let refused = Repository::around(scratch.path()).expect_err("none").to_string();
+    assert!(refused.starts_with("git rev-parse --show-toplevel: "), "{refused}");
+    let repository = counting(scratch.path(), 1);
+    let refused = repository.commit("nowhere").expect_err("none").to_string();
+    assert!(refused.contains("nowhere"), "{refused}");
+}

@@ -1,0 +1,178 @@
+//! Why a figure differs between two builds: both firmwares run once more. Where the spans execute
+//! nothing that was changed, the figure *moved*; where it grew, the functions are named in which the
+//! cycles went.
+//!
+//! [`note`] takes a comparison, which knows figures alone, and adds what the code has to say, as far
+//! as both images are [`Kept`]. `same` and `code` in `rtmark-runner` tell which functions a change
+//! of the code touches; `docs/placement.md` has the method. Blaming functions by the difference of
+//! two profiles is the idea of differential flame graphs (B. Gregg, 2014), here with exact cycles of
+//! one span in the place of samples of a whole run.
+//!
+//! This crate runs firmware in the simulator. It builds none, does not know where answers came from,
+//! and decides no verdict.
+
+use std::path::PathBuf;
+
+use rayon::prelude::*;
+use rtmark_compare::{Comparison, Measure, Pair, Verdict};
+use rtmark_firmware::{Cache, probes};
+use rtmark_model::{Answer, Backend, Basis, Catalogue, Key, Line, Scenario, Series};
+use rtmark_observe::{Difference, Lines, Row};
+use rtmark_runner::socs::SocFile;
+use rtmark_runner::{CodeChange, Explained, Probed, explain, socs};
+use rtmark_sim::{Image, Soc};
+use rtmark_units::Cycles;
+
+/// Of how many series the cause is looked for: the first ones tend to explain the others.
+const MOST: usize = 10;
+/// How many functions are named.
+const FUNCTIONS: usize = 3;
+
+/// Decides of the figures that differ whether they moved or were changed, and notes causes in the
+/// pairs that became worse, as far as both firmwares are still kept.
+pub fn note(comparison: &mut Comparison, before: &[Answer], after: &[Answer], kept: &Kept) {
+    let exact = |pair: &&mut Pair| pair.key.backend == Backend::Sim && pair.differs();
+    let of = |answers: &[Answer], pair: &Pair| {
+        let fits = |answer: &&Answer| same_place(answer.key(), &pair.key);
+        answers.iter().rfind(fits).and_then(Answer::series).cloned()
+    };
+    comparison.pairs.iter_mut().filter(exact).par_bridge().for_each(|pair| {
+        let both = of(before, pair).zip(of(after, pair));
+        let changed = both.as_ref().and_then(|(was, is)| kept.changed(pair, was, is));
+        match changed {
+            Some(changed) => {
+                pair.place = both.and_then(|(_, is)| kept.place(&changed, &is));
+                pair.decide(changed);
+            }
+            None => pair.notes.push(UNSEEN.to_owned()),
+        }
+    });
+    let worse = comparison.pairs.iter_mut().filter(|pair| {
+        pair.verdict == Verdict::Worse
+            && pair.key.backend == Backend::Sim
+            && [&pair.changes, &pair.instructions]
+                .iter()
+                .any(|changes| changes.iter().any(|change| change.measure == Measure::Median))
+    });
+    for pair in worse.take(MOST) {
+        let Some((was, is)) = of(before, pair).zip(of(after, pair)) else { continue };
+        pair.cause = kept.cause(&pair.changed, &was, &is);
+    }
+}
+
+/// What is said where nobody can look at the code.
+const UNSEEN: &str = "judged by the number of instructions alone: the build folder no longer holds \
+                      both images";
+
+fn same_place(a: &Key, b: &Key) -> bool {
+    (&a.soc, &a.kernel, &a.scenario, &a.profile, a.backend)
+        == (&b.soc, &b.kernel, &b.scenario, &b.profile, b.backend)
+}
+
+/// Images that are still kept, and what their scenarios mean.
+#[derive(Debug)]
+pub struct Kept {
+    /// Where builds are.
+    pub cache: Cache,
+    /// What scenarios mean.
+    pub catalogue: Catalogue,
+    /// Folders with kernels of one's own.
+    pub own: Vec<PathBuf>,
+    /// Soc files of one's own.
+    pub socs: Vec<SocFile>,
+}
+
+/// A run that can be done once more.
+struct Again<'a> {
+    probed: Probed,
+    scenario: &'a Scenario,
+    soc: Soc,
+    budget: Cycles,
+}
+
+impl Kept {
+    /// What a series was measured with, if that is still kept.
+    fn again(&self, series: &Series) -> Option<Again<'_>> {
+        let elf = self.cache.image(&series.provenance.firmware.elf_sha256)?;
+        let image = Image::from_elf(&elf).ok()?;
+        let records = probes::parse(image.section(probes::SECTION)?).ok()?;
+        let path = series.provenance.firmware.image.clone();
+        let scenario = self.catalogue.get(&series.key.scenario)?;
+        let sha256 = &series.provenance.soc_sha256;
+        let own = self.socs.iter().find(|file| file.sha256 == *sha256).cloned();
+        let file = own.or_else(|| socs::find(&series.key.soc).ok())?;
+        let same = file.sha256 == *sha256 && series.basis == Basis::Cycles;
+        let clock = u64::from(file.soc.clock.0);
+        let budget = Cycles(scenario.budget_ms.saturating_mul(clock) / 1000);
+        let probed = Probed { image, elf, records, path };
+        same.then_some(Again { probed, scenario, soc: file.soc, budget })
+    }
+
+    /// The changed functions of which the spans execute something.
+    fn changed(&self, pair: &Pair, was: &Series, is: &Series) -> Option<Vec<String>> {
+        let (was, is) = (self.again(was)?, self.again(is)?);
+        let change = CodeChange::between(&was.probed.elf, &is.probed.elf)?;
+        let images = (&was.probed, &is.probed);
+        let mut changed = change.in_spans(images, &is.soc, is.scenario, is.budget)?;
+        // The same code may have been told otherwise what to do.
+        if changed.is_empty() && !pair.instructions.is_empty() && !change.same_data() {
+            changed.insert("constants or initial values".to_owned());
+        }
+        Some(changed.into_iter().collect())
+    }
+
+    /// Where the first of some functions begins, by a name that its file has from here.
+    fn place(&self, functions: &[String], series: &Series) -> Option<Line> {
+        let again = self.again(series)?;
+        let lines = Lines::new(&again.probed.elf)?;
+        let symbols = again.probed.image.symbols();
+        let places = functions.iter().filter_map(|name| lines.at(symbols.find(name)?));
+        let from_here = |Line { file, line }: Line| {
+            let here = std::env::current_dir().ok()?;
+            // Compilers are told to call a tree of somebody's own so.
+            let named = file.strip_prefix("third-party/").unwrap_or(&file);
+            let own = self.own.iter().filter_map(|own| own.parent()).map(|own| own.join(named));
+            let mut paths = std::iter::once(here.join(named)).chain(own);
+            let path = paths.find(|path| path.is_file())?;
+            let path = path.canonicalize().ok()?;
+            let file = path.strip_prefix(here.canonicalize().ok()?).ok()?;
+            Some(Line { file: file.display().to_string(), line })
+        };
+        places.map(from_here).next().flatten()
+    }
+
+    fn cause(&self, changed: &[String], was: &Series, is: &Series) -> Option<String> {
+        let (was, is) = (self.explained(was)?, self.explained(is)?);
+        let difference = Difference::between(("after", &is.cost), ("before", &was.cost));
+        let executed = |row: &Row| i128::from(row.a.instructions) - i128::from(row.b.instructions);
+        let is_changed = |row: &&Row| {
+            row.function.iter().chain(&row.functions_a).any(|name| changed.contains(name))
+        };
+        // The cycles of functions that nobody changed were moved by those that somebody did.
+        let any_changed = difference.rows.iter().any(|row| is_changed(&row));
+        let suspect = |row: &&Row| if any_changed { is_changed(row) } else { row.difference() > 0 };
+        let named: Vec<_> = difference
+            .rows
+            .iter()
+            .filter(suspect)
+            .take(FUNCTIONS)
+            .map(|row| {
+                let first = row.function.as_ref().or(row.functions_a.first());
+                let name = first.cloned().unwrap_or_else(|| row.role.to_string());
+                match executed(row) {
+                    0 => format!("{name} ({:+})", row.difference()),
+                    more => format!("{name} ({:+}, {more:+} instructions)", row.difference()),
+                }
+            })
+            .collect();
+        (!named.is_empty()).then(|| named.join(", "))
+    }
+
+    /// What a series' typical sample was spent on, if its firmware runs as it did.
+    fn explained(&self, series: &Series) -> Option<Explained> {
+        let Again { probed, scenario, soc, budget } = self.again(series)?;
+        let explained = explain(&soc, &probed, scenario, budget, |_| {}).ok()?;
+        let typical = explained.measured.samples.0.statistics()?.typical();
+        (Measure::Median.of(series) == Some(typical)).then_some(explained)
+    }
+}

@@ -1,0 +1,162 @@
+//! Budgets, and what a gate lets pass.
+
+use super::*;
+
+#[test]
+fn a_gate_lets_pass_what_moved_and_refuses_what_changed() {
+    let held = |before: Answer, after: Answer, text: &str| {
+        gate(&compared(&[before], &[after]), &policy(text)).regressions
+    };
+    assert!(held(counted(100, 40), counted(117, 40), "").is_empty());
+    // A limit is a limit, by whatever it is exceeded.
+    let limit = "[[budget]]\nat_most = 110\n";
+    let over = held(counted(100, 40), counted(117, 40), limit);
+    assert_eq!(over[0].excess.map(|excess| excess.limit), Some(110));
+    assert!(held(counted(100, 40), counted(109, 40), limit).is_empty());
+    // Instructions are a figure of their own, beside cycles.
+    let more = held(counted(100, 40), counted(100, 41), "");
+    assert_eq!(more[0].basis, Some(rtmark_model::Basis::Instructions));
+    assert!(more[0].text.contains("median 40 \u{2192} 41 (+1, +2.50 %) instructions"), "{more:?}");
+    assert!(held(counted(100, 40), counted(101, 41), "[[budget]]\nabsolute = 1\n").is_empty());
+    // And no limit in cycles is one in instructions.
+    let few = held(counted(20, 40), counted(20, 41), "[[budget]]\nat_most = 30\nabsolute = 1\n");
+    assert!(few.is_empty(), "{few:?}");
+}
+
+fn policy(text: &str) -> Policy {
+    Policy::from_toml(text).expect("good")
+}
+
+#[test]
+fn budgets_allow_and_the_last_one_that_fits_decides() {
+    let comparison = compared(
+        &[plain("a.b", 120, 1000), plain("c.d", 120, 1000)],
+        &[plain("a.b", 125, 1009), plain("c.d", 120, 1011)],
+    );
+    let found = |text: &str| {
+        let gate = gate(&comparison, &policy(text));
+        let of = |f: &rtmark_compare::Finding| {
+            format!("{} {}", f.key.scenario, f.excess.map_or("-", |e| e.change.measure.name()))
+        };
+        gate.regressions.iter().map(of).collect::<Vec<_>>()
+    };
+    assert_eq!(found(""), ["a.b median", "a.b max", "a.b first", "c.d median", "c.d max"]);
+    let one_percent = "[[budget]]\nrelative = 0.01\n";
+    assert_eq!(found(one_percent), ["a.b first", "c.d median", "c.d max"]);
+    let more = format!(
+        "{one_percent}[[budget]]\nscenario = 'c.*'\nkernel = 'k'\nsoc = 's'\nabsolute = 11\n"
+    );
+    assert_eq!(found(&more), ["a.b first"]);
+    let strict = format!("{more}[[budget]]\nmeasure = 'max'\nabsolute = 99\nat_most = 1010\n");
+    assert_eq!(found(&strict), ["a.b first", "c.d max"]);
+    assert_eq!(found(&format!("measures = ['median']\n{one_percent}")), ["c.d median"]);
+    let elsewhere = "[[budget]]\nsoc = 'other'\nabsolute = 99\n";
+    assert_eq!(found(elsewhere).len(), 5);
+    let idle = gate(&comparison, &policy(&format!("{more}{elsewhere}"))).unused;
+    assert!(matches!(idle.as_slice(), [one] if one.contains("on other")), "{idle:?}");
+}
+
+#[test]
+fn acknowledged_regressions_pass_up_to_their_length() {
+    let comparison = compared(&[plain("a.b", 120, 100)], &[plain("a.b", 120, 105)]);
+    let accept = |up_to: u64| {
+        let text =
+            format!("[[acknowledged]]\nscenario = 'a.*'\nup_to = {up_to}\nreason = 'checks'\n");
+        gate(&comparison, &policy(&text))
+    };
+    let accepted = accept(105);
+    assert!(accepted.regressions.is_empty() && accepted.unused.is_empty());
+    assert_eq!(accepted.acknowledged[0].reason.as_deref(), Some("checks"));
+    let exceeded = accept(104);
+    assert_eq!((exceeded.regressions.len(), exceeded.unused.len()), (2, 1), "{exceeded:?}");
+}
+
+#[test]
+fn policies_with_mistakes_are_refused_with_their_line() {
+    let refused = |text: &str| Policy::from_toml(text).expect_err("refused").to_string();
+    let error = refused("[[budget]]\nrelativ = 1\n");
+    assert!(error.contains("line 2") && error.contains("relativ"), "{error}");
+    assert!(refused("[[acknowledged]]\nscenario = 'a'\nup_to = 1\n").contains("reason"));
+    assert!(refused("[[budget]]\nrelative = -0.1\n").contains("-0.1"));
+    assert!(refused("measures = ['mode']\n").contains("median"));
+}
+
+#[test]
+fn a_gate_asks_of_each_figure_what_its_budget_allows() {
+    let held = |before: Answer, after: Answer, text: &str| {
+        let gate = gate(&compared(&[before], &[after]), &policy(text));
+        gate.regressions.iter().map(|f| f.excess.map(|e| e.limit)).collect::<Vec<_>>()
+    };
+    let grown = || (plain("a.b", 120, 1000), plain("a.b", 120, 1010));
+    let of = |text: &str| held(grown().0, grown().1, text);
+    assert_eq!(of("measures = ['median']\n"), [Some(1000)]);
+    assert_eq!(of("measures = ['median']\n[[budget]]\nrelative = 0.0099\n"), [Some(1009)], "cut");
+    assert_eq!(of("measures = ['median']\n[[budget]]\nrelative = 0.01\n"), []);
+    assert_eq!(of("measures = ['median']\n[[budget]]\nabsolute = 9\n"), [Some(1009)]);
+    assert_eq!(of("measures = ['median']\n[[budget]]\nabsolute = 10\n"), []);
+    let both = "measures = ['median']\n[[budget]]\nabsolute = 4\nrelative = 0.01\n";
+    assert_eq!(of(both), [], "whichever is more");
+    // What was above a limit before and did not grow is not this change's.
+    let above = "measures = ['median']\n[[budget]]\nat_most = 900\n";
+    assert_eq!(held(plain("a.b", 1, 1000), plain("a.b", 1, 999), above), []);
+    assert_eq!(of(above), [Some(900)]);
+    let refused = |text: &str| Policy::from_toml(text).is_err();
+    assert!(!refused("[[budget]]\nrelative = 1e6\n") && refused("[[budget]]\nrelative = 1.1e6\n"));
+    assert!(refused("[[acknowledged]]\nscenario = 'a'\nup_to = 1\nreason = ' '\n"));
+}
+
+#[test]
+fn a_gate_names_what_it_cannot_compare_and_what_nothing_needs() {
+    let clock = answer("a.b", json!([{"value": 5}]), json!({"clock": 1_000_000}));
+    let comparison = compared(&[plain("a.b", 1, 5)], &[clock]);
+    let text = "[[acknowledged]]\nscenario = 'x.*'\nup_to = 1\nreason = 'once'\n\
+                [[budget]]\nscenario = 'a.*'\n";
+    let found = gate(&comparison, &policy(text));
+    assert_eq!(found.incomparable, ["k a.b on s: clock: 48 MHz before, 1 MHz after"]);
+    assert_eq!(found.unused, ["[[acknowledged]] x.*: once: nothing needs it any more"]);
+    assert!(found.regressions.is_empty());
+    // An acceptance is of kernel, soc and figure, too.
+    let grown = compared(&[plain("a.b", 120, 100)], &[plain("a.b", 120, 105)]);
+    for (entry, left) in [
+        ("kernel = 'k'", 0),
+        ("kernel = 'x'", 2),
+        ("soc = 's'", 0),
+        ("soc = 'x'", 2),
+        ("measure = 'max'", 1),
+        ("measure = 'first'", 2),
+    ] {
+        let text =
+            format!("[[acknowledged]]\nscenario = 'a.b'\n{entry}\nup_to = 200\nreason = 'r'\n");
+        assert_eq!(gate(&grown, &policy(&text)).regressions.len(), left, "{entry}");
+    }
+}
+
+#[test]
+fn a_sampled_series_grows_where_it_is_believed() {
+    let of = |base: u64| {
+        let samples: Vec<_> = std::iter::once(json!({"value": 999}))
+            .chain((0..40).map(|n| json!({"value": base + n % 5})))
+            .collect();
+        let mut value = serde_json::to_value(series("a.b", json!([]), json!({}))).expect("JSON");
+        value["readings"] = json!({"sampled": {"resolution": 1, "samples": samples}});
+        Answer::Measured(Box::new(serde_json::from_value(value).expect("a series")))
+    };
+    let verdict = |before, after| one(of(before), of(after)).verdict;
+    assert_eq!(verdict(100, 100), Verdict::Same);
+    assert_eq!(verdict(100, 110), Verdict::Worse);
+    assert_eq!(verdict(110, 100), Verdict::Better);
+    let held =
+        |before, after| gate(&compared(&[of(before)], &[of(after)]), &policy("")).regressions;
+    assert_eq!(
+        held(100, 110)[0].excess.map(|e| (e.change.before, e.change.after)),
+        Some((102, 112))
+    );
+    assert!(held(100, 100).is_empty() && held(110, 100).is_empty());
+    let points = [of(100), of(100), of(110), of(110)].into_iter().enumerate();
+    let points: Vec<_> = points
+        .filter_map(|(n, answer)| Some((label("r"), n as i64, answer.series()?.clone())))
+        .collect();
+    let steps: Vec<_> =
+        history(&points, Measure::Median).iter().map(|point| point.step.is_some()).collect();
+    assert_eq!(steps, [false, false, true, false]);
+}

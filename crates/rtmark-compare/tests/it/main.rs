@@ -1,0 +1,396 @@
+//! Comparisons over answers made here: verdicts, refusals, budgets, and what is written.
+
+#![expect(clippy::needless_pass_by_value, reason = "literals stand where they are used")]
+
+use rtmark_compare::{
+    Aspect, Comparison, Measure, Policy, Rows, RunLabel, Step, Verdict, chart, compare, gate,
+    github, history, json, junit, markdown, table,
+};
+use rtmark_model::{Answer, Failure, FailureKind, Series};
+use serde_json::{Value, json};
+
+mod gates;
+mod written;
+
+/// A series as the store would have it, with some of it replaced.
+fn series(scenario: &str, runs: Value, patch: Value) -> Series {
+    let mut series = json!({
+        "key": {"soc": "s", "kernel": "k", "version": "1", "profile": "product",
+                "scenario": scenario, "backend": "sim"},
+        "basis": "cycles",
+        "span": {"from": "x", "to": "y", "switches": 1, "overhead": "none",
+                 "ticks": 0, "interrupts": 0},
+        "clock": 48_000_000,
+        "readings": {"exact": runs},
+        "provenance": {"rtmark": "0", "timing_model": "2", "soc_sha256": "aaaaaaaaaaaaaaaa",
+                       "core": "cortex-m0plus", "settings": {"tick_hz": 1000}},
+    });
+    merge(&mut series, patch);
+    serde_json::from_value(series).expect("a series")
+}
+
+fn merge(into: &mut Value, patch: Value) {
+    match (into, patch) {
+        (Value::Object(into), Value::Object(patch)) => {
+            for (key, value) in patch {
+                merge(into.entry(key).or_insert(Value::Null), value);
+            }
+        }
+        (into, patch) => *into = patch,
+    }
+}
+
+fn answer(scenario: &str, runs: Value, patch: Value) -> Answer {
+    Answer::Measured(Box::new(series(scenario, runs, patch)))
+}
+
+fn plain(scenario: &str, first: u64, steady: u64) -> Answer {
+    answer(scenario, json!([{"value": first}, {"value": steady, "times": 99}]), json!({}))
+}
+
+fn failed(scenario: &str) -> Answer {
+    let failure = Failure {
+        kind: FailureKind::Fault,
+        message: "<b>\u{1b}[2J".into(),
+        hint: String::new(),
+        console: String::new(),
+    };
+    Answer::Failed { key: plain(scenario, 1, 1).key().clone(), failure }
+}
+
+fn label(id: &str) -> RunLabel {
+    RunLabel { id: id.into(), revision: Some("0123456789abcdef+".into()) }
+}
+
+fn compared(before: &[Answer], after: &[Answer]) -> Comparison {
+    compare((label("before00aa"), before), (label("after000aa"), after), &[])
+}
+
+fn one(before: Answer, after: Answer) -> rtmark_compare::Pair {
+    compared(&[before], &[after]).pairs.remove(0)
+}
+
+#[test]
+fn exact_series_differ_by_one_cycle() {
+    let pair = one(plain("a.b", 120, 100), plain("a.b", 120, 101));
+    assert_eq!(pair.verdict, Verdict::Worse);
+    let told: Vec<_> = pair.changes.iter().map(ToString::to_string).collect();
+    assert_eq!(told[0], "median 100 \u{2192} 101 (+1, +1.00 %)");
+    let measures: Vec<_> = pair.changes.iter().map(|change| change.measure).collect();
+    assert_eq!(measures, [Measure::Median, Measure::Max, Measure::Total]);
+    assert_eq!(one(plain("a.b", 120, 100), plain("a.b", 120, 100)).verdict, Verdict::Same);
+    assert_eq!(one(plain("a.b", 120, 100), plain("a.b", 119, 100)).verdict, Verdict::Better);
+    let rare = json!([{"value": 120}, {"value": 100, "times": 98}, {"value": 130}]);
+    let pair = one(plain("a.b", 120, 100), answer("a.b", rare, json!({})));
+    assert_eq!((pair.verdict, pair.changes[0].measure), (Verdict::Worse, Measure::Max));
+    let hit = json!([{"value": 120}, {"value": 100, "times": 99}, {"value": 500, "tick": true}]);
+    let hit_more =
+        json!([{"value": 120}, {"value": 100, "times": 99}, {"value": 501, "tick": true}]);
+    let pair = one(answer("a.b", hit, json!({})), answer("a.b", hit_more, json!({})));
+    assert_eq!(pair.changes[0].measure, Measure::Disturbed);
+}
+
+/// A series of the simulator's, with the number of instructions in each sample.
+fn counted(steady: u64, instructions: u64) -> Answer {
+    let executed = json!([{"value": 50}, {"value": instructions, "times": 99}]);
+    let samples = json!([{"value": 120}, {"value": steady, "times": 99}]);
+    answer("a.b", samples, json!({"executed": executed}))
+}
+
+#[test]
+fn the_same_instructions_at_other_addresses_are_moved() {
+    let moved = one(counted(100, 40), counted(117, 40));
+    assert_eq!((moved.verdict, moved.instructions.len()), (Verdict::Moved, 0));
+    assert_eq!(moved.changes[0].by(), 17);
+    assert_eq!(one(counted(100, 40), counted(100, 40)).verdict, Verdict::Same);
+    // An instruction more is a change, whatever became of the cycles.
+    for steady in [99, 100, 101] {
+        let changed = one(counted(100, 40), counted(steady, 41));
+        assert_eq!((changed.verdict, changed.instructions[0].by()), (Verdict::Worse, 1));
+    }
+    assert_eq!(one(counted(100, 40), counted(101, 39)).verdict, Verdict::Worse);
+    assert_eq!(one(counted(100, 40), counted(99, 39)).verdict, Verdict::Better);
+    // Where one of them does not tell its instructions, nobody knows.
+    assert_eq!(one(plain("a.b", 120, 100), counted(117, 40)).verdict, Verdict::Worse);
+}
+
+#[test]
+fn instructions_of_samples_that_something_hit_do_not_count() {
+    let hit = |instructions: u64| {
+        let executed = json!([{"value": 50}, {"value": 40, "times": 98},
+                              {"value": instructions, "tick": true}]);
+        let samples = json!([{"value": 120}, {"value": 100, "times": 98},
+                             {"value": 200 + instructions, "tick": true}]);
+        answer("a.b", samples, json!({"executed": executed}))
+    };
+    assert_eq!(one(hit(90), hit(91)).verdict, Verdict::Moved);
+}
+
+#[test]
+fn the_code_that_spans_execute_decides_over_the_number_of_its_instructions() {
+    // The same code took another way: by an address, or by when a tick came.
+    let mut pair = one(counted(100, 40), counted(103, 42));
+    assert!(pair.differs() && pair.verdict == Verdict::Worse);
+    pair.decide(Vec::new());
+    assert_eq!(pair.verdict, Verdict::Moved);
+    // Other instructions, and as many.
+    let mut pair = one(counted(100, 40), counted(103, 40));
+    assert!(pair.differs() && pair.verdict == Verdict::Moved);
+    pair.decide(vec!["f".to_owned()]);
+    assert_eq!(pair.verdict, Verdict::Worse);
+    let mut pair = one(counted(100, 40), counted(97, 40));
+    pair.decide(vec!["f".to_owned()]);
+    assert_eq!(pair.verdict, Verdict::Better);
+    assert!(!one(counted(100, 40), counted(100, 40)).differs());
+}
+
+#[test]
+fn what_differs_in_more_than_its_figures_is_refused_with_the_difference() {
+    let refused = |patch: Value, words: &[&str]| {
+        let samples = json!([{"value": 1}, {"value": 100, "times": 99}]);
+        let pair = one(plain("a.b", 1, 100), answer("a.b", samples, patch));
+        assert_eq!(pair.verdict, Verdict::Incomparable, "{pair:?}");
+        assert!(pair.changes.is_empty());
+        let told: Vec<_> = pair.differences.iter().map(ToString::to_string).collect();
+        assert_eq!(told, words);
+    };
+    refused(json!({"span": {"to": "z"}}), &["span to: y before, z after"]);
+    refused(json!({"span": {"switches": 2}}), &["span switches: 1 before, 2 after"]);
+    refused(
+        json!({"span": {"overhead": "included"}}),
+        &["span overhead: none before, included after"],
+    );
+    refused(json!({"basis": "instructions"}), &["basis: cycles before, instructions after"]);
+    refused(json!({"clock": 1_000_000}), &["clock: 48 MHz before, 1 MHz after"]);
+    refused(
+        json!({"provenance": {"core": "cortex-m0"}}),
+        &["core: cortex-m0plus before, cortex-m0 after"],
+    );
+    refused(json!({"provenance": {"timing_model": "3"}}), &["timing-model: 2 before, 3 after"]);
+    refused(
+        json!({"provenance": {"soc_sha256": "bbbbbbbbbbbbbbbb"}}),
+        &["soc: file aaaaaaaaaaaa before, file bbbbbbbbbbbb after"],
+    );
+    refused(
+        json!({"provenance": {"settings": {"tick_hz": 100}}}),
+        &["settings tick_hz: 1000 before, 100 after"],
+    );
+    refused(
+        json!({"flags": [{"kind": "wrapped", "why": "below zero"}]}),
+        &["flags: none before, wrapped after"],
+    );
+    let sampled = json!({"sampled": {"resolution": 1, "samples": [{"value": 1, "times": 100}]}});
+    let after = series("a.b", json!([]), json!({}));
+    let mut value = serde_json::to_value(after).expect("serialises");
+    value["readings"] = sampled;
+    let after = serde_json::from_value(value).expect("a series");
+    let pair = one(plain("a.b", 1, 1), Answer::Measured(Box::new(after)));
+    assert_eq!(pair.differences[0].to_string(), "readings: exact before, sampled after");
+}
+
+#[test]
+fn a_setting_that_is_newly_written_down_is_shown_and_crossing_is_asked_for() {
+    let samples = || json!([{"value": 1}, {"value": 90, "times": 99}]);
+    let more = answer("a.b", samples(), json!({"provenance": {"settings": {"mpu": false}}}));
+    let pair = one(plain("a.b", 1, 100), more);
+    assert_eq!(pair.verdict, Verdict::Better);
+    assert_eq!(pair.differences[0].to_string(), "settings mpu: not stated before, off after");
+
+    let other = answer("a.b", samples(), json!({"provenance": {"settings": {"tick_hz": 100}}}));
+    let before = [plain("a.b", 1, 100)];
+    let across = [Aspect::Settings];
+    let crossed = compare((label("b"), &before), (label("a"), &[other]), &across);
+    assert_eq!(crossed.pairs[0].verdict, Verdict::Better);
+    assert_eq!(crossed.pairs[0].differences.len(), 1, "and still shown");
+    "span".parse::<Aspect>().expect_err("never");
+    assert_eq!("timing-model".parse(), Ok(Aspect::TimingModel));
+}
+
+#[test]
+fn answers_come_and_go() {
+    let comparison = compared(
+        &[plain("a.a", 1, 1), plain("a.b", 1, 1), failed("a.c"), plain("a.d", 1, 1)],
+        &[plain("a.b", 1, 1), plain("a.c", 1, 1), failed("a.d"), plain("a.e", 1, 1)],
+    );
+    let verdicts: Vec<_> = comparison.pairs.iter().map(|pair| pair.verdict).collect();
+    assert_eq!(verdicts, [Verdict::Same, Verdict::Better, Verdict::Worse]);
+    assert_eq!(comparison.only_before[0].scenario.as_str(), "a.a");
+    assert_eq!(comparison.only_after[0].scenario.as_str(), "a.e");
+    let found = gate(&comparison, &Policy::default());
+    assert!(found.regressions[0].text.contains("it fails now"), "{found:?}");
+    let shown = table(&comparison, Some(&found), Rows::Changed);
+    assert!(!shown.contains("\u{1b}[2J"), "nothing from outside steers a terminal");
+}
+
+#[test]
+fn histories_name_their_change_points() {
+    let exact = |value: u64, patch: Value| {
+        series("a.b", json!([{"value": 1}, {"value": value, "times": 9}]), patch)
+    };
+    let values = [(100, "2"), (100, "2"), (104, "2"), (104, "2"), (90, "3"), (90, "3")];
+    let runs: Vec<_> = values
+        .iter()
+        .enumerate()
+        .map(|(at, (value, model))| {
+            let patch = json!({"provenance": {"timing_model": model}});
+            (label(&format!("run{at}")), at as i64, exact(*value, patch))
+        })
+        .collect();
+    let points = history(&runs, Measure::Median);
+    let steps = points.iter().map(|point| match &point.step {
+        None => 0,
+        Some(Step::Change(change) | Step::Moved(change)) => change.by(),
+        Some(Step::Break(_)) => 999,
+    });
+    assert_eq!(steps.collect::<Vec<_>>(), [0, 0, 4, 0, 999, 0]);
+    let drawn = chart(&points, |ms| ms.to_string());
+    assert!(
+        drawn.contains("\u{25c6} +4 +4.00 %") && drawn.contains("timing-model: 2 before"),
+        "{drawn}"
+    );
+}
+
+#[test]
+fn figures_are_those_of_steady_samples() {
+    let of = |runs: Value| series("a.b", runs, json!({}));
+    let several = of(json!([
+        {"value": 120, "times": 2}, {"value": 100, "times": 3},
+        {"value": 900, "times": 2, "tick": true}, {"value": 700, "interrupt": true},
+        {"value": 130, "times": 2}
+    ]));
+    let figures = Measure::ALL.map(|measure| measure.of(&several));
+    // The first sample of all stands apart, and so do those that something hit.
+    assert_eq!(figures, [Some(100), Some(130), Some(120), Some(120 + 300 + 260), Some(900)]);
+    let names = Measure::ALL.map(Measure::name);
+    assert_eq!(names, ["median", "max", "first", "total", "disturbed"]);
+}
+
+#[test]
+fn a_summary_stands_for_its_samples_as_far_as_it_goes() {
+    let summary =
+        json!({"exact": null, "summarised": {"mean": 240.6, "max": 300.0, "first": 500.0}});
+    let mut of =
+        serde_json::to_value(series("a.b", json!([{"value": 1}]), json!({}))).expect("JSON");
+    of["readings"] = json!({"summarised": summary["summarised"]});
+    let of: Series = serde_json::from_value(of).expect("a series");
+    let figures = Measure::ALL.map(|measure| measure.of(&of));
+    assert_eq!(figures, [Some(241), Some(300), Some(500), None, None]);
+    let labels = |id: &str| (label(id), 0, of.clone());
+    let points = history(&[labels("one"), labels("two")], Measure::Median);
+    assert!(points.iter().all(|point| point.value == 241 && point.step.is_none()), "{points:?}");
+}
+
+#[test]
+fn parts_have_as_many_digits_as_they_need() {
+    let told = |before: u64, after: u64| {
+        rtmark_compare::Change { measure: Measure::Max, before, after }.to_string()
+    };
+    assert_eq!(told(0, 5), "max 0 \u{2192} 5 (+5)", "of nothing there is no part");
+    assert_eq!(told(10_000, 10_994), "max 10000 \u{2192} 10994 (+994, +9.94 %)");
+    assert_eq!(told(10_000, 10_995), "max 10000 \u{2192} 10995 (+995, +10.0 %)");
+    assert_eq!(told(1_000, 500), "max 1000 \u{2192} 500 (-500, -50.0 %)");
+    assert_eq!(told(1_000, 1_994), "max 1000 \u{2192} 1994 (+994, +99.4 %)");
+    assert!(!told(1_000, 1_995).contains('.'), "{}", told(1_000, 1_995));
+}
+
+#[test]
+fn totals_are_compared_only_of_as_many_samples() {
+    let of = |times: u64, value: u64| {
+        answer("a.b", json!([{"value": 120}, {"value": value, "times": times}]), json!({}))
+    };
+    let measures = |pair: rtmark_compare::Pair| -> Vec<Measure> {
+        pair.changes.iter().map(|change| change.measure).collect()
+    };
+    assert_eq!(
+        measures(one(of(9, 100), of(9, 101))),
+        [Measure::Median, Measure::Max, Measure::Total]
+    );
+    let pair = one(of(9, 100), of(19, 101));
+    assert_eq!(pair.notes, ["10 samples before, 20 after"]);
+    assert_eq!(measures(pair), [Measure::Median, Measure::Max]);
+    assert_eq!(one(of(9, 100), of(19, 100)).verdict, Verdict::Same);
+}
+
+#[test]
+fn instructions_of_a_first_sample_that_something_hit_do_not_count() {
+    let of = |hit: bool, first: u64, steady: u64| {
+        let executed = json!([{"value": first}, {"value": steady, "times": 99}]);
+        let samples = json!([{"value": 120, "tick": hit}, {"value": 100, "times": 99}]);
+        answer("a.b", samples, json!({"executed": executed}))
+    };
+    let measures = |before: Answer, after: Answer| -> Vec<Measure> {
+        one(before, after).instructions.iter().map(|change| change.measure).collect()
+    };
+    assert_eq!(measures(of(false, 50, 40), of(false, 70, 40)), [Measure::First]);
+    for (before, after) in [(true, false), (false, true), (true, true)] {
+        assert_eq!(measures(of(before, 50, 40), of(after, 70, 40)), []);
+        let both = measures(of(before, 50, 40), of(after, 70, 41));
+        assert_eq!(both, [Measure::Median, Measure::Max, Measure::Total], "{before} {after}");
+    }
+}
+
+#[test]
+fn pairs_say_what_they_are_of_and_whether_a_figure_differs() {
+    let same = one(plain("a.b", 120, 100), plain("a.b", 120, 100));
+    assert_eq!((same.title().as_str(), same.differs()), ("k a.b on s", false));
+    let patch = json!({"key": {"profile": "checked", "backend": "qemu"}});
+    let runs = json!([{"value": 1}]);
+    let other = one(answer("a.b", runs.clone(), patch.clone()), answer("a.b", runs, patch));
+    assert_eq!(other.title(), "k a.b on s, profile checked, backend qemu");
+    assert!(one(plain("a.b", 120, 100), plain("a.b", 120, 101)).differs());
+    assert!(one(counted(100, 40), counted(117, 40)).differs());
+    let fails = one(plain("a.b", 120, 100), failed("a.b"));
+    assert_eq!(
+        (fails.verdict, fails.differs()),
+        (Verdict::Worse, false),
+        "by failing, not by a figure"
+    );
+    let clock = answer("a.b", json!([{"value": 5}]), json!({"clock": 1}));
+    let refused = one(plain("a.b", 120, 100), clock);
+    assert_eq!((refused.verdict, refused.differs()), (Verdict::Incomparable, false));
+}
+
+#[test]
+fn rows_of_logs_with_one_name_are_held_against_each_other_in_their_order() {
+    let of = |value: u64| {
+        let patch = json!({"key": {"backend": "log"}});
+        answer("a.b", json!([{"value": value}, {"value": value, "times": 9}]), patch)
+    };
+    let comparison = compared(&[of(100), of(200)], &[of(100), of(201), of(300)]);
+    let verdicts: Vec<_> = comparison.pairs.iter().map(|pair| pair.verdict).collect();
+    assert_eq!(verdicts, [Verdict::Same, Verdict::Worse]);
+    assert_eq!((comparison.only_before.len(), comparison.only_after.len()), (0, 1));
+    // What was measured again counts as it was measured last.
+    let again = compared(&[plain("a.b", 9, 9), plain("a.b", 120, 100)], &[plain("a.b", 120, 100)]);
+    assert_eq!((again.pairs.len(), again.pairs[0].verdict), (1, Verdict::Same));
+}
+
+#[test]
+fn a_clock_that_nobody_states_is_not_one_of_0_hz() {
+    let told = |clock: u64| answer("a.b", json!([{"value": 5}]), json!({"clock": clock}));
+    let pair = one(told(0), told(48_000_000));
+    assert_eq!(pair.differences[0].to_string(), "clock: not stated before, 48 MHz after");
+    assert_eq!(pair.verdict, Verdict::Incomparable);
+    assert_eq!(one(told(0), told(0)).verdict, Verdict::Same);
+}
+
+#[test]
+fn versions_and_compilers_are_told_where_they_changed() {
+    let of = |patch: Value| answer("a.b", json!([{"value": 1}, {"value": 5, "times": 9}]), patch);
+    let compiler = |version: &str, flags: &[&str]| {
+        of(json!({"provenance": {"compiler": {"version": version, "flags": flags}}}))
+    };
+    let same = one(compiler("gcc 1", &["-O2"]), compiler("gcc 1", &["-O2"]));
+    assert_eq!((same.version_before, same.notes), (None, vec![]));
+    let newer = one(compiler("gcc 1", &[]), compiler("gcc 2", &[]));
+    assert_eq!(newer.notes, ["the compiler was gcc 1 and is gcc 2"]);
+    let flags = one(compiler("gcc 1", &["-O2"]), compiler("gcc 1", &["-Os"]));
+    assert_eq!(flags.notes, ["the compiler's flags changed"]);
+    let kernel = one(of(json!({})), of(json!({"key": {"version": "2"}})));
+    assert_eq!((kernel.version_before.as_deref(), kernel.key.version.as_str()), (Some("1"), "2"));
+    // What neither has is no pair.
+    let none =
+        || Answer::NotApplicable { key: plain("a.b", 1, 1).key().clone(), reason: "r".into() };
+    assert!(compared(&[none()], &[none()]).pairs.is_empty());
+    assert_eq!(one(none(), of(json!({}))).verdict, Verdict::Incomparable);
+}

@@ -1,0 +1,417 @@
+//! The machine as GDB sees it.
+
+use std::ops::ControlFlow;
+
+use gdbstub::common::Signal;
+use gdbstub::stub::SingleThreadStopReason;
+use gdbstub::target::ext::base::BaseOps;
+use gdbstub::target::ext::base::reverse_exec::{
+    ReplayLogPosition, ReverseCont, ReverseContOps, ReverseStep, ReverseStepOps,
+};
+use gdbstub::target::ext::base::singlethread::{
+    SingleThreadBase, SingleThreadResume, SingleThreadResumeOps, SingleThreadSingleStep,
+    SingleThreadSingleStepOps,
+};
+use gdbstub::target::ext::breakpoints::{
+    Breakpoints, BreakpointsOps, HwBreakpoint, HwBreakpointOps, HwWatchpoint, HwWatchpointOps,
+    SwBreakpoint, SwBreakpointOps, WatchKind,
+};
+use gdbstub::target::ext::monitor_cmd::{ConsoleOutput, MonitorCmd, MonitorCmdOps, outputln};
+use gdbstub::target::ext::target_description_xml_override::{
+    TargetDescriptionXmlOverride, TargetDescriptionXmlOverrideOps,
+};
+use gdbstub::target::{Target, TargetError, TargetResult};
+use rtmark_sim::{Cycles, Machine, Observer, Register, Stop};
+
+use crate::Audience;
+use crate::history::{History, Hit};
+use crate::registers::{self, Core, Values};
+use crate::stops::{Stops, Watchpoint};
+
+/// What GDB has asked for last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Continue,
+    Step,
+    ReverseContinue,
+    ReverseStep,
+}
+
+/// Cycles between two looks at the connection, each with a copy for history.
+const SLICE: u64 = 5_000_000;
+
+pub type Reason = SingleThreadStopReason<u32>;
+
+/// A machine under a debugger.
+pub struct Debugged<'a> {
+    pub machine: Machine,
+    /// Why the run has come back last, where it was not for the debugger.
+    pub stop: Option<Stop>,
+    limit: Cycles,
+    stops: Stops,
+    history: History,
+    mode: Mode,
+    /// The instruction here may have a breakpoint, which was told before.
+    leaves: bool,
+    /// Is told what the program prints, once.
+    pub audience: &'a mut dyn Audience,
+    /// Up to which cycle it has been told.
+    printed: Cycles,
+}
+
+/// Looks for stops while a program runs forwards.
+struct Forwards<'a> {
+    stops: &'a Stops,
+    /// The instruction that it begins with, which does not stop again.
+    first: u64,
+    is_step: bool,
+    reason: Option<Reason>,
+}
+
+impl Observer for Forwards<'_> {
+    fn before(&mut self, machine: &Machine) -> ControlFlow<()> {
+        let count = machine.instructions().0;
+        if count > self.first {
+            // GDB steps over the access itself, as on Arm chips.
+            if let Some(watch) = self.stops.watched(machine) {
+                let (kind, addr) = (watch.kind, watch.address);
+                self.reason = Some(Reason::Watch { tid: (), kind, addr });
+            } else if self.stops.is_breakpoint(machine.register(Register::Pc)) {
+                self.reason = Some(Reason::SwBreak(()));
+            } else if self.is_step {
+                self.reason = Some(Reason::DoneStep);
+            }
+        }
+        if self.reason.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+impl<'a> Debugged<'a> {
+    pub fn new(machine: Machine, limit: Cycles, audience: &'a mut dyn Audience) -> Self {
+        let (printed, history) = (machine.cycles(), History::new(&machine));
+        let (stop, stops, mode) = (None, Stops::default(), Mode::Step);
+        Self { machine, stop, limit, stops, history, mode, leaves: true, audience, printed }
+    }
+
+    /// Does a part of what was asked for; answers when that is done.
+    pub fn advance(&mut self) -> Option<Reason> {
+        let reason = match self.mode {
+            Mode::Continue => self.go_on(false),
+            Mode::Step => self.go_on(true),
+            Mode::ReverseStep => {
+                let count = self.machine.instructions().0;
+                match count.checked_sub(1).and_then(|count| self.history.at(count)) {
+                    Some(machine) => {
+                        self.machine = machine;
+                        Some(Reason::DoneStep)
+                    }
+                    None => Some(BEGINNING),
+                }
+            }
+            Mode::ReverseContinue => {
+                let (hit, machine) = self.history.back(&self.machine, &self.stops);
+                self.machine = machine;
+                Some(match hit {
+                    Some(Hit::Breakpoint) => Reason::SwBreak(()),
+                    Some(Hit::Watch(addr)) => {
+                        Reason::Watch { tid: (), kind: WatchKind::ReadWrite, addr }
+                    }
+                    None => BEGINNING,
+                })
+            }
+        };
+        let console = self.machine.take_console();
+        // What runs again prints nothing new.
+        if self.machine.cycles() > self.printed {
+            self.printed = self.machine.cycles();
+            if !console.is_empty() {
+                self.audience.printed(console);
+            }
+        }
+        reason
+    }
+
+    fn go_on(&mut self, is_step: bool) -> Option<Reason> {
+        self.stop = None;
+        let until = self.machine.cycles().saturating_add(Cycles(SLICE)).min(self.limit);
+        let leaves = std::mem::take(&mut self.leaves);
+        let first = self.machine.instructions().0.wrapping_sub(u64::from(!leaves));
+        let mut forwards = Forwards { stops: &self.stops, first, is_step, reason: None };
+        // One instruction leaves a breakpoint behind; without watchpoints it goes on at
+        // full speed.
+        let fast = !is_step && self.stops.watchpoints.is_empty();
+        if fast && !leaves {
+            let stop = run_fast(&mut self.machine, &self.stops, until);
+            return self.ended(stop, None);
+        }
+        forwards.is_step |= fast;
+        let mut stop = self.machine.run_observed(until, &mut forwards);
+        if fast && stop == Stop::Observer && forwards.reason == Some(Reason::DoneStep) {
+            forwards.reason = None;
+            stop = run_fast(&mut self.machine, &self.stops, until);
+        }
+        let reason = forwards.reason;
+        self.ended(stop, reason)
+    }
+
+    /// Why a run forwards has come back, in GDB's words; nothing when it is to go on.
+    fn ended(&mut self, stop: Stop, reason: Option<Reason>) -> Option<Reason> {
+        match stop {
+            Stop::Observer => reason,
+            Stop::Limit if self.machine.cycles() < self.limit => {
+                self.history.keep(&self.machine);
+                None
+            }
+            Stop::Breakpoint(address) if self.stops.is_breakpoint(address) => {
+                Some(Reason::SwBreak(()))
+            }
+            stop => {
+                let reason = match &stop {
+                    Stop::Exit(status) => Reason::Exited(status.0 as u8),
+                    Stop::Fault(_) => Reason::Signal(Signal::SIGSEGV),
+                    Stop::Lockup(_) | Stop::Internal(_) => Reason::Signal(Signal::SIGABRT),
+                    Stop::Limit => Reason::Signal(Signal::SIGXCPU),
+                    Stop::Asleep => Reason::Signal(Signal::SIGSTOP),
+                    _ => Reason::Signal(Signal::SIGTRAP),
+                };
+                self.stop = Some(stop);
+                Some(reason)
+            }
+        }
+    }
+}
+
+/// Runs with breakpoints in the place of instructions, which costs no time.
+fn run_fast(machine: &mut Machine, stops: &Stops, until: Cycles) -> Stop {
+    for address in stops.breakpoints() {
+        machine.stop_before(*address);
+    }
+    let stop = machine.run(until);
+    for address in stops.breakpoints() {
+        machine.go_through(*address);
+    }
+    stop
+}
+
+const BEGINNING: Reason = Reason::ReplayLog { tid: None, pos: ReplayLogPosition::Begin };
+
+/// Nothing that a target does can fail for good.
+#[derive(Debug, thiserror::Error)]
+pub enum Never {}
+
+impl Target for Debugged<'_> {
+    type Arch = Core;
+    type Error = Never;
+
+    fn base_ops(&mut self) -> BaseOps<'_, Core, Never> {
+        BaseOps::SingleThread(self)
+    }
+
+    fn support_breakpoints(&mut self) -> Option<BreakpointsOps<'_, Self>> {
+        Some(self)
+    }
+
+    fn support_monitor_cmd(&mut self) -> Option<MonitorCmdOps<'_, Self>> {
+        Some(self)
+    }
+
+    fn support_target_description_xml_override(
+        &mut self,
+    ) -> Option<TargetDescriptionXmlOverrideOps<'_, Self>> {
+        Some(self)
+    }
+}
+
+impl SingleThreadBase for Debugged<'_> {
+    fn read_registers(&mut self, values: &mut Values) -> TargetResult<(), Self> {
+        let machine = &self.machine;
+        let all = registers::all(machine);
+        values.pc = all.iter().position(|r| *r == Register::Pc).unwrap_or_default();
+        values.words = all.iter().map(|r| machine.register(*r)).collect();
+        Ok(())
+    }
+
+    fn write_registers(&mut self, values: &Values) -> TargetResult<(), Self> {
+        let all = registers::all(&self.machine);
+        if all.len() != values.words.len() {
+            return Err(TargetError::NonFatal);
+        }
+        // Stack pointers have several names: only what changes is written.
+        for (register, value) in all.into_iter().zip(&values.words) {
+            if self.machine.register(register) != *value {
+                self.machine.set_register(register, *value);
+            }
+        }
+        self.history.change(&self.machine);
+        Ok(())
+    }
+
+    fn read_addrs(&mut self, start: u32, data: &mut [u8]) -> TargetResult<usize, Self> {
+        let bytes = self.machine.peek(start, data.len());
+        data[..bytes.len()].copy_from_slice(&bytes);
+        if bytes.is_empty() { Err(TargetError::NonFatal) } else { Ok(bytes.len()) }
+    }
+
+    fn write_addrs(&mut self, start: u32, data: &[u8]) -> TargetResult<(), Self> {
+        let word = <[u8; 4]>::try_from(data).map(u32::from_le_bytes);
+        let written = match (self.machine.poke(start, data), word) {
+            (Err(_), Ok(word)) => self.machine.store_word(start, word),
+            (result, _) => result,
+        };
+        self.history.change(&self.machine);
+        written.map_err(|_| TargetError::NonFatal)
+    }
+
+    fn support_resume(&mut self) -> Option<SingleThreadResumeOps<'_, Self>> {
+        Some(self)
+    }
+}
+
+impl SingleThreadResume for Debugged<'_> {
+    fn resume(&mut self, _signal: Option<Signal>) -> Result<(), Never> {
+        (self.mode, self.leaves) = (Mode::Continue, true);
+        Ok(())
+    }
+
+    fn support_single_step(&mut self) -> Option<SingleThreadSingleStepOps<'_, Self>> {
+        Some(self)
+    }
+
+    fn support_reverse_step(&mut self) -> Option<ReverseStepOps<'_, (), Self>> {
+        Some(self)
+    }
+
+    fn support_reverse_cont(&mut self) -> Option<ReverseContOps<'_, (), Self>> {
+        Some(self)
+    }
+}
+
+impl SingleThreadSingleStep for Debugged<'_> {
+    fn step(&mut self, _signal: Option<Signal>) -> Result<(), Never> {
+        (self.mode, self.leaves) = (Mode::Step, true);
+        Ok(())
+    }
+}
+
+impl ReverseStep<()> for Debugged<'_> {
+    fn reverse_step(&mut self, _tid: ()) -> Result<(), Never> {
+        self.mode = Mode::ReverseStep;
+        Ok(())
+    }
+}
+
+impl ReverseCont<()> for Debugged<'_> {
+    fn reverse_cont(&mut self) -> Result<(), Never> {
+        self.mode = Mode::ReverseContinue;
+        Ok(())
+    }
+}
+
+impl Breakpoints for Debugged<'_> {
+    fn support_sw_breakpoint(&mut self) -> Option<SwBreakpointOps<'_, Self>> {
+        Some(self)
+    }
+
+    fn support_hw_breakpoint(&mut self) -> Option<HwBreakpointOps<'_, Self>> {
+        Some(self)
+    }
+
+    fn support_hw_watchpoint(&mut self) -> Option<HwWatchpointOps<'_, Self>> {
+        Some(self)
+    }
+}
+
+impl SwBreakpoint for Debugged<'_> {
+    fn add_sw_breakpoint(&mut self, address: u32, _kind: usize) -> TargetResult<bool, Self> {
+        let there = self.machine.peek(address, 2).len() == 2;
+        if there {
+            self.stops.add(address & !1);
+        }
+        Ok(there)
+    }
+
+    fn remove_sw_breakpoint(&mut self, address: u32, _kind: usize) -> TargetResult<bool, Self> {
+        Ok(self.stops.remove(address & !1))
+    }
+}
+
+impl HwBreakpoint for Debugged<'_> {
+    fn add_hw_breakpoint(&mut self, address: u32, kind: usize) -> TargetResult<bool, Self> {
+        self.add_sw_breakpoint(address, kind)
+    }
+
+    fn remove_hw_breakpoint(&mut self, address: u32, kind: usize) -> TargetResult<bool, Self> {
+        self.remove_sw_breakpoint(address, kind)
+    }
+}
+
+impl HwWatchpoint for Debugged<'_> {
+    fn add_hw_watchpoint(
+        &mut self,
+        address: u32,
+        length: u32,
+        kind: WatchKind,
+    ) -> TargetResult<bool, Self> {
+        self.stops.watchpoints.push(Watchpoint { address, length, kind });
+        Ok(length > 0)
+    }
+
+    fn remove_hw_watchpoint(
+        &mut self,
+        address: u32,
+        length: u32,
+        kind: WatchKind,
+    ) -> TargetResult<bool, Self> {
+        let watch = Watchpoint { address, length, kind };
+        let found = self.stops.watchpoints.iter().position(|known| *known == watch);
+        found.map(|at| self.stops.watchpoints.remove(at));
+        Ok(found.is_some())
+    }
+}
+
+impl MonitorCmd for Debugged<'_> {
+    fn handle_monitor_cmd(
+        &mut self,
+        command: &[u8],
+        mut out: ConsoleOutput<'_>,
+    ) -> Result<(), Never> {
+        let machine = &self.machine;
+        match command.trim_ascii() {
+            b"cycles" => outputln!(out, "{}", machine.cycles().0),
+            b"instructions" => outputln!(out, "{}", machine.instructions().0),
+            b"exceptions" => outputln!(out, "{}", machine.exceptions_taken()),
+            b"stop" => match &self.stop {
+                Some(Stop::Fault(report) | Stop::Lockup(report)) => outputln!(out, "{report}"),
+                Some(Stop::Internal(error)) => outputln!(out, "internal error: {error}"),
+                Some(stop) => outputln!(out, "{stop:?}"),
+                None => outputln!(out, "stopped by the debugger"),
+            },
+            _ => {
+                outputln!(out, "monitor cycles        cycles since reset");
+                outputln!(out, "monitor instructions  instructions since reset");
+                outputln!(out, "monitor exceptions    handlers entered since reset");
+                outputln!(out, "monitor stop          why the program has stopped");
+            }
+        }
+        Ok(())
+    }
+}
+
+impl TargetDescriptionXmlOverride for Debugged<'_> {
+    fn target_description_xml(
+        &self,
+        annex: &[u8],
+        offset: u64,
+        length: usize,
+        buffer: &mut [u8],
+    ) -> TargetResult<usize, Self> {
+        if annex != b"target.xml" {
+            return Err(TargetError::NonFatal);
+        }
+        let xml = registers::description(&self.machine);
+        let rest = xml.as_bytes().get(offset as usize..).unwrap_or_default();
+        let count = rest.len().min(length).min(buffer.len());
+        buffer[..count].copy_from_slice(&rest[..count]);
+        Ok(count)
+    }
+}

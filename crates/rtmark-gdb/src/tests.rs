@@ -1,0 +1,171 @@
+use std::io::Read as _;
+use std::sync::mpsc::{Sender, channel};
+
+use rtmark_sim::Soc;
+
+use super::*;
+
+const SOC: &str = r#"
+    name = "bench"
+    description = "memories without wait states"
+    core = "cortex-m3"
+    clock_hz = 1_000_000
+    interrupts = 1
+    priority_bits = 4
+
+    [[memory]]
+    name = "FLASH"
+    kind = "flash"
+    base = 0
+    size = 0x1000
+
+    [[memory]]
+    name = "RAM"
+    kind = "ram"
+    base = 0x2000_0000
+    size = 0x1000
+"#;
+
+/// Counts in R0 for ever: adds r0, #1; b back to it.
+const PROGRAM: [u32; 3] = [0x2000_0400, 9, 0xE7FD_3001];
+
+fn machine() -> Machine {
+    let mut machine = Machine::new(&Soc::from_toml(SOC).expect("a soc"));
+    for (at, word) in PROGRAM.iter().enumerate() {
+        machine.poke_word(4 * at as u32, *word).expect("in flash");
+    }
+    machine.reset().expect("vectors");
+    machine
+}
+
+/// Hands the address on.
+struct Waiting(Sender<SocketAddr>);
+
+impl Audience for Waiting {
+    fn printed(&mut self, _: Vec<u8>) {}
+
+    fn listening(&mut self, address: SocketAddr) {
+        self.0.send(address).expect("somebody waits");
+    }
+
+    fn lost(&mut self, reason: &str) {
+        panic!("{reason}");
+    }
+}
+
+struct Debugger(TcpStream);
+
+impl Debugger {
+    /// Sends a packet; what the next one says.
+    fn ask(&mut self, data: &str) -> String {
+        let sum = data.bytes().fold(0_u8, u8::wrapping_add);
+        self.0.write_all(format!("${data}#{sum:02x}").as_bytes()).expect("connected");
+        let mut answer = String::new();
+        while answer.len() < 3 || answer.as_bytes()[answer.len() - 3] != b'#' {
+            let mut byte = [0];
+            self.0.read_exact(&mut byte).expect("an answer");
+            if !(answer.is_empty() && byte[0] == b'+') {
+                answer.push(char::from(byte[0]));
+            }
+        }
+        expanded(&answer[1..answer.len() - 3])
+    }
+
+    /// R0 and the program counter.
+    fn state(&mut self) -> (u32, u32) {
+        let registers = self.ask("g");
+        let word = |at: usize| {
+            let text = &registers[8 * at..8 * at + 8];
+            u32::from_str_radix(text, 16).expect("hexadecimal").swap_bytes()
+        };
+        (word(0), word(15))
+    }
+}
+
+/// An answer without run lengths (GDB's manual, "Overview" of the protocol): `0* ` stands for `0000`.
+fn expanded(answer: &str) -> String {
+    let mut whole = String::new();
+    let mut letters = answer.chars();
+    while let Some(letter) = letters.next() {
+        match (letter, whole.chars().last()) {
+            ('*', Some(last)) => {
+                let times = letters.next().map_or(0, |count| u32::from(count) - 29);
+                whole.extend((0..times).map(|_| last));
+            }
+            _ => whole.push(letter),
+        }
+    }
+    whole
+}
+
+/// What a debugger asks, and how the session ends.
+fn session(ask: impl FnOnce(&mut Debugger)) -> (Machine, Ended) {
+    let (send, address) = channel();
+    let server = std::thread::spawn(move || {
+        serve("127.0.0.1:0", machine(), Cycles(1_000_000), &mut Waiting(send)).expect("it listens")
+    });
+    let connection = TcpStream::connect(address.recv().expect("an address")).expect("it listens");
+    ask(&mut Debugger(connection));
+    server.join().expect("no panic")
+}
+
+#[test]
+fn steps_backwards_lead_where_steps_forwards_came_from() {
+    let (machine, ended) = session(|debugger| {
+        let mut seen = vec![debugger.state()];
+        for _ in 0..5 {
+            assert_eq!(debugger.ask("s"), "S05");
+            seen.push(debugger.state());
+        }
+        assert_eq!(seen[5].0, seen[0].0 + 3, "{seen:x?}");
+        for before in seen.iter().rev().skip(1) {
+            assert_eq!(debugger.ask("bs"), "S05");
+            assert_eq!(debugger.state(), *before);
+        }
+        assert!(debugger.ask("bs").contains("replaylog:begin"), "there is nothing before");
+        assert_eq!(debugger.ask("D"), "OK");
+    });
+    assert_eq!(ended, Ended::Detached);
+    assert_eq!(machine.instructions().0, 0);
+}
+
+#[test]
+fn going_back_stops_at_the_last_breakpoint_before() {
+    let (_, ended) = session(|debugger| {
+        for _ in 0..7 {
+            debugger.ask("s");
+        }
+        let (count, _) = debugger.state();
+        // The branch: R0 is what the addition before it has made it.
+        assert_eq!(debugger.ask("Z0,a,2"), "OK");
+        for passed in 0..3 {
+            assert!(debugger.ask("bc").starts_with("T05"));
+            assert_eq!(debugger.state(), (count - 1 - passed, 10));
+        }
+        // A write from outside begins history anew.
+        assert_eq!(debugger.ask("M20000000,4:01020304"), "OK");
+        assert_eq!(debugger.ask("m20000000,4"), "01020304");
+        assert_eq!(debugger.ask("D"), "OK");
+    });
+    assert_eq!(ended, Ended::Detached);
+}
+
+#[test]
+fn a_machine_at_its_limit_ends_the_session_with_that() {
+    let (machine, ended) = session(|debugger| {
+        assert_eq!(debugger.ask("c"), "S18", "SIGXCPU: out of cycles");
+        assert_eq!(debugger.ask("D"), "OK");
+    });
+    assert!(machine.cycles().0 >= 1_000_000);
+    assert_eq!(ended, Ended::Detached);
+}
+
+#[test]
+fn addresses_are_this_computers_own_unless_they_name_another() {
+    assert_eq!(address(":3333"), Ok("127.0.0.1:3333".to_owned()));
+    assert_eq!(address("3333"), Ok("127.0.0.1:3333".to_owned()));
+    assert_eq!(address("[::1]:3333"), Ok("[::1]:3333".to_owned()));
+    for wrong in ["", ":", ":x", "host", ":65536"] {
+        assert!(address(wrong).is_err(), "{wrong}");
+    }
+}

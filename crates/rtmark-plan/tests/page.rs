@@ -1,0 +1,117 @@
+//! A plan's page: complete in itself, and safe whatever names hold.
+
+use rtmark_plan::{
+    Costs, Document, KernelPlan, Model, RanPlan, ReleasePlan, RunPlan, SCHEMA_VERSION, Set, Task,
+    TaskRun, Timeline, Who, WitnessPlan,
+};
+
+fn ran(who: Who, from: u64, until: u64) -> RanPlan {
+    RanPlan { who, from, until, lock: None }
+}
+
+fn document() -> Document {
+    let tasks = vec![
+        Task::new("fast", 2, 2_000, 10_000),
+        Task::new("<script>alert(1)</script>", 1, 5_000, 50_000),
+    ];
+    let set = Set { tick: 1_000, tasks, ..Set::default() };
+    let model = Model::of("freertos").expect("known");
+    let mut plan = KernelPlan::new(&set, &model, &Costs::zero(), 0.0);
+    let slow = || Who::Task(set.tasks[1].name.clone());
+    let fast = || Who::Task("fast".to_owned());
+    let timeline = Timeline {
+        from: 90_000,
+        until: 108_000,
+        ran: vec![
+            ran(Who::Clock, 100_000, 100_100),
+            ran(fast(), 100_200, 102_200),
+            RanPlan { lock: Some("l&l".to_owned()), ..ran(slow(), 102_300, 105_300) },
+            ran(Who::Interrupt("i".to_owned()), 105_300, 105_400),
+            ran(slow(), 105_400, 107_400),
+        ],
+        releases: vec![
+            ReleasePlan { task: "fast".to_owned(), at: 100_000 },
+            ReleasePlan { task: set.tasks[1].name.clone(), at: 100_000 },
+        ],
+    };
+    let run = |at: usize, longest, timeline| TaskRun {
+        name: set.tasks[at].name.clone(),
+        bound: plan.tasks[at].response,
+        longest,
+        jobs: 3,
+        witness: Some(WitnessPlan {
+            job: 1,
+            released: 100_000,
+            ended: 100_000 + longest,
+            offsets: vec![0, 0],
+        }),
+        terms: plan.tasks[at].terms.clone(),
+        timeline,
+    };
+    let tasks = vec![run(0, 2_200, None), run(1, 7_400, Some(timeline))];
+    plan.run = Some(RunPlan {
+        not_run: None,
+        elf_sha256: String::new(),
+        offsets_tried: 1,
+        costs: Vec::new(),
+        tasks,
+        breakdown_percent: None,
+    });
+    Document {
+        schema_version: SCHEMA_VERSION,
+        generator: "a test".to_owned(),
+        file: "system & more.toml".to_owned(),
+        soc: "a chip".to_owned(),
+        clock_hz: 10_000_000,
+        tick_hz: None,
+        slack_percent_wanted: 0.0,
+        kernels: vec![plan],
+    }
+}
+
+#[test]
+fn names_stay_names() {
+    let page = document().page();
+    assert!(!page.contains("<script"), "no script, whatever a task is called");
+    assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;"));
+    assert!(page.contains("system &amp; more.toml") && page.contains("l&amp;l"));
+    for outside in ["http://", "https://", "url(", "<img", "<link"] {
+        assert!(!page.contains(outside), "{outside}: the page is complete in itself");
+    }
+}
+
+#[test]
+fn a_timeline_has_a_bar_for_each_who_ran() {
+    let page = document().page();
+    let gantt = page.split("<figure>").find(|part| part.contains("Who ran in the longest"));
+    let gantt = gantt.and_then(|part| part.split("</svg>").next()).expect("a timeline");
+    let count = |class: &str| gantt.matches(&format!("<rect class=\"{class}\"")).count();
+    assert_eq!(["own", "before", "interrupt", "kernel"].map(count), [2, 1, 1, 1], "{gantt}");
+    assert_eq!(gantt.matches("class=\"release\"").count(), 2);
+    assert_eq!(gantt.matches("class=\"holds\"").count(), 1);
+    // In a picture no element ends by itself: what followed one would be a part of it, and not be drawn.
+    for element in ["line", "rect", "text"] {
+        let [begins, ends] = [format!("<{element} "), format!("</{element}>")];
+        assert_eq!(gantt.matches(&begins).count(), gantt.matches(&ends).count(), "{element}");
+    }
+    // The response lies on 7 400 of 18 000 cycles of a picture that is 874 wide between its margins.
+    let span = gantt.split("class=\"span\"").nth(1).and_then(|part| part.split("width=\"").nth(1));
+    let width: f64 = span.and_then(|it| it.split('"').next()?.parse().ok()).expect("a width");
+    assert!((width - 874.0 * 7_400.0 / 18_000.0).abs() < 0.2, "{width}");
+}
+
+/// A bound's pieces are as long as the bound.
+#[test]
+fn bars_are_as_long_as_their_bounds() {
+    let document = document();
+    let task = &document.kernels[0].tasks[1];
+    let sum: i64 = task.terms.iter().map(|term| term.cycles).sum();
+    assert_eq!(task.response, u64::try_from(sum).ok());
+    let page = document.page();
+    let bars = page.split("<figure>").filter(|part| part.contains("is made of")).nth(1);
+    let bars = bars.and_then(|part| part.split("</svg>").next()).expect("bars");
+    assert!(bars.contains("own work") && bars.contains("tasks that go before, fast"), "{bars}");
+    assert!(bars.contains("the kernel: 200 cycles"), "{bars}");
+    assert!(bars.contains("the timer's handler: 100 cycles"), "{bars}");
+    assert_eq!(bars.matches("text-anchor=\"end\"").count(), 4, "three bars and a unit: {bars}");
+}

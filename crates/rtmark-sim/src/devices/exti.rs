@@ -1,0 +1,215 @@
+//! EXTI of STM32: interrupts on the edges of pins.
+//!
+//! Lines 0 to 15, each from the pin of that number of one port. Not modelled: the lines of other
+//! peripherals (RTC, USB, wake-up), and events (EMR), by which an edge ends a WFE without an interrupt.
+
+use super::pins::{Drive, Edge};
+use super::{ClockRatio, Env, Registered};
+use crate::soc::EXTI_LINES as LINES;
+
+/// Lines from pins, as bits.
+const ALL: u32 = 0xFFFF;
+
+/// Where the registers lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExtiLayout {
+    /// One pending bit a line; the ports are chosen in SYSCFG or AFIO (RM0090, 12.3).
+    V1,
+    /// Rising and falling edges pend apart; the ports are chosen here (RM0490, 13.5).
+    V2,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum ExtiRegister {
+    InterruptMask,
+    EventMask,
+    Rising,
+    Falling,
+    Software,
+    Pending,
+    PendingFalling,
+    /// The ports of four lines, by the first of them.
+    Ports(usize),
+}
+
+impl ExtiLayout {
+    const fn register(self, offset: u32) -> Option<ExtiRegister> {
+        Some(match (self, offset) {
+            (Self::V1, 0x00) | (Self::V2, 0x80) => ExtiRegister::InterruptMask,
+            (Self::V1, 0x04) | (Self::V2, 0x84) => ExtiRegister::EventMask,
+            (Self::V1, 0x08) | (Self::V2, 0x00) => ExtiRegister::Rising,
+            (Self::V1, 0x0C) | (Self::V2, 0x04) => ExtiRegister::Falling,
+            (Self::V1, 0x10) | (Self::V2, 0x08) => ExtiRegister::Software,
+            (Self::V1, 0x14) | (Self::V2, 0x0C) => ExtiRegister::Pending,
+            (Self::V2, 0x10) => ExtiRegister::PendingFalling,
+            (Self::V2, 0x60..=0x6C) => ExtiRegister::Ports((offset - 0x60) as usize),
+            _ => return None,
+        })
+    }
+}
+
+/// A pin that is driven, by its port (0 for A) and number.
+#[derive(Clone, Debug)]
+struct Pin {
+    port: u8,
+    line: u8,
+    drive: Drive,
+}
+
+/// The port and the number of a pin by STM32's names: `PC13`.
+fn port_and_number(pin: &str) -> Option<(u8, u8)> {
+    let rest = pin.strip_prefix('P')?;
+    let port = rest.bytes().next().filter(u8::is_ascii_uppercase)? - b'A';
+    let line = rest[1..].parse().ok().filter(|line| *line < LINES)?;
+    Some((port, line))
+}
+
+#[derive(Clone, Debug)]
+pub struct Exti {
+    layout: ExtiLayout,
+    interrupt_mask: u32,
+    event_mask: u32,
+    rising: u32,
+    falling: u32,
+    software: u32,
+    pending: u32,
+    pending_falling: u32,
+    /// The port that each line comes from.
+    ports: [u8; LINES as usize],
+    pins: Vec<Pin>,
+    /// The cycle up to which edges have been seen.
+    seen: u64,
+}
+
+impl Exti {
+    pub const fn new(layout: ExtiLayout) -> Self {
+        let interrupt_mask = match layout {
+            ExtiLayout::V1 => 0,
+            // The lines of other peripherals (RM0490, 13.5.11).
+            ExtiLayout::V2 => 0xFFF8_0000,
+        };
+        Self {
+            layout,
+            interrupt_mask,
+            event_mask: 0,
+            rising: 0,
+            falling: 0,
+            software: 0,
+            pending: 0,
+            pending_falling: 0,
+            ports: [0; LINES as usize],
+            pins: Vec::new(),
+            seen: 0,
+        }
+    }
+
+    /// A line comes from a port from now on.
+    pub fn route(&mut self, line: u8, port: u8, now: u64) {
+        self.see(now);
+        if let Some(of) = self.ports.get_mut(usize::from(line)) {
+            *of = port;
+        }
+    }
+
+    /// The pins that lines come from.
+    fn routed(&self) -> impl Iterator<Item = &Pin> {
+        self.pins.iter().filter(|pin| self.ports[usize::from(pin.line)] == pin.port)
+    }
+
+    /// Pends what edges have come since.
+    fn see(&mut self, now: u64) {
+        if now <= self.seen {
+            return;
+        }
+        let (mut rising, mut falling) = (0, 0);
+        for pin in self.routed() {
+            for edge in pin.drive.edges(self.seen, now) {
+                match edge {
+                    Edge::Rising => rising |= 1 << pin.line,
+                    Edge::Falling => falling |= 1 << pin.line,
+                }
+            }
+        }
+        let (rising, falling) = (rising & self.rising, falling & self.falling);
+        match self.layout {
+            ExtiLayout::V1 => self.pending |= rising | falling,
+            ExtiLayout::V2 => {
+                self.pending |= rising;
+                self.pending_falling |= falling;
+            }
+        }
+        self.seen = now;
+    }
+
+    /// Interrupts that a program asks for: those that it does not mask, in V1.
+    fn trigger(&mut self, lines: u32) {
+        match self.layout {
+            ExtiLayout::V1 => {
+                self.pending |= lines & !self.software & self.interrupt_mask;
+                self.software |= lines;
+            }
+            ExtiLayout::V2 => self.pending |= lines,
+        }
+    }
+}
+
+impl Registered for Exti {
+    fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
+        self.see(env.now);
+        Some(match self.layout.register(offset)? {
+            ExtiRegister::InterruptMask => self.interrupt_mask,
+            ExtiRegister::EventMask => self.event_mask,
+            ExtiRegister::Rising => self.rising,
+            ExtiRegister::Falling => self.falling,
+            ExtiRegister::Software => self.software,
+            ExtiRegister::Pending => self.pending,
+            ExtiRegister::PendingFalling => self.pending_falling,
+            ExtiRegister::Ports(first) => {
+                u32::from_le_bytes([0, 1, 2, 3].map(|at| self.ports[first + at]))
+            }
+        })
+    }
+
+    fn write(&mut self, offset: u32, value: u32, mask: u32, env: &mut Env<'_>) -> Option<()> {
+        self.see(env.now);
+        let store = |held: &mut u32| *held = *held & !mask | value & mask;
+        match self.layout.register(offset)? {
+            ExtiRegister::InterruptMask => store(&mut self.interrupt_mask),
+            ExtiRegister::EventMask => store(&mut self.event_mask),
+            ExtiRegister::Rising => store(&mut self.rising),
+            ExtiRegister::Falling => store(&mut self.falling),
+            ExtiRegister::Software => self.trigger(value & mask & ALL),
+            ExtiRegister::Pending => {
+                self.pending &= !(value & mask);
+                self.software &= !(value & mask);
+            }
+            ExtiRegister::PendingFalling => self.pending_falling &= !(value & mask),
+            ExtiRegister::Ports(first) => {
+                let wanted = (first..).zip(value.to_le_bytes().into_iter().zip(mask.to_le_bytes()));
+                for (line, (port, mask)) in wanted {
+                    self.ports[line] = self.ports[line] & !mask | port & mask;
+                }
+            }
+        }
+        Some(())
+    }
+
+    fn outputs(&self, _: u64) -> u32 {
+        (self.pending | self.pending_falling) & self.interrupt_mask & ALL
+    }
+
+    fn settle(&mut self, now: u64, _: ClockRatio) {
+        self.see(now);
+    }
+
+    fn due(&self, _: ClockRatio) -> Option<u64> {
+        self.routed().filter_map(|pin| pin.drive.next(self.seen)).min()
+    }
+
+    fn drive(&mut self, pin: &str, drive: &Drive) {
+        if let Some((port, line)) = port_and_number(pin) {
+            self.pins.retain(|pin| (pin.port, pin.line) != (port, line));
+            self.pins.push(Pin { port, line, drive: drive.clone() });
+        }
+    }
+}

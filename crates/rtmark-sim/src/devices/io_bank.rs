@@ -1,0 +1,164 @@
+//! IO_BANK0 of RP2040 and RP2350: interrupts on levels and edges of pins (RP2040 datasheet, 2.19.3;
+//! RP2350 datasheet, 9.5).
+//!
+//! Functions that pins are given (CTRL) keep what is written and do nothing. Not modelled: interrupts for
+//! the other core and for waking up, which never come.
+
+use std::collections::BTreeMap;
+
+use super::pins::{Drive, Edge, Level};
+use super::{ClockRatio, Env, Registered};
+use crate::soc::{Peripheral, Pins};
+
+/// Four events a pin: low, high, falling and rising edge; eight pins a word.
+const EDGE_LOW: u32 = 2;
+const EDGE_HIGH: u32 = 3;
+/// The latched events of a word: edges stay until they are written as ones, levels come and go.
+const EDGES: u32 = 0xCCCC_CCCC;
+/// Words of events that the larger chip has.
+const WORDS: usize = 6;
+
+/// Where the registers of core 0's interrupts lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IoBankLayout {
+    /// The offset of INTR0.
+    pub raw: u32,
+    /// How many words each kind of register has.
+    pub words: u32,
+}
+
+impl IoBankLayout {
+    pub const RP2040: Self = Self { raw: 0xF0, words: 4 };
+    pub const RP2350: Self = Self { raw: 0x230, words: 6 };
+
+    /// The register at an offset, and which of its words.
+    fn register(self, offset: u32) -> Option<(IoBankRegister, usize)> {
+        let word = offset.checked_sub(self.raw)? / 4;
+        let register = match word / self.words {
+            0 => IoBankRegister::Raw,
+            1 => IoBankRegister::Enable,
+            2 => IoBankRegister::Force,
+            3 => IoBankRegister::Status,
+            _ => return None,
+        };
+        Some((register, (word % self.words) as usize))
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum IoBankRegister {
+    Raw,
+    Enable,
+    Force,
+    Status,
+}
+
+#[derive(Clone, Debug)]
+pub struct IoBank {
+    layout: IoBankLayout,
+    names: Vec<Pins>,
+    /// The pins that something outside drives, by their numbers.
+    driven: Vec<(u8, Drive)>,
+    edges: [u32; WORDS],
+    enabled: [u32; WORDS],
+    forced: [u32; WORDS],
+    /// Other registers that have been written.
+    written: BTreeMap<u32, u32>,
+    /// The cycle up to which edges have been seen.
+    seen: u64,
+}
+
+impl IoBank {
+    pub fn new(layout: IoBankLayout, peripheral: &Peripheral) -> Self {
+        Self {
+            layout,
+            names: peripheral.pins.clone(),
+            driven: Vec::new(),
+            edges: [0; WORDS],
+            enabled: [0; WORDS],
+            forced: [0; WORDS],
+            written: BTreeMap::new(),
+            seen: 0,
+        }
+    }
+
+    /// Notes the edges that have come since.
+    fn see(&mut self, now: u64) {
+        if now <= self.seen {
+            return;
+        }
+        for (pin, drive) in &self.driven {
+            for edge in drive.edges(self.seen, now) {
+                let event = match edge {
+                    Edge::Rising => EDGE_HIGH,
+                    Edge::Falling => EDGE_LOW,
+                };
+                self.edges[usize::from(pin / 8)] |= 1 << (u32::from(pin % 8) * 4 + event);
+            }
+        }
+        self.seen = now;
+    }
+
+    /// The events of eight pins as they are; a pin that nothing drives is low.
+    fn raw(&self, word: usize, now: u64) -> u32 {
+        let lows = 0x1111_1111;
+        let here = self.driven.iter().filter(|(pin, _)| usize::from(pin / 8) == word);
+        let levels = here.fold(lows, |levels, (pin, drive)| match drive.level(now) {
+            Level::Low => levels,
+            Level::High => levels ^ 0b11 << (pin % 8 * 4),
+        });
+        levels | self.edges[word]
+    }
+
+    fn status(&self, word: usize, now: u64) -> u32 {
+        self.raw(word, now) & self.enabled[word] | self.forced[word]
+    }
+}
+
+impl Registered for IoBank {
+    fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
+        self.see(env.now);
+        let Some((register, word)) = self.layout.register(offset) else {
+            return Some(self.written.get(&offset).copied().unwrap_or(0));
+        };
+        Some(match register {
+            IoBankRegister::Raw => self.raw(word, env.now),
+            IoBankRegister::Enable => self.enabled[word],
+            IoBankRegister::Force => self.forced[word],
+            IoBankRegister::Status => self.status(word, env.now),
+        })
+    }
+
+    fn write(&mut self, offset: u32, value: u32, _: u32, env: &mut Env<'_>) -> Option<()> {
+        self.see(env.now);
+        match self.layout.register(offset) {
+            Some((IoBankRegister::Raw, word)) => self.edges[word] &= !(value & EDGES),
+            Some((IoBankRegister::Enable, word)) => self.enabled[word] = value,
+            Some((IoBankRegister::Force, word)) => self.forced[word] = value,
+            Some((IoBankRegister::Status, _)) => {}
+            None => {
+                self.written.insert(offset, value);
+            }
+        }
+        Some(())
+    }
+
+    fn outputs(&self, now: u64) -> u32 {
+        (0..WORDS).any(|word| self.status(word, now) != 0).into()
+    }
+
+    fn settle(&mut self, now: u64, _: ClockRatio) {
+        self.see(now);
+    }
+
+    fn due(&self, _: ClockRatio) -> Option<u64> {
+        self.driven.iter().filter_map(|(_, drive)| drive.next(self.seen)).min()
+    }
+
+    fn drive(&mut self, pin: &str, drive: &Drive) {
+        if let Some(bit) = self.names.iter().find_map(|names| names.bit(pin)) {
+            self.driven.retain(|(other, _)| *other != bit);
+            self.driven.push((bit, drive.clone()));
+        }
+    }
+}

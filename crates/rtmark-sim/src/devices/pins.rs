@@ -1,0 +1,110 @@
+//! Pins that something outside the chip drives.
+
+use std::sync::Arc;
+
+/// What a pin is driven to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// Reads as 0.
+    Low,
+    /// Reads as 1.
+    High,
+}
+
+/// A pin is driven to a level from a cycle on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PinChange {
+    /// The first cycle in which it has the level.
+    pub cycle: u64,
+    /// The level.
+    pub level: Level,
+}
+
+/// A change from one level to the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Edge {
+    Rising,
+    Falling,
+}
+
+/// What a pin is driven to over a run: low, up to the first change.
+#[derive(Clone, Debug)]
+pub struct Drive {
+    /// In order; each differs in level from the one before.
+    changes: Arc<[PinChange]>,
+}
+
+impl Drive {
+    /// Of several changes in one cycle the last one counts.
+    pub fn new(changes: &[PinChange]) -> Self {
+        let mut sorted = changes.to_vec();
+        sorted.sort_by_key(|change| change.cycle);
+        let mut changes: Vec<PinChange> = Vec::new();
+        for change in sorted {
+            if changes.last().is_some_and(|last| last.cycle == change.cycle) {
+                changes.pop();
+            }
+            if changes.last().map_or(Level::Low, |last| last.level) != change.level {
+                changes.push(change);
+            }
+        }
+        Self { changes: changes.into() }
+    }
+
+    /// The level in a cycle.
+    pub fn level(&self, now: u64) -> Level {
+        let after = self.changes.partition_point(|change| change.cycle <= now);
+        after.checked_sub(1).map_or(Level::Low, |at| self.changes[at].level)
+    }
+
+    /// A register's value with the pin's level as one of its bits.
+    pub fn in_register(&self, value: u32, bit: u8, now: u64) -> u32 {
+        let high = u32::from(self.level(now) == Level::High);
+        value & !(1 << bit) | high << bit
+    }
+
+    /// The edges after one cycle and up to another one.
+    pub fn edges(&self, after: u64, to: u64) -> impl Iterator<Item = Edge> + '_ {
+        let begin = self.changes.partition_point(|change| change.cycle <= after);
+        let changes = self.changes[begin..].iter().take_while(move |change| change.cycle <= to);
+        changes.map(|change| match change.level {
+            Level::High => Edge::Rising,
+            Level::Low => Edge::Falling,
+        })
+    }
+
+    /// The cycle of the first edge after one.
+    pub fn next(&self, after: u64) -> Option<u64> {
+        let at = self.changes.partition_point(|change| change.cycle <= after);
+        self.changes.get(at).map(|change| change.cycle)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drive(changes: &[(u64, u8)]) -> Drive {
+        let level = |level| if level == 0 { Level::Low } else { Level::High };
+        let changes = changes.iter().map(|&(cycle, to)| PinChange { cycle, level: level(to) });
+        Drive::new(&changes.collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_pin_is_low_until_it_is_driven_high() {
+        let pin = drive(&[(10, 1), (20, 0)]);
+        let levels = [9, 10, 19, 20].map(|now| pin.level(now));
+        assert_eq!(levels, [Level::Low, Level::High, Level::High, Level::Low]);
+        assert_eq!((pin.next(0), pin.next(10), pin.next(20)), (Some(10), Some(20), None));
+    }
+
+    #[test]
+    fn edges_are_changes_of_the_level() {
+        let pin = drive(&[(30, 1), (5, 0), (40, 1), (50, 0), (50, 1), (60, 0)]);
+        let edges = |after, to| pin.edges(after, to).collect::<Vec<_>>();
+        assert_eq!(edges(0, 59), [Edge::Rising], "none at 5, 40 and 50");
+        assert_eq!(edges(29, 30), [Edge::Rising]);
+        assert_eq!(edges(30, 60), [Edge::Falling]);
+        assert_eq!(edges(60, u64::MAX), []);
+    }
+}

@@ -1,0 +1,150 @@
+//! Pins that something outside drives: what their registers show, and interrupts on their edges.
+
+use super::*;
+use crate::{Level, NoPin, PinChange};
+
+fn changes(of: &[(u64, u8)]) -> Vec<PinChange> {
+    let level = |level| if level == 0 { Level::Low } else { Level::High };
+    of.iter().map(|&(cycle, to)| PinChange { cycle, level: level(to) }).collect()
+}
+
+#[test]
+fn a_register_shows_pins_as_they_are_driven_and_others_as_they_are_set() {
+    let mut f405 = machine!("stm32f405");
+    let (input, output) = (0x4002_0810, 0x4002_0814);
+    f405.0.drive_pin("pc13", &changes(&[(100, 1), (200, 0)])).expect("it has it");
+    f405.write(output, 1 << 13 | 1 << 2);
+    assert_eq!(f405.read(input), 1 << 2, "low before the first change, whatever ODR says");
+    f405.until(98);
+    assert_eq!(f405.read(input), 1 << 2);
+    f405.until(101);
+    assert_eq!(f405.read(input), 1 << 13 | 1 << 2);
+    f405.until(201);
+    assert_eq!(f405.read(input), 1 << 2);
+    assert_eq!(f405.read(0x4002_0010), 0, "port A has not heard of it");
+    let error = f405.0.drive_pin("PA16", &[]).expect_err("there are sixteen");
+    assert!(matches!(&error, NoPin { name, .. } if name == "PA16"));
+    assert!(error.to_string().contains("PA0 to PA15, PB0 to PB15"), "{error}");
+}
+
+#[test]
+fn every_family_shows_its_pins() {
+    let pins = [
+        (machine!("nrf52840"), "P1.09", None, 0),
+        (machine!("nrf52840"), "P1.9", Some(0x5000_0810), 9),
+        (machine!("nrf52840"), "P0.31", Some(0x5000_0510), 31),
+        (machine!("rp2040"), "GPIO29", Some(0xD000_0004), 29),
+        (machine!("rp2350"), "GPIO3", Some(0xD000_0004), 3),
+        (machine!("stm32f100"), "PB7", Some(0x4001_0C08), 7),
+        (machine!("stm32l432"), "PA0", Some(0x4800_0010), 0),
+        (machine!("stm32c031"), "PF2", Some(0x5000_1410), 2),
+        (machine!("lm3s6965"), "PA0", None, 0),
+    ];
+    for (mut machine, pin, register, bit) in pins {
+        let soc = machine.0.soc().name.clone();
+        let driven = machine.0.drive_pin(pin, &changes(&[(50, 1)]));
+        let Some(register) = register else {
+            assert!(driven.is_err(), "{soc} {pin}");
+            continue;
+        };
+        driven.expect("it has it");
+        assert_eq!(machine.read(register) >> bit & 1, 0, "{soc} {pin}");
+        machine.until(60);
+        assert_eq!(machine.read(register), 1 << bit, "{soc} {pin}");
+    }
+}
+
+#[test]
+fn edges_pend_the_interrupt_of_the_line_that_their_port_is_chosen_for() {
+    let mut f405 = machine!("stm32f405");
+    let (select, exti) = (0x4001_3814, 0x4001_3C00);
+    let (mask, rising, falling, pending) = (exti, exti + 8, exti + 0xC, exti + 0x14);
+    f405.0.drive_pin("PC13", &changes(&[(100, 1), (200, 0), (300, 1), (400, 0)])).expect("one");
+    f405.0.drive_pin("PA13", &changes(&[(500, 1)])).expect("one");
+    f405.write(select, 2 << 4);
+    f405.write(rising, 1 << 13);
+    f405.until(150);
+    assert_eq!((f405.read(pending), f405.pending(40)), (1 << 13, false), "masked");
+    f405.write(mask, 1 << 13);
+    assert!(f405.pending(40), "EXTI15_10");
+    f405.write(pending, 1 << 13);
+    assert_eq!(f405.read(pending), 0);
+    f405.until(250);
+    assert_eq!(f405.read(pending), 0, "no falling ones");
+    f405.write(rising, 0);
+    f405.write(falling, 1 << 13);
+    f405.until(398);
+    assert_eq!(f405.read(pending), 0, "no rising ones any more");
+    f405.until(401);
+    assert_eq!(f405.read(pending), 1 << 13);
+    f405.write(pending, 1 << 13);
+    f405.write(rising, 1 << 13);
+    f405.until(600);
+    assert_eq!(f405.read(pending), 0, "PA13 is not the line's");
+}
+
+#[test]
+fn a_program_may_pend_a_line_itself() {
+    let mut f100 = machine!("stm32f100");
+    let exti = 0x4001_0400;
+    f100.write(exti + 0x10, 1 << 3);
+    assert_eq!((f100.read(exti + 0x14), f100.read(exti + 0x10)), (0, 1 << 3), "it is masked");
+    f100.write(exti + 0x14, 1 << 3);
+    f100.write(exti, 1 << 3);
+    f100.write(exti + 0x10, 1 << 3);
+    assert_eq!(f100.read(exti + 0x14), 1 << 3);
+    assert!(f100.pending(9) && !f100.pending(10), "EXTI3");
+    f100.write(exti + 0x14, 1 << 3);
+    assert_eq!((f100.read(exti + 0x14), f100.read(exti + 0x10)), (0, 0));
+}
+
+#[test]
+fn newer_families_tell_rising_from_falling_edges() {
+    let mut c031 = machine!("stm32c031");
+    let exti = 0x4002_1800;
+    c031.0.drive_pin("PB1", &changes(&[(100, 1), (200, 0)])).expect("it has it");
+    c031.write(exti, 1 << 1);
+    c031.write(exti + 4, 1 << 1);
+    c031.write(exti + 0x60, 1 << 8);
+    c031.write(exti + 0x80, 1 << 1);
+    assert_eq!(c031.read(exti + 0x60), 1 << 8);
+    c031.until(150);
+    assert_eq!((c031.read(exti + 0xC), c031.read(exti + 0x10)), (1 << 1, 0));
+    assert!(c031.pending(5) && !c031.pending(6), "EXTI0_1");
+    c031.until(250);
+    assert_eq!((c031.read(exti + 0xC), c031.read(exti + 0x10)), (1 << 1, 1 << 1));
+    c031.write(exti + 0xC, 1 << 1);
+    assert_eq!((c031.read(exti + 0xC), c031.read(exti + 0x10)), (0, 1 << 1));
+    c031.write(exti + 0x10, 1 << 1);
+    assert_eq!(c031.read(exti + 0x10), 0);
+}
+
+#[test]
+fn a_pico_tells_levels_from_edges() {
+    let banks =
+        [(machine!("rp2040"), 0x4001_40F0, 0x10, 13), (machine!("rp2350"), 0x4002_8230, 0x18, 21)];
+    for (mut pico, raw, step, irq) in banks {
+        let (enable, force, status) = (raw + step, raw + 2 * step, raw + 3 * step);
+        pico.0.drive_pin("gpio9", &changes(&[(100, 1), (200, 0)])).expect("it has it");
+        let pin = |events: u32| 0x1111_1101 | events << 4;
+        assert_eq!(pico.read(raw + 4), pin(0b0001), "low");
+        pico.write(enable + 4, 0b1000 << 4);
+        pico.until(98);
+        assert!(!pico.pending(irq));
+        pico.until(101);
+        assert!(pico.pending(irq));
+        assert_eq!((pico.read(raw + 4), pico.read(status + 4)), (pin(0b1010), 0b1000 << 4));
+        pico.write(raw + 4, 0b1010 << 4);
+        assert_eq!(pico.read(raw + 4), pin(0b0010), "a level stays");
+        assert_eq!(pico.read(status + 4), 0);
+        pico.write(enable + 4, 0b0010 << 4);
+        assert_eq!(pico.read(status + 4), 0b0010 << 4);
+        pico.until(250);
+        assert_eq!((pico.read(raw + 4), pico.read(status + 4)), (pin(0b0101), 0));
+        pico.write(force, 1);
+        assert_eq!(pico.read(status), 1);
+        // By the alias that sets bits.
+        pico.write(enable + 0x2000, 0xF0);
+        assert_eq!(pico.read(enable), 0xF0);
+    }
+}

@@ -1,0 +1,212 @@
+//! What a peripheral's described registers must fulfil.
+
+use super::{Checked, EXTI_LINES, KeyStep, is_field, refuse};
+use crate::soc::peripheral::{
+    ActHow, Control, FollowHow, Peripheral, PeripheralClock, PeripheralKind, PeripheralRegister,
+    Routes,
+};
+use crate::soc::{MemoryKind, Soc};
+
+/// Refuses pins that no register can show.
+pub(super) fn check_pins(peripheral: &Peripheral, path: &[KeyStep]) -> Checked {
+    let name = &peripheral.name;
+    for pins in &peripheral.pins {
+        let exists =
+            |wanted: &String| peripheral.registers.iter().any(|register| register.name == *wanted);
+        let wrong = match (peripheral.kind, &pins.register) {
+            _ if !(1..=32).contains(&pins.count) => "count is 1 to 32",
+            _ if pins.name.is_empty() || pins.name.ends_with(|it: char| it.is_ascii_digit()) => {
+                "name is what stands before a pin's number, such as PA"
+            }
+            (PeripheralKind::Registers, Some(shows)) if exists(shows) => continue,
+            (PeripheralKind::Registers, _) => "register names one of the block's",
+            (kind, register) if kind.knows_its_pins() => match register {
+                None => continue,
+                Some(_) => "leave out register, which its kind knows",
+            },
+            _ => {
+                "they are for kinds that have some: registers, rp2040-sio, rp2040-io-bank, rp2350-io-bank"
+            }
+        };
+        return refuse(path, format!("peripheral {name}, pins {}: {wrong}", pins.name));
+    }
+    Ok(())
+}
+
+/// Refuses fields that choose ports of lines which EXTI does not have.
+fn check_routes(register: &PeripheralRegister, path: &[KeyStep]) -> Checked {
+    let Some(Routes { first, count, width }) = register.routes else { return Ok(()) };
+    let fits = width >= 1 && count >= 1 && u32::from(count) * u32::from(width) <= 32;
+    if fits && u32::from(first) + u32::from(count) <= u32::from(EXTI_LINES) {
+        return Ok(());
+    }
+    refuse(
+        path,
+        format!(
+            "register {}: routes takes the first of EXTI's {EXTI_LINES} lines, and fields that fit \
+             32 bits",
+            register.name
+        ),
+    )
+}
+
+impl Soc {
+    pub(super) fn check_register(
+        &self,
+        peripheral: &Peripheral,
+        register: &PeripheralRegister,
+        index: usize,
+        path: impl Fn(&'static str) -> [KeyStep; 5],
+    ) -> Checked {
+        let name = &register.name;
+        let extent = if peripheral.atomic_aliases { 0x1000 } else { peripheral.extent() };
+        if !register.offset.is_multiple_of(4) || register.offset >= extent {
+            return refuse(
+                &path("offset"),
+                format!(
+                    "register {name}: offset {:#x} is not a multiple of 4 below {extent:#x}",
+                    register.offset
+                ),
+            );
+        }
+        let others = &peripheral.registers[..index];
+        if let Some(other) = others.iter().find(|o| o.offset == register.offset || o.name == *name)
+        {
+            return refuse(
+                &path("offset"),
+                format!(
+                    "register {name} at {:#x}: {} at {:#x} has the same name or offset",
+                    register.offset, other.name, other.offset
+                ),
+            );
+        }
+        let exists = |wanted: &str| peripheral.registers.iter().any(|r| r.name == wanted);
+        for follow in &register.follows {
+            let of_width = if follow.how == FollowHow::OneHot { 5 } else { 32 };
+            if !is_field(follow.bit, follow.width)
+                || !is_field(follow.of, follow.width)
+                || follow.width > of_width
+            {
+                return refuse(
+                    &path("follows"),
+                    format!(
+                        "register {name}: a field of {} bits at bit {} that follows bit {} does not \
+                         fit 32 bits",
+                        follow.width, follow.bit, follow.of
+                    ),
+                );
+            }
+            if let Some(wanted) = follow.register.as_deref().filter(|wanted| !exists(wanted)) {
+                return refuse(
+                    &path("follows"),
+                    format!("register {name} follows {wanted}, which is no register of the block"),
+                );
+            }
+        }
+        for act in &register.acts {
+            if !is_field(act.bit, act.width) {
+                return refuse(
+                    &path("acts"),
+                    format!(
+                        "register {name}: {} bits from bit {} are no field",
+                        act.width, act.bit
+                    ),
+                );
+            }
+            if !exists(&act.on) {
+                return refuse(
+                    &path("acts"),
+                    format!(
+                        "register {name} acts on {}, which is no register of the block",
+                        act.on
+                    ),
+                );
+            }
+            if act.value.is_some() && act.how != ActHow::Store {
+                return refuse(
+                    &path("acts"),
+                    format!("register {name}: a value is for how = \"store\""),
+                );
+            }
+        }
+        for scale in &register.scales {
+            if !is_field(scale.bit, 3) || scale.clock == PeripheralClock::Core {
+                return refuse(
+                    &path("scales"),
+                    format!(
+                        "register {name}: scales takes the lowest of three bits and the clock \
+                         apb1 or apb2"
+                    ),
+                );
+            }
+        }
+        check_routes(register, &path("routes"))?;
+        self.check_flash_writes(peripheral, register, &path)?;
+        match &register.controls {
+            Some(control) => self.check_control(name, control, &path("controls")),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses a register that programs or erases anything but a flash of this soc.
+    fn check_flash_writes(
+        &self,
+        peripheral: &Peripheral,
+        register: &PeripheralRegister,
+        path: impl Fn(&'static str) -> [KeyStep; 5],
+    ) -> Checked {
+        let name = &register.name;
+        let exists = |wanted: &str| peripheral.registers.iter().any(|r| r.name == wanted);
+        let programs = register.programs.iter().map(|it| (&it.memory, is_field(it.bit, it.width)));
+        let erases = register.erases.iter().map(|erase| {
+            let pages = erase.pages.iter().all(|size| *size >= 64 && size.is_multiple_of(64));
+            let number = erase.number.is_none_or(|(bit, width)| is_field(bit, width));
+            let start = erase.start.is_none_or(|bit| is_field(bit, 1));
+            let address = erase.address.as_deref().is_none_or(exists);
+            (&erase.memory, pages && !erase.pages.is_empty() && number && start && address)
+        });
+        for (wanted, makes_sense) in programs.chain(erases) {
+            let flash = self.memories.iter().filter(|memory| memory.kind == MemoryKind::Flash);
+            if !makes_sense || !flash.into_iter().any(|memory| memory.name == *wanted) {
+                return refuse(
+                    &path(if register.programs.is_some() { "programs" } else { "erases" }),
+                    format!(
+                        "register {name}: programs and erases take a [[memory]] of kind = \"flash\", \
+                         fields of a word, pages of multiples of 64 bytes, and a register of the block"
+                    ),
+                );
+            }
+        }
+        Ok(())
+    }
+
+    fn check_control(&self, name: &str, control: &Control, path: &[KeyStep]) -> Checked {
+        if !self.memories.iter().any(|memory| memory.name == control.memory) {
+            return refuse(
+                path,
+                format!(
+                    "register {name} controls {}, which is no [[memory]]; there are {}",
+                    control.memory,
+                    self.memory_map()
+                ),
+            );
+        }
+        let bits = [
+            control.prefetch,
+            control.instruction_cache,
+            control.data_cache,
+            control.cache,
+            control.empty_instruction_cache,
+            control.empty_data_cache,
+            control.empty_cache,
+        ];
+        let (bit, width) = control.wait_states.unwrap_or((0, 1));
+        if bits.iter().flatten().any(|bit| *bit > 31) || !is_field(bit, width) || width > 8 {
+            return refuse(
+                path,
+                format!("register {name}: bits are 0 to 31, wait_states takes up to 8 of them"),
+            );
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,372 @@
+//! What an image costs whose tasks a timer's alarms release: the kernels in Rust.
+//!
+//! A task, the runner, works; what comes meanwhile makes its job longer. Every other job of the
+//! runner's is left alone, so that what the others take longer for is told to the cycle, with all that
+//! caches and buffers lose.
+
+use rtmark_plan::{Cost, Costs, Figure, Order, Protocol};
+
+use crate::calibrate::{
+    Calibration, SHORT, Seen, is_begin, is_end, is_tick, locked, plain, row, spans,
+};
+use crate::image::{Alarm, Bench, Pended, Row, SetError, Stretch, Table};
+use crate::run::{Mark, Wanted};
+
+/// Cycles of a tick of these tables, about.
+const TICK: u64 = 15_000;
+
+/// Ticks that are looked at.
+const TICKS: u64 = 240;
+
+/// Ticks from one job of the runner's to the next.
+const PERIOD: u64 = 20;
+
+/// Rounds of the runner's job: less than three ticks.
+const LONG: u64 = 10_000;
+
+/// The tick of what is released while the runner works.
+const DUE: u64 = 1;
+
+/// The tick of what never comes.
+const NEVER: u64 = 100_000;
+
+/// Cycles by which interrupts move from one of the runner's jobs to the next.
+const DRIFT: u64 = 7;
+
+/// What a run showed of the runner, the table's first row.
+struct Shown {
+    /// Cycles that its jobs took longer for than when they were left alone, less the time from
+    /// releases of others to their ends; with how many of those came.
+    longer: Vec<(u64, u64)>,
+    /// From releases to jobs' first instructions, where nothing else ran in between; with how many
+    /// tasks were released at once.
+    starts: Vec<(u64, u64)>,
+    /// From an end to the next beginning, where nothing was released between them.
+    ends: Vec<u64>,
+    /// From the timer's interrupt becoming pending to its return, within the runner's jobs, where it
+    /// released one task.
+    handled: Vec<u64>,
+}
+
+impl Bench {
+    /// Measures an image whose tasks are released by alarms.
+    pub(crate) fn calibrate_alarm(&self, alarm: Alarm) -> Result<Calibration, SetError> {
+        let (few, many) = (1_000, 11_000);
+        let (mut thousand, mut stretch, mut job) = (0, 0, 0);
+        // Each task has its own code.
+        for slot in 0..self.tasks() {
+            let alone = |stretches: &[Stretch]| self.quiet_job(alarm, slot, stretches);
+            let (short, long) = (alone(&[plain(few)])?, alone(&[plain(many)])?);
+            let two = alone(&[plain(few), plain(few)])?;
+            let each = (long - short).div_ceil((many - few) / 1000);
+            let own = (two - short).saturating_sub(few * each / 1000) + 2;
+            thousand = thousand.max(each);
+            stretch = stretch.max(own);
+            job = job.max(short.saturating_sub(few * each / 1000 + own) + 2);
+        }
+        let costs = self.alarm_costs(alarm)?;
+        Ok(Calibration { thousand, stretch, job, costs })
+    }
+
+    /// How long a job of one of the image's tasks takes at the most, undisturbed.
+    fn quiet_job(&self, alarm: Alarm, slot: usize, stretches: &[Stretch]) -> Result<u64, SetError> {
+        let rows = self.alone_at(slot, stretches);
+        let table = Table { tick: 4 * tick(alarm), ..table(alarm, rows) };
+        let marks = self.marks(&table, 8, Wanted::All)?;
+        let jobs = spans(&marks, is_begin, is_end, |mark| mark == Mark::Tick);
+        Ok(Seen::of(jobs, "a job")?.worst)
+    }
+
+    /// A task with tasks that are never released, so that it is the image's task `slot`. Where levels
+    /// are the image's own, it is the first row, and the others are those above it.
+    fn alone_at(&self, slot: usize, stretches: &[Stretch]) -> Vec<Row> {
+        let own = row(slot as u64 + 1, 1, 0, stretches);
+        let never = |at: usize| row(at as u64 + 1, 1, NEVER, &[]);
+        match self.protocol {
+            Protocol::Ceiling => {
+                std::iter::once(own).chain((slot + 1..self.tasks()).map(never)).collect()
+            }
+            _ => (0..slot).map(never).chain([own]).collect(),
+        }
+    }
+
+    fn alarm_costs(&self, alarm: Alarm) -> Result<Costs, SetError> {
+        let mut starts = Vec::new();
+        let (mut ends, mut ticks, mut handled) = (Vec::new(), Vec::new(), Vec::new());
+        for table in self.release_tables(alarm) {
+            let shown = self.shown(alarm, &table)?;
+            starts.extend(shown.starts);
+            handled.extend(shown.handled);
+            let mut due = table.rows[1..].iter().filter(|row| row.offset == DUE).peekable();
+            let disturbed = due.peek().is_some();
+            let level = table.rows[0].priority;
+            if self.order == Order::Preemptive && due.any(|row| row.priority > level) {
+                ends.extend(shown.longer.iter().map(|(cycles, _)| *cycles));
+                continue;
+            }
+            if disturbed {
+                let each = shown.longer.iter().map(|(cycles, count)| cycles.div_ceil(*count));
+                ticks.extend(each);
+            }
+            if self.order == Order::Batches {
+                ends.extend(shown.ends);
+            }
+        }
+        let tick = Seen::of(ticks, "an alarm")?;
+        // Each of the others that are released at once has an alarm of its own in a bound.
+        let alone = |(cycles, due): (u64, u64)| cycles.saturating_sub((due - 1) * tick.worst);
+        let start = Seen::of(starts.into_iter().map(alone), "a start")?;
+        let end = Seen::of(ends, "an end")?;
+        let handled = Seen::of(handled, "the timer's handler")?;
+        let lock = self.alarm_locks(alarm)?;
+        let (interrupt, wake, wait) = self.alarm_interrupts(alarm)?;
+        let mut costs = Costs::default();
+        let mut add = |cost, seen: Seen, scenario: &str| {
+            let scenario = format!("on the image: {scenario}");
+            let Seen { least, worst: cycles, samples } = seen;
+            costs.known.insert(cost, Figure { cycles, scenario, least, samples });
+        };
+        add(Cost::Tick, tick, "what an alarm takes of a job that goes on");
+        add(Cost::Start, start, "from releases to the first instructions of jobs");
+        add(Cost::End, end, "from an end to the next task");
+        let held = Seen { worst: end.worst.max(handled.worst).max(lock.worst), ..end };
+        add(Cost::HeldBack, held, "the longest call or handler");
+        add(Cost::Lock, lock, "take and give, nobody waiting");
+        add(Cost::Interrupt, interrupt, "what a handler takes of a job that goes on");
+        add(Cost::Wake, wake, "from an interrupt to the task that it wakes");
+        add(Cost::Wait, wait, "from an end to the next task, waiting for an interrupt");
+        Ok(costs)
+    }
+
+    /// Tables in which others are released while the runner works, one or several, above it or below,
+    /// and wait again before the rest of all tasks or behind it.
+    fn release_tables(&self, alarm: Alarm) -> Vec<Table> {
+        let most = self.tasks() as u64;
+        let runner = |priority| row(priority, PERIOD, 0, &[plain(LONG)]);
+        let short = [plain(SHORT)];
+        let mut tables = Vec::new();
+        for count in 1..most {
+            let waiting = most - 1 - count;
+            for (period, others) in [(2 * PERIOD, 10), (PERIOD / 2, 30)] {
+                // Above the runner, and with tasks that wait for later above those or between.
+                for first in [2, 2 + waiting] {
+                    let mut rows = vec![runner(1)];
+                    rows.extend((0..count).map(|n| row(first + n, period, DUE, &short)));
+                    let gap = if first == 2 { 2 + count } else { 2 };
+                    rows.extend((0..waiting).map(|n| row(gap + n, 2 * PERIOD, others + n, &short)));
+                    tables.push(table(alarm, rows));
+                }
+            }
+            // Below it; those that wait for later are above, where the timer's level is.
+            let mut rows = vec![runner(most - waiting)];
+            rows.extend((0..count).map(|n| row(1 + n, 2 * PERIOD, DUE, &short)));
+            let above = most - waiting + 1;
+            rows.extend((0..waiting).map(|n| row(above + n, 2 * PERIOD, 10 + n, &short)));
+            if waiting > 0 || self.order == Order::Batches {
+                tables.push(table(alarm, rows));
+            }
+            // Nobody works.
+            let rows = (0..=count).map(|n| row(1 + n, 2 + 2 * n, 0, &short)).collect();
+            tables.push(table(alarm, rows));
+        }
+        tables
+    }
+
+    /// Runs a table of which the first row is the runner.
+    fn shown(&self, alarm: Alarm, table: &Table) -> Result<Shown, SetError> {
+        let marks = self.marks(table, TICKS, Wanted::All)?;
+        let mut shown =
+            Shown { longer: Vec::new(), starts: Vec::new(), ends: Vec::new(), handled: Vec::new() };
+        let mut jobs = vec![0; table.rows.len()];
+        // Where nothing began or ended since, it went straight on from the release.
+        let mut last = 0;
+        for &(mark, cycle) in marks.iter().filter(|(mark, _)| is_begin(*mark) || is_end(*mark)) {
+            if let Mark::Begin(task) = mark {
+                let released = table.release(&table.rows[task], jobs[task], alarm.start);
+                jobs[task] += 1;
+                if last <= released {
+                    let due = table.due(released, alarm.start);
+                    shown.starts.push((cycle.saturating_sub(released), due));
+                }
+            }
+            last = cycle;
+        }
+        shown.ends = spans(&marks, is_end, is_begin, is_tick);
+        let runs: Vec<&[(Mark, u64)]> = jobs_of(&marks, 0);
+        let others = |run: &[(Mark, u64)]| run.iter().any(|(mark, _)| is_tick(*mark));
+        let took = |run: &[(Mark, u64)]| run[run.len() - 1].1 - run[0].1;
+        let quiet = runs.iter().filter(|run| !others(run)).map(|run| took(run)).min();
+        let quiet = quiet.map_or_else(|| self.runner_alone(alarm, table), Ok)?;
+        for run in runs.into_iter().filter(|run| others(run)) {
+            // Others' releases are those in this job; together they last until the last one's end.
+            let due = |cycle: &u64| (run[0].1..run[run.len() - 1].1).contains(cycle);
+            let releases = table.rows[1..].iter().flat_map(|row| {
+                (0..TICKS).map(|job| table.release(row, job, alarm.start)).filter(due)
+            });
+            let releases: Vec<u64> = releases.collect();
+            let Some(first) = releases.iter().min() else { continue };
+            let last = run.iter().rev().find(|(mark, _)| matches!(mark, Mark::End(n) if *n > 0));
+            let within = last.map_or(0, |(_, cycle)| cycle.saturating_sub(*first));
+            let count = releases.len() as u64;
+            if count == 1 {
+                let done = spans(run, is_tick, |mark| mark == Mark::TickDone, |_| false);
+                shown.handled.extend(done);
+            }
+            shown.longer.push((took(run).saturating_sub(quiet + within), count));
+        }
+        Ok(shown)
+    }
+
+    /// The runner's job where nobody else is ever released.
+    fn runner_alone(&self, alarm: Alarm, of: &Table) -> Result<u64, SetError> {
+        let mut rows = of.rows.clone();
+        for row in &mut rows[1..] {
+            row.offset = NEVER;
+        }
+        let marks = self.marks(&table(alarm, rows), TICKS, Wanted::All)?;
+        let jobs = spans(&marks, is_begin, is_end, is_tick);
+        Ok(Seen::of(jobs, "a job")?.least)
+    }
+
+    /// A lock taken and given back, at each level that has one above it.
+    fn alarm_locks(&self, alarm: Alarm) -> Result<Seen, SetError> {
+        let (with, without) = (
+            [plain(SHORT), locked(SHORT), plain(SHORT)],
+            [plain(SHORT), plain(SHORT), plain(SHORT)],
+        );
+        let mut found: Option<Seen> = None;
+        for slot in 0..self.tasks().saturating_sub(1).max(1) {
+            for user in slot + 1..self.tasks() {
+                let mut rows = self.alone_at(slot, &with);
+                if self.protocol == Protocol::Ceiling {
+                    rows[user - slot].stretches = with.to_vec();
+                }
+                let marks = self.marks(&table(alarm, rows), 50, Wanted::All)?;
+                let takes = spans(&marks, |it| it == Mark::Take, |it| it == Mark::Taken, is_tick);
+                let gives = spans(&marks, |it| it == Mark::Give, |it| it == Mark::Given, is_tick);
+                let (takes, gives) = (Seen::of(takes, "a take")?, Seen::of(gives, "a give")?);
+                let jobs = Seen::of(spans(&marks, is_begin, is_end, is_tick), "a job")?;
+                let quiet = self.quiet_job(alarm, slot, &without)?;
+                let both = Seen {
+                    least: takes.least + gives.least,
+                    worst: (takes.worst + gives.worst).max(jobs.worst.saturating_sub(quiet)),
+                    samples: takes.samples + gives.samples,
+                };
+                found = Some(found.map_or(both, |found| found.with(both)));
+                if self.protocol != Protocol::Ceiling {
+                    break;
+                }
+            }
+        }
+        found.ok_or(SetError::Unseen("a lock"))
+    }
+
+    /// An interrupt that wakes nobody, one that wakes a task until it runs, and the wait for the next.
+    fn alarm_interrupts(&self, alarm: Alarm) -> Result<(Seen, Seen, Seen), SetError> {
+        let tick = tick(alarm);
+        let runner = row(1, PERIOD, 0, &[plain(LONG)]);
+        let pended = |distance| Pended { rounds: 0, distance, offset: tick + DRIFT };
+        // In every other job of the runner's, each time a little later.
+        let rare = pended(2 * PERIOD * tick + DRIFT);
+        let alone = Table { interrupts: vec![rare], ..table(alarm, vec![runner.clone()]) };
+        let (mut handlers, mut wakes, mut waits) = (Vec::new(), Vec::new(), Vec::new());
+        handlers.extend(self.interrupted(&alone, alarm)?.into_iter().map(|(longer, _)| longer));
+        for above in 1..self.tasks() as u64 {
+            let woken = Row { interrupt: Some(0), ..row(1 + above, 1, 0, &[plain(SHORT)]) };
+            let mut rows = vec![runner.clone(), woken.clone()];
+            rows.extend((1..above).map(|n| row(1 + n, 1, NEVER, &[])));
+            let busy = Table { interrupts: vec![rare], ..table(alarm, rows) };
+            // Alone, it comes while the processor sleeps.
+            let idle = Table { interrupts: vec![pended(7_001)], ..table(alarm, vec![woken]) };
+            let marks = self.marks(&idle, TICKS, Wanted::All)?;
+            let pend = |mark: Mark| matches!(mark, Mark::Pended(_));
+            wakes.extend(spans(&marks, pend, is_begin, is_tick));
+            if self.order == Order::Preemptive {
+                for (longer, wake) in self.interrupted(&busy, alarm)? {
+                    waits.push(longer);
+                    wakes.extend(wake);
+                }
+            } else {
+                // Who waits for an interrupt ends while another one has been released.
+                let long = Row { stretches: vec![plain(LONG)], ..busy.rows[1].clone() };
+                let other = row(1, PERIOD, 2, &[plain(SHORT)]);
+                let turns = Table {
+                    interrupts: vec![pended(PERIOD * tick)],
+                    ..table(alarm, vec![other, long])
+                };
+                let marks = self.marks(&turns, TICKS, Wanted::All)?;
+                waits.extend(spans(&marks, |it| it == Mark::End(1), is_begin, is_tick));
+            }
+        }
+        Ok((
+            Seen::of(handlers, "an interrupt")?,
+            Seen::of(wakes, "a wake")?,
+            Seen::of(waits, "a wait")?,
+        ))
+    }
+
+    /// How much longer the runner's jobs took for an interrupt that came within them, less what the
+    /// task took that it woke; and how long that one took to begin.
+    fn interrupted(
+        &self,
+        table: &Table,
+        alarm: Alarm,
+    ) -> Result<Vec<(u64, Option<u64>)>, SetError> {
+        let marks = self.marks(table, TICKS, Wanted::All)?;
+        let quiet = self.runner_alone(alarm, table)?;
+        let mut found = Vec::new();
+        for run in jobs_of(&marks, 0) {
+            let at = |wanted: fn(Mark) -> bool| {
+                run.iter().find(|(mark, _)| wanted(*mark)).map(|(_, cycle)| *cycle)
+            };
+            let Some(pended) = at(|mark| matches!(mark, Mark::Pended(_))) else { continue };
+            if at(is_tick).is_some() {
+                continue;
+            }
+            let begun = at(|mark| matches!(mark, Mark::Begin(n) if n > 0));
+            let ended = at(|mark| matches!(mark, Mark::End(n) if n > 0));
+            let took = run[run.len() - 1].1 - run[0].1;
+            let within = ended.map_or(0, |ended| ended - pended);
+            found.push((took.saturating_sub(quiet + within), begun.map(|begun| begun - pended)));
+        }
+        Ok(found)
+    }
+}
+
+/// A tick of about [`TICK`] cycles, whole counts of the timer.
+fn tick(alarm: Alarm) -> u64 {
+    TICK.next_multiple_of(alarm.granule)
+}
+
+fn table(alarm: Alarm, rows: Vec<Row>) -> Table {
+    Table { tick: tick(alarm), rows, interrupts: Vec::new() }
+}
+
+impl Table {
+    /// How many tasks the clock releases in a cycle; at least the one that is asked for.
+    fn due(&self, released: u64, start: u64) -> u64 {
+        let due = |row: &&Row| {
+            let first = start + row.offset * self.tick;
+            row.interrupt.is_none()
+                && released.checked_sub(first).is_some_and(|it| it % (row.period * self.tick) == 0)
+        };
+        (self.rows.iter().filter(due).count() as u64).max(1)
+    }
+}
+
+/// The marks from the beginning to the end of each job of a task.
+fn jobs_of(marks: &[(Mark, u64)], task: usize) -> Vec<&[(Mark, u64)]> {
+    let mut found = Vec::new();
+    let mut begun = None;
+    for (at, (mark, _)) in marks.iter().enumerate() {
+        match (mark, begun) {
+            (Mark::Begin(of), _) if *of == task => begun = Some(at),
+            (Mark::End(of), Some(from)) if *of == task => {
+                found.push(&marks[from..=at]);
+                begun = None;
+            }
+            _ => {}
+        }
+    }
+    found
+}

@@ -1,0 +1,151 @@
+//! A run with a witness once more, to see who ran.
+//!
+//! Marks tell it: of the jobs that have begun, the most urgent one runs, and where that waits for a
+//! lock, the lock's holder. Handlers go before jobs from their first instruction to their return.
+
+use rtmark_plan::{RanPlan, ReleasePlan, Set, Timeline, Who};
+
+use crate::calibrate::Calibration;
+use crate::image::{Bench, SetError, Table};
+use crate::run::{Mark, Wanted};
+use crate::search::Found;
+
+/// What is known of a task in a moment.
+#[derive(Clone, Debug, Default)]
+struct Job {
+    begun: bool,
+    /// Locks that it has asked for in this job.
+    asked: usize,
+    waits: Option<usize>,
+    holds: Option<usize>,
+}
+
+struct State<'a> {
+    set: &'a Set,
+    table: &'a Table,
+    jobs: Vec<Job>,
+    clock: bool,
+    interrupts: Vec<bool>,
+}
+
+impl Bench {
+    /// Who ran in a witness's run from the release of its job, and a little before, to the job's end. `None`
+    /// where there is no witness: the job had not ended.
+    ///
+    /// # Errors
+    /// As [`Bench::run`].
+    pub fn timeline(
+        &self,
+        set: &Set,
+        calibration: &Calibration,
+        found: &Found,
+    ) -> Result<Option<Timeline>, SetError> {
+        let Some(witness) = found.witness else { return Ok(None) };
+        let mut shifted = set.clone();
+        for (task, offset) in shifted.tasks.iter_mut().zip(&found.offsets) {
+            task.offset = *offset;
+        }
+        let table = self.table(&shifted, calibration)?;
+        let ticks = witness.ended.div_ceil(table.tick) + 1;
+        let marks = self.marks(&table, ticks, Wanted::Timeline)?;
+        let start = self.start(&table, &marks)?;
+        let length = witness.ended - witness.released;
+        let from = witness.released.saturating_sub(length / 12);
+        let until = witness.ended + length / 40;
+        let mut state = State {
+            set,
+            table: &table,
+            jobs: vec![Job::default(); table.rows.len()],
+            clock: false,
+            interrupts: vec![false; table.interrupts.len()],
+        };
+        let mut ran: Vec<RanPlan> = Vec::new();
+        let mut before = 0;
+        for &(mark, cycle) in &marks {
+            let (begun, ended) = (before.max(from), cycle.min(until));
+            if let Some((who, lock)) = state.who().filter(|_| begun < ended) {
+                match ran.last_mut() {
+                    Some(last) if last.until == begun && last.who == who && last.lock == lock => {
+                        last.until = ended;
+                    }
+                    _ => ran.push(RanPlan { who, from: begun, until: ended, lock }),
+                }
+            }
+            state.see(mark);
+            before = cycle;
+        }
+        let mut releases = Vec::new();
+        for (task, row) in set.tasks.iter().zip(&table.rows) {
+            let all = (0..).map(|job| table.release(row, job, start));
+            let within = all.take_while(|at| *at < until).filter(|at| *at >= from);
+            releases.extend(within.map(|at| ReleasePlan { task: task.name.clone(), at }));
+        }
+        releases.sort_by_key(|release| release.at);
+        Ok(Some(Timeline { from, until, ran, releases }))
+    }
+}
+
+impl State<'_> {
+    /// The task whose job would run if no handler did.
+    fn job(&self) -> Option<usize> {
+        let begun = (0..self.jobs.len()).filter(|at| self.jobs[*at].begun);
+        let mut at = begun.max_by_key(|at| self.table.rows[*at].priority)?;
+        // No chain of waits is longer than there are tasks.
+        for _ in 0..self.jobs.len() {
+            let Some(lock) = self.jobs[at].waits else { break };
+            match self.jobs.iter().position(|job| job.holds == Some(lock)) {
+                Some(holder) => at = holder,
+                None => break,
+            }
+        }
+        Some(at)
+    }
+
+    fn who(&self) -> Option<(Who, Option<String>)> {
+        if let Some(at) = self.interrupts.iter().position(|handled| *handled) {
+            let name = self.set.interrupts.get(at)?.name.clone();
+            return Some((Who::Interrupt(name), None));
+        }
+        if self.clock {
+            return Some((Who::Clock, None));
+        }
+        let at = self.job()?;
+        let lock = self.jobs[at].holds.and_then(|lock| self.set.locks.get(lock).cloned());
+        Some((Who::Task(self.set.tasks[at].name.clone()), lock))
+    }
+
+    fn see(&mut self, mark: Mark) {
+        match mark {
+            Mark::Begin(task) => self.jobs[task] = Job { begun: true, ..Job::default() },
+            Mark::End(task) => self.jobs[task] = Job::default(),
+            Mark::TickEntered => self.clock = true,
+            Mark::TickDone => self.clock = false,
+            Mark::Entered(at) => self.interrupts[at] = true,
+            Mark::Handled(at) => self.interrupts[at] = false,
+            Mark::Take => {
+                if let Some(task) = self.job() {
+                    let mut locks =
+                        self.table.rows[task].stretches.iter().filter_map(|stretch| stretch.lock);
+                    self.jobs[task].waits = locks.nth(self.jobs[task].asked);
+                    self.jobs[task].asked += 1;
+                }
+            }
+            Mark::Taken => {
+                let free = |job: &Job| {
+                    let held = |lock| self.jobs.iter().any(|other| other.holds == Some(lock));
+                    job.waits.is_some_and(|lock| !held(lock))
+                };
+                let waiting = (0..self.jobs.len()).filter(|at| free(&self.jobs[*at]));
+                if let Some(task) = waiting.max_by_key(|at| self.table.rows[*at].priority) {
+                    self.jobs[task].holds = self.jobs[task].waits.take();
+                }
+            }
+            Mark::Give => {
+                if let Some(task) = self.job() {
+                    self.jobs[task].holds = None;
+                }
+            }
+            Mark::Tick | Mark::Switched | Mark::Pended(_) | Mark::Given => {}
+        }
+    }
+}

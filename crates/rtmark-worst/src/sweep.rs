@@ -1,0 +1,480 @@
+//! Going along a piece of the path with the interrupt in mind.
+//!
+//! At each boundary of instructions the points that have not been answered yet are
+//! either answered at once, because the interrupt would be taken now, or carried on.
+//! Where a step is no plain instruction, the interrupt may be seen in the middle of it:
+//! such steps are gone through again from a copy, for each point that makes a difference.
+
+mod inside;
+
+use std::ops::RangeInclusive;
+
+use rtmark_sim::{Advance, Blocker, Cycles, Machine, Register, Stop, Tried};
+
+use crate::border::{Boundary, gives_way};
+use crate::fork::Unserved;
+use crate::held::{Belongs, Following, told};
+use crate::path::{Path, Window};
+
+/// Cycles after which a new copy is kept to go back to.
+const KEPT_EACH: u64 = 4096;
+/// What a sweep is for: which interrupt becomes pending, and what becomes of its points.
+pub trait Visitor {
+    /// What is known of a point. Equal answers of two points that one step sees are those of
+    /// all points between.
+    type Answer: Copy + PartialEq;
+
+    /// The interrupt.
+    fn interrupt(&self) -> u16;
+
+    /// What is searched, and whether the simulator was wrong on the way.
+    fn path(&self) -> &Path;
+
+    /// Looks at a boundary, and says where the sweep ends by what is known now.
+    fn look(&mut self, _: &mut Machine, to: u64) -> u64 {
+        to
+    }
+
+    /// Whether it is enough to know when the handler begins where nothing holds it back.
+    fn tries(&self) -> bool {
+        false
+    }
+
+    /// Answers for points up to one, of which it is known when the handler begins, if that is
+    /// enough.
+    fn entered(&mut self, _last: u64, _: &Machine, _cycle: u64) -> Option<Self::Answer> {
+        None
+    }
+
+    /// Answers for points that are noticed as the last of them is. The machine stands before
+    /// the first of them if `needs_first` says so, or else no later than where they are
+    /// noticed.
+    fn follow(&mut self, points: RangeInclusive<u64>, machine: &Machine) -> Self::Answer;
+
+    /// Answers for points that are never noticed.
+    fn never(
+        &mut self,
+        points: RangeInclusive<u64>,
+        machine: &Machine,
+        why: Unserved,
+    ) -> Self::Answer;
+
+    /// Whether what comes of a point depends on all points with the same answer.
+    fn needs_first(&self) -> bool {
+        false
+    }
+
+    /// For how long the interrupt waits, where the same is true of each moment of a sleep in
+    /// which nothing happens.
+    fn waits(&self, _answer: Self::Answer, _at: u64) -> Option<u64> {
+        None
+    }
+
+    /// Takes an answer.
+    fn add(&mut self, points: RangeInclusive<u64>, answer: Self::Answer, pc: u32);
+
+    /// Takes that each of some points waits for so many cycles.
+    fn add_waiting(&mut self, _: RangeInclusive<u64>, _waits: u64, _pc: u32) {}
+
+    /// Who follows what holds the interrupt back, if that is wanted.
+    fn held(&mut self) -> Option<&mut Following> {
+        None
+    }
+
+    /// Takes that an instruction executes in the window.
+    fn executed(&mut self, _pc: u32) {}
+}
+
+struct Sweep<'a, S> {
+    visitor: &'a mut S,
+    machine: Machine,
+    kept: Machine,
+    /// The first point without an answer, if there is one; the last is the boundary's cycle.
+    waiting: Option<u64>,
+    /// The machine before that point, where the visitor needs it and it is not the last step's.
+    first: Option<Machine>,
+    /// The last cycle whose point has been looked at.
+    seen: u64,
+    /// The last cycle whose point belongs to the piece, once that is known.
+    last: Option<u64>,
+    /// The last point at which instructions that began in the piece may notice the interrupt.
+    noticed: u64,
+    /// Points that have got an answer.
+    answered: u64,
+    /// Cycles from a point to where the core can take the interrupt.
+    way: u64,
+    /// How long before its end the last step that was no plain instruction did not look any
+    /// more.
+    unseen: u64,
+}
+
+/// Goes along from where a machine stands, and gives a visitor the points of a window. Those
+/// that the machine has passed already are noticed where it stands. Ends with the first
+/// boundary that has reached the window's end, or where the last point has its answer.
+pub fn sweep<S: Visitor>(visitor: &mut S, machine: Machine, window: Window) {
+    let mut sweep = Sweep::new(visitor, machine, window);
+    let interrupt = sweep.visitor.interrupt();
+    let mut to = window.to;
+    let mut previous: Option<(Boundary, Option<Blocker>)> = None;
+    loop {
+        sweep.machine.settle();
+        to = sweep.visitor.look(&mut sweep.machine, to);
+        let boundary = Boundary::of(&sweep.machine);
+        let now = boundary.cycle;
+        let belongs = sweep.reach(now, to);
+        let blocker = sweep.machine.holds_back(interrupt);
+        sweep.note_blocker(blocker, now, belongs);
+        let looks = sweep.machine.sees_pending();
+        let looked = sweep.machine.looks_until();
+        // Inside an instruction that began with the interrupt held back, another one might
+        // have been noticed.
+        if let Some((previous, Some(_))) = previous {
+            sweep.keep_first(previous);
+        }
+        if !boundary.asleep {
+            match blocker {
+                None => sweep.enter(now),
+                Some(_) if looks => sweep.answer_pending(now),
+                Some(_) => {}
+            }
+        }
+        if sweep.last.is_some_and(|last| sweep.seen >= last)
+            && sweep.waiting.is_none()
+            && !sweep.is_held()
+        {
+            break;
+        }
+        if sweep
+            .last
+            .is_some_and(|last| now > last.saturating_add(sweep.visitor.path().question().patience))
+        {
+            sweep.give_up(now, Unserved::Late);
+            break;
+        }
+        let pc = sweep.machine.register(Register::Pc);
+        let is_free = sweep.last.is_none() && !boundary.asleep && blocker.is_none();
+        if sweep.last.is_none() && !boundary.asleep {
+            sweep.visitor.executed(pc);
+        }
+        match previous {
+            Some((previous, _)) if sweep.waiting.is_some() => sweep.keep_first(previous),
+            _ => sweep.keep(),
+        }
+        previous = Some((boundary, blocker));
+        if let Some(looked) = looked.filter(|_| sweep.last.is_none()) {
+            sweep.noticed = sweep.noticed.max(looked.0);
+        }
+        // An instruction that gives way holds the interrupt back from then on.
+        let mut began = now;
+        let is_over = sweep.last.is_some_and(|last| sweep.seen >= last);
+        if !is_over && !boundary.asleep && blocker.is_none() && !looks {
+            began = sweep.enter_within(now);
+            if sweep.last.is_none() {
+                sweep.noticed = sweep.noticed.max(began.saturating_sub(sweep.way));
+            }
+        }
+        if sweep.has_failed() {
+            return;
+        }
+        // Sleep is cut where the piece ends: the next one begins there.
+        let until = if boundary.asleep && now < to { to } else { u64::MAX };
+        match sweep.machine.advance_open(Cycles(until)) {
+            Ok(Advance::Instruction) if !looks => {
+                sweep.enter_early(boundary);
+                sweep.machine.settle();
+                if is_free {
+                    sweep.note_instruction(pc, began);
+                }
+            }
+            Ok(_) => {
+                sweep.machine.settle();
+                sweep.look_inside(boundary, looked);
+            }
+            Err(Stop::Internal(_)) => {
+                sweep.has_failed();
+                return;
+            }
+            Err(Stop::Asleep) => {
+                // Nothing but the interrupt will ever wake it.
+                sweep.answer_pending(now);
+                break;
+            }
+            Err(stop) => {
+                // The program ends here: what waits is never served.
+                let why = Unserved::of(&sweep.machine, &stop, interrupt);
+                sweep.give_up(now, why);
+                break;
+            }
+        }
+        if boundary.asleep
+            && let Some(held) = sweep.visitor.held()
+        {
+            held.sleep(sweep.machine.cycles().0 - now);
+        }
+    }
+    if sweep.has_failed() {
+        return;
+    }
+    let end = sweep.last.map_or(sweep.seen, |last| last.min(sweep.seen));
+    debug_assert_eq!(sweep.answered, end.saturating_sub(window.from), "points without an answer");
+}
+
+impl<'a, S: Visitor> Sweep<'a, S> {
+    /// Whether the simulator was wrong: then points have no answer.
+    fn has_failed(&self) -> bool {
+        let path = self.visitor.path();
+        path.look_at(&self.machine);
+        path.look_at(&self.kept);
+        path.has_failed()
+    }
+
+    /// Begins where a machine stands.
+    fn new(visitor: &'a mut S, mut machine: Machine, window: Window) -> Self {
+        machine.settle();
+        let way = machine.way_to_core();
+        let come = machine.cycles().0.saturating_sub(way);
+        Self {
+            visitor,
+            kept: machine.clone(),
+            machine,
+            waiting: (window.from < come).then_some(window.from + 1),
+            first: None,
+            seen: come.max(window.from),
+            way,
+            last: None,
+            noticed: window.from,
+            answered: 0,
+            unseen: 0,
+        }
+    }
+
+    /// Has the points up to a boundary wait for their answer. Boundaries that have reached the
+    /// end, `to`, belong to the next piece; the step that leads to the first of them is this
+    /// one's.
+    fn reach(&mut self, now: u64, to: u64) -> Belongs {
+        let belongs = if self.last.is_none() { Belongs::ToPiece } else { Belongs::ToNext };
+        if now >= to && self.last.is_none() {
+            self.last = Some(now.max(self.noticed));
+        }
+        self.see(now.saturating_sub(self.way));
+        belongs
+    }
+
+    /// Has the points up to a cycle wait for their answer.
+    fn see(&mut self, cycle: u64) {
+        if self.last.is_none_or(|last| self.seen < last) && self.seen < cycle {
+            self.waiting = self.waiting.or(Some(self.seen + 1));
+            self.seen = cycle;
+        }
+    }
+
+    /// Keeps the machine to go back to.
+    fn keep(&mut self) {
+        if self.machine.cycles().0 >= self.kept.cycles().0 + KEPT_EACH {
+            self.machine.take_hits();
+            self.machine.take_console();
+            self.kept = self.machine.clone();
+        }
+    }
+
+    /// Keeps the machine before the first point that waits, of those that the step from the
+    /// last boundary has begun with.
+    fn keep_first(&mut self, last: Boundary) {
+        if self.visitor.needs_first()
+            && self.first.is_none()
+            && self.waiting.is_some_and(|from| from + self.way > last.cycle)
+            && self.go_back(last)
+        {
+            self.first = Some(self.kept.clone());
+        }
+    }
+
+    /// The points that wait at a boundary's cycle, which have an answer now.
+    fn take_waiting(&mut self, now: u64) -> Option<RangeInclusive<u64>> {
+        let last = self.last_waiting(now);
+        let from = self.waiting.take()?;
+        Some(from..=last.max(from))
+    }
+
+    /// The last point of those that have come to the core at a boundary's cycle.
+    fn last_waiting(&self, now: u64) -> u64 {
+        let come = now.saturating_sub(self.way);
+        self.last.map_or(come, |last| last.min(come))
+    }
+
+    /// Whether the interrupt is held back since a moment in the piece.
+    fn is_held(&mut self) -> bool {
+        self.visitor.held().is_some_and(|held| held.is_open())
+    }
+
+    /// Answers for what waits, where the interrupt would be taken now.
+    fn enter(&mut self, now: u64) {
+        let Some(from) = self.waiting else { return };
+        let last = self.last_waiting(now).max(from);
+        if self.visitor.tries()
+            && let Tried::Entered(cycle) = self.machine.try_entry(self.visitor.interrupt())
+            && let Some(answer) = self.visitor.entered(last, &self.machine, cycle.0)
+        {
+            if let Some(points) = self.take_waiting(now) {
+                self.add(points, answer);
+            }
+            return;
+        }
+        self.answer_waiting(now);
+    }
+
+    /// Answers for the points that come to the core before the next instruction enters, of a
+    /// machine that has advanced openly from a boundary.
+    fn enter_early(&mut self, before: Boundary) {
+        let interrupt = self.visitor.interrupt();
+        if self.way == 0 || self.machine.holds_back(interrupt).is_some() {
+            return;
+        }
+        if self.waiting.is_some() {
+            // They have come to the core before the last instruction.
+            self.see_early(before, before.cycle.saturating_sub(self.way));
+        }
+        let next = self.machine.next_entry().0.saturating_sub(self.way);
+        while self.seen < self.last.unwrap_or(u64::MAX).min(next) {
+            let at = self.seen + 1;
+            self.see(at);
+            self.see_early(before, at);
+        }
+    }
+
+    /// Answers for what waits up to a point, which comes to the core before the next
+    /// instruction enters.
+    fn see_early(&mut self, before: Boundary, at: u64) {
+        let Some(from) = self.waiting.take() else { return };
+        let points = from..=self.last.map_or(at, |last| last.min(at)).max(from);
+        if self.visitor.tries()
+            && let Tried::Entered(cycle) =
+                self.machine.try_entry_early(self.visitor.interrupt(), Cycles(*points.end()))
+            && let Some(answer) = self.visitor.entered(*points.end(), &self.machine, cycle.0)
+        {
+            return self.add(points, answer);
+        }
+        if !self.go_back(before) {
+            self.waiting = Some(from);
+            return;
+        }
+        let first = self.first.take();
+        let answer = self.visitor.follow(points.clone(), first.as_ref().unwrap_or(&self.kept));
+        self.add(points, answer);
+    }
+
+    /// Answers for what is pending at a boundary whose instruction sees that.
+    fn answer_pending(&mut self, now: u64) {
+        self.answer_waiting(now);
+        while self.seen < self.last.unwrap_or(u64::MAX).min(now) {
+            let at = self.seen + 1;
+            self.seen = at;
+            let answer = self.visitor.follow(at..=at, &self.machine);
+            self.add(at..=at, answer);
+        }
+    }
+
+    /// Answers for the points inside the next instruction, as far as it gives way to an
+    /// interrupt there: until when it does.
+    fn enter_within(&mut self, now: u64) -> u64 {
+        let interrupt = self.visitor.interrupt();
+        // It may give way to something else by itself, whatever becomes pending then.
+        let mut end = None;
+        let mut at = (now + 1).saturating_sub(self.way);
+        let mut until = now;
+        let last = self.last.unwrap_or(u64::MAX);
+        while at <= last
+            && let Some(tried) = self.machine.try_entry_within(interrupt, Cycles(at))
+        {
+            if at <= self.seen {
+                // It belongs to the piece before.
+                (until, at) = (at + self.way, at + 1);
+                continue;
+            }
+            let known = match tried {
+                Tried::Entered(cycle) => self.visitor.entered(at, &self.machine, cycle.0),
+                Tried::Unclear => None,
+            };
+            let answer = if let Some(answer) = known {
+                answer
+            } else {
+                let end = *end.get_or_insert_with(|| {
+                    let (copy, end) = gives_way(&self.machine);
+                    self.visitor.path().look_at(&copy);
+                    end
+                });
+                if at + self.way > end {
+                    return until;
+                }
+                self.visitor.follow(at..=at, &self.machine)
+            };
+            self.add(at..=at, answer);
+            self.seen = at;
+            (until, at) = (at + self.way, at + 1);
+        }
+        until
+    }
+
+    /// Answers for what waits by a copy of the machine.
+    fn answer_waiting(&mut self, now: u64) {
+        if let Some(points) = self.take_waiting(now) {
+            let first = self.first.take();
+            let answer =
+                self.visitor.follow(points.clone(), first.as_ref().unwrap_or(&self.machine));
+            self.add(points, answer);
+        }
+    }
+
+    /// What waits is not served.
+    fn give_up(&mut self, now: u64, why: Unserved) {
+        // Also what has not come to the core.
+        self.see(now);
+        let now = now + self.way;
+        if let Some(points) = self.take_waiting(now) {
+            let first = self.first.take();
+            let machine = first.as_ref().unwrap_or(&self.machine);
+            let answer = self.visitor.never(points.clone(), machine, why);
+            self.add(points, answer);
+        }
+    }
+
+    fn add(&mut self, points: RangeInclusive<u64>, answer: S::Answer) {
+        self.answered += points.end() + 1 - points.start();
+        self.visitor.add(points, answer, self.machine.register(Register::Pc));
+    }
+
+    fn note_blocker(&mut self, blocker: Option<Blocker>, now: u64, belongs: Belongs) {
+        if let Some(held) = self.visitor.held() {
+            let pc = self.machine.register(Register::Pc);
+            held.reach(blocker.map(told), now, pc, belongs);
+        }
+    }
+
+    /// Notes an instruction that began here, with nothing to hold the interrupt back.
+    fn note_instruction(&mut self, pc: u32, began: u64) {
+        let (to, next) = (self.machine.cycles().0, self.machine.register(Register::Pc));
+        if let Some(held) = self.visitor.held() {
+            held.execute(pc, next, began, to.saturating_sub(began));
+        }
+    }
+
+    /// Brings the kept machine to a boundary that this one has passed; answers whether it
+    /// stands there. That it does not is a mistake of the simulator's: both are the same machine.
+    fn go_back(&mut self, boundary: Boundary) -> bool {
+        let kept = &mut self.kept;
+        let _ = kept.run(Cycles(boundary.cycle));
+        kept.settle();
+        // Several boundaries may share a cycle.
+        while Boundary::of(kept) != boundary {
+            if kept.cycles().0 > boundary.cycle || kept.advance(Cycles(u64::MAX)).is_err() {
+                let error = boundary.missed_by(kept);
+                self.visitor.path().fail(error);
+                return false;
+            }
+            kept.settle();
+        }
+        kept.take_hits();
+        kept.take_console();
+        true
+    }
+}

@@ -1,0 +1,138 @@
+//! Looking into a step that is no plain instruction.
+//!
+//! An exception is taken or left there, the core sleeps, or an instruction looks at what is
+//! pending. At which cycles of the step the interrupt is noticed is found out by going through it
+//! again.
+
+use rtmark_sim::{Cycles, Register};
+
+use super::{Sweep, Visitor};
+use crate::border::Boundary;
+
+/// Points of a sleep that are looked at one by one, after it begins and before it ends.
+const EDGE: u64 = 64;
+
+impl<S: Visitor> Sweep<'_, S> {
+    /// Answers for the points inside a step that is no plain instruction, and for those that
+    /// waited before it.
+    pub(super) fn look_inside(&mut self, before: Boundary, looked: Option<Cycles>) {
+        let (from, to) = (before.cycle, self.machine.cycles().0);
+        let to = looked.map_or(to, |looked| looked.0.max(to));
+        let come = from.saturating_sub(self.way);
+        let to = self.last.map_or(to, |last| last.min(to));
+        if self.waiting.is_none() && come.max(self.seen) >= to {
+            return;
+        }
+        if !self.go_back(before) {
+            return;
+        }
+        if let Some(waiting) = self.waiting.take() {
+            let first = self.first.take();
+            let points = waiting..=self.last.map_or(come, |last| last.min(come)).max(waiting);
+            let answer = self.visitor.follow(points.clone(), first.as_ref().unwrap_or(&self.kept));
+            self.add(points, answer);
+        }
+        // What the sweep began with in the middle of this step belongs to nobody here.
+        let begin = come.max(self.seen);
+        if begin >= to {
+            return;
+        }
+        if before.asleep {
+            self.sleep(begin, to);
+            self.seen = to;
+            return;
+        }
+        if looked.is_some() {
+            // It may withdraw what it sees: what comes of each point is for itself.
+            for at in begin + 1..=to {
+                let answer = self.point(at);
+                self.add(at..=at, answer);
+            }
+            self.seen = to;
+            return;
+        }
+        // The first point that the step does not see any more. Steps of a kind look at the
+        // same time before their end: that is tried first.
+        let (mut low, mut high) = (begin + 1, to + 1);
+        let guess = to.saturating_sub(self.unseen).clamp(low, high);
+        for at in [guess, guess - 1] {
+            if (low..high).contains(&at) {
+                if self.is_seen(at) { low = at + 1 } else { high = at }
+            }
+        }
+        while low < high {
+            let middle = low.midpoint(high);
+            if self.is_seen(middle) { low = middle + 1 } else { high = middle }
+        }
+        self.unseen = to.saturating_sub(low);
+        if low > begin + 1 {
+            let first = self.point(begin + 1);
+            let last = if low - 1 > begin + 1 { self.point(low - 1) } else { first };
+            self.between((begin + 1, first), (low - 1, last));
+        }
+        self.seen = low - 1;
+    }
+
+    /// Follows a point from where the kept machine stands.
+    fn point(&mut self, at: u64) -> S::Answer {
+        self.visitor.follow(at..=at, &self.kept)
+    }
+
+    /// Whether an interrupt that becomes pending at a cycle is noticed within the next step.
+    fn is_seen(&self, at: u64) -> bool {
+        let interrupt = self.visitor.interrupt();
+        let mut copy = self.kept.clone();
+        copy.pend_interrupt(interrupt, Cycles(at));
+        let _ = copy.advance(Cycles(u64::MAX));
+        self.visitor.path().look_at(&copy);
+        // What gives way to it has seen it before it is told to be pending.
+        copy.is_under_way(interrupt) || copy.gave_way() != self.kept.gave_way()
+    }
+
+    /// Answers for a range of points whose ends are known. A step looks at what is pending
+    /// few times, and points between two looks have one answer.
+    fn between(&mut self, low: (u64, S::Answer), high: (u64, S::Answer)) {
+        if low.0 == high.0 || low.1 == high.1 {
+            self.add(low.0..=high.0, low.1);
+            return;
+        }
+        if high.0 - low.0 == 1 {
+            self.add(low.0..=low.0, low.1);
+            self.add(high.0..=high.0, high.1);
+            return;
+        }
+        let at = low.0.midpoint(high.0);
+        let middle = (at, self.point(at));
+        if high.0 - at == 1 {
+            self.between(low, middle);
+            self.add(high.0..=high.0, high.1);
+        } else {
+            let next = (at + 1, self.point(at + 1));
+            self.between(low, middle);
+            self.between(next, high);
+        }
+    }
+
+    /// Answers for the points of a sleep, `from` and `to` being its boundaries.
+    fn sleep(&mut self, from: u64, to: u64) {
+        let mut at = from + 1;
+        while at <= to {
+            let answer = self.point(at);
+            // Nothing happens while the core sleeps: until something else is about to wake
+            // it, an interrupt is served after the same time whenever it comes.
+            match self.visitor.waits(answer, at) {
+                Some(cycles) if at == from + EDGE && at + 2 * (cycles + EDGE) < to => {
+                    let last = to - cycles - EDGE;
+                    let pc = self.machine.register(Register::Pc);
+                    self.visitor.add_waiting(at..=last, cycles, pc);
+                    self.answered += last + 1 - at;
+                    at = last + 1;
+                }
+                _ => {
+                    self.add(at..=at, answer);
+                    at += 1;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! A search on a Cortex-R5 finds what runs from reset find, one for each cycle: caches, branch
+//! prediction and the pipeline are part of each moment.
+
+use std::collections::BTreeMap;
+
+use rtmark_sim::{Cycles, Machine, Soc, Watch};
+use rtmark_worst::{Aspect, Path, Question, Reach, Window};
+
+use crate::programs::all;
+
+/// The interrupt that is searched. The program's own is 36, the timer's, and less urgent.
+const INTERRUPT: u16 = 1;
+/// The priority of the one that is searched, as the controller's five bits stand in a byte.
+const PRIORITY: u8 = 0x40;
+const BASE: u32 = 0x0010_0000;
+const WOKEN: u32 = BASE + 0x13C;
+const END: u32 = BASE + 0xDC;
+
+/// A program that does all that can make a difference to an interrupt: it divides, loads what no
+/// cache holds yet, has lists and exclusive accesses, empties the write buffer, calls, masks, has a
+/// timer that is less urgent, and sleeps with interrupts open and masked. Its handler takes an
+/// interrupt over from the controller, and lets more urgent ones come in between.
+const PROGRAM: &[u32] = &[
+    0xEE11_0F10, // 000 start: mrc 15, 0, r0, cr1, cr0, {0}
+    0xE3C0_0A02, // 004 bic r0, r0, #8192
+    0xE380_0A01, // 008 orr r0, r0, #4096
+    0xE380_0004, // 00c orr r0, r0, #4
+    0xEE01_0F10, // 010 mcr 15, 0, r0, cr1, cr0, {0}
+    0xF57F_F06F, // 014 isb sy
+    0xE3A0_0018, // 018 mov r0, #24
+    0xE59F_1138, // 01c ldr r1, [pc, #312]
+    0xE580_1000, // 020 str r1, [r0]
+    0xE28F_10EC, // 024 add r1, pc, #236
+    0xE580_1004, // 028 str r1, [r0, #4]
+    0xE59F_D12C, // 02c ldr sp, [pc, #300]
+    0xE3A0_84F9, // 030 mov r8, #-117440512
+    0xE288_9A01, // 034 add r9, r8, #4096
+    0xE3A0_0001, // 038 mov r0, #1
+    0xE588_0000, // 03c str r0, [r8]
+    0xE589_0000, // 040 str r0, [r9]
+    0xE5C8_0844, // 044 strb r0, [r8, #2116]
+    0xE3A0_1080, // 048 mov r1, #128
+    0xE5C8_1444, // 04c strb r1, [r8, #1092]
+    0xE3A0_1010, // 050 mov r1, #16
+    0xE588_1108, // 054 str r1, [r8, #264]
+    0xE3A0_10FF, // 058 mov r1, #255
+    0xE589_1004, // 05c str r1, [r9, #4]
+    0xE59F_B0FC, // 060 ldr fp, [pc, #252]
+    0xE3A0_0078, // 064 mov r0, #120
+    0xE58B_0024, // 068 str r0, [fp, #36]
+    0xE3A0_0001, // 06c mov r0, #1
+    0xE58B_0060, // 070 str r0, [fp, #96]
+    0xE3A0_0002, // 074 mov r0, #2
+    0xE58B_000C, // 078 str r0, [fp, #12]
+    0xE3A0_A602, // 07c mov sl, #2097152
+    0xE3A0_6000, // 080 mov r6, #0
+    0xF102_001F, // 084 cps #31
+    0xE59F_D0D8, // 088 ldr sp, [pc, #216]
+    0xF108_0080, // 08c cpsie i
+    0xE286_6001, // 090 top: add r6, r6, #1
+    0xE59A_1000, // 094 ldr r1, [sl]
+    0xE081_2001, // 098 add r2, r1, r1
+    0xE58A_2004, // 09c str r2, [sl, #4]
+    0xE003_0192, // 0a0 mul r3, r2, r1
+    0xE734_F613, // 0a4 udiv r4, r3, r6
+    0xE79A_5306, // 0a8 ldr r5, [sl, r6, lsl #6]
+    0xE89A_003F, // 0ac ldm sl, {r0, r1, r2, r3, r4, r5}
+    0xE88A_000F, // 0b0 stm sl, {r0, r1, r2, r3}
+    0xE19A_0F9F, // 0b4 ldrex r0, [sl]
+    0xE18A_1F96, // 0b8 strex r1, r6, [sl]
+    0xEB00_0013, // 0bc bl 100110 <leaf>
+    0xF10C_0080, // 0c0 cpsid i
+    0xE320_F000, // 0c4 nop {0}
+    0xE79A_1386, // 0c8 ldr r1, [sl, r6, lsl #7]
+    0xE281_1001, // 0cc add r1, r1, #1
+    0xE320_F000, // 0d0 nop {0}
+    0xF108_0080, // 0d4 cpsie i
+    0xE320_F000, // 0d8 nop {0}
+    0xE316_0001, // 0dc end_mark: tst r6, #1
+    0x1A00_0000, // 0e0 bne 1000e8 <end_mark+0xc>
+    0xE320_F003, // 0e4 wfi
+    0xE316_0002, // 0e8 tst r6, #2
+    0x1A00_0003, // 0ec bne 100100 <end_mark+0x24>
+    0xF10C_0080, // 0f0 cpsid i
+    0xE320_F003, // 0f4 wfi
+    0xE320_F000, // 0f8 nop {0}
+    0xF108_0080, // 0fc cpsie i
+    0xE3A0_0003, // 100 mov r0, #3
+    0xE250_0001, // 104 subs r0, r0, #1
+    0x1AFF_FFFD, // 108 bne 100104 <end_mark+0x28>
+    0xEAFF_FFDF, // 10c b 100090 <top>
+    0xEE07_0F9A, // 110 leaf: mcr 15, 0, r0, cr7, cr10, {4}
+    0xE12F_FF1E, // 114 bx lr
+    0xE24E_E004, // 118 handler: sub lr, lr, #4
+    0xF96D_051F, // 11c srsdb sp!, #31
+    0xF102_001F, // 120 cps #31
+    0xE92D_5003, // 124 push {r0, r1, ip, lr}
+    0xE599_000C, // 128 ldr r0, [r9, #12]
+    0xE350_0044, // 12c cmp r0, #68
+    0x059B_C054, // 130 ldreq ip, [fp, #84]
+    0xE350_0021, // 134 cmp r0, #33
+    0x1A00_0000, // 138 bne 100140 <woken+0x4>
+    0xE320_F000, // 13c woken: nop {0}
+    0xF108_0080, // 140 cpsie i
+    0xE320_F000, // 144 nop {0}
+    0xE320_F000, // 148 nop {0}
+    0xF10C_0080, // 14c cpsid i
+    0xE589_0010, // 150 str r0, [r9, #16]
+    0xE8BD_5003, // 154 pop {r0, r1, ip, lr}
+    0xF8BD_0A00, // 158 rfeia sp!
+    0xE51F_F004, // 15c .word 0xe51ff004
+    0x0020_1000, // 160 .word 0x00201000
+    0xFF11_0000, // 164 .word 0xff110000
+    0x0020_2000, // 168 .word 0x00202000
+];
+
+fn soc() -> Soc {
+    Soc::from_toml(include_str!("../../../../socs/zynqmp-r5.toml")).expect("a soc")
+}
+
+fn machine(soc: &Soc) -> Machine {
+    let mut machine = Machine::new(soc);
+    let code: Vec<u8> = PROGRAM.iter().flat_map(|word| word.to_le_bytes()).collect();
+    machine.poke(BASE, &code).expect("in flash");
+    machine.reset().expect("it begins at its first address");
+    machine
+}
+
+fn question(reach: Reach, window: Window) -> Question {
+    Question {
+        interrupt: INTERRUPT,
+        priority: PRIORITY,
+        windows: vec![window],
+        reach,
+        patience: 20_000,
+        woken: (reach == Reach::Whole).then_some(WOKEN),
+        ends: if reach == Reach::Whole { vec![END] } else { Vec::new() },
+        second: None,
+    }
+}
+
+/// When the handler begins and what it wakes, run from reset with the interrupt pending in a cycle.
+fn brute(soc: &Soc, point: u64) -> (u64, u64) {
+    let mut machine = machine(soc);
+    machine.arm_interrupt(INTERRUPT, PRIORITY);
+    let handler = machine.watch(Watch::Handle(16 + INTERRUPT));
+    let woken = machine.watch(Watch::Execute(WOKEN));
+    machine.pend_interrupt(INTERRUPT, Cycles(point));
+    let mut hits = Vec::new();
+    while machine.cycles().0 < point + 20_000 {
+        machine.run(Cycles(machine.cycles().0.max(point) + 500));
+        hits.extend(machine.take_hits());
+        let first = |watch| hits.iter().find(|hit| hit.watch == watch).map(|hit| hit.cycle.0);
+        if let (Some(handler), Some(woken)) = (first(handler), first(woken)) {
+            return (handler, woken);
+        }
+    }
+    panic!("never served, pending in cycle {point}");
+}
+
+#[test]
+fn the_search_equals_a_run_from_reset_for_each_cycle() {
+    let soc = soc();
+    let window = Window { from: 6_000, to: 8_000 };
+    let path = |reach| Path::new(machine(&soc), question(reach, window)).expect("a path");
+    let found = all(&path(Reach::Entry));
+    let first = path(Reach::Entry).begins(window.from) + 1;
+    let mut counts: [BTreeMap<i64, u64>; 2] = Default::default();
+    let mut worst = (0, 0);
+    for point in first..first + found.points {
+        let (handler, woken) = brute(&soc, point);
+        let latency = (handler - point).cast_signed();
+        *counts[0].entry(latency).or_default() += 1;
+        *counts[1].entry((woken - point).cast_signed()).or_default() += 1;
+        if latency > worst.0 {
+            worst = (latency, point);
+        }
+    }
+    let handler = &found.aspects[&Aspect::Handler];
+    assert_eq!(handler.counts, counts[0]);
+    let case = handler.worst().expect("there is one");
+    assert_eq!((case.cycles, case.point), worst);
+    assert!(worst.0 > 100, "something is masked: {worst:?}");
+    assert!(found.points + 500 >= window.to - window.from, "{}", found.points);
+    let whole = all(&path(Reach::Whole));
+    assert_eq!(whole.aspects[&Aspect::Handler].counts, counts[0]);
+    assert_eq!(whole.aspects[&Aspect::Task].counts, counts[1]);
+}

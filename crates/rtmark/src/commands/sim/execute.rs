@@ -1,0 +1,178 @@
+//! The second part of the command: the run itself, with whoever looks on.
+
+use std::io;
+use std::net::SocketAddr;
+use std::num::NonZeroU64;
+
+use rtmark_gdb::{Audience, Ended};
+use rtmark_model::visible;
+use rtmark_runner::{Ending, Session};
+use rtmark_sim::Machine;
+use rtmark_units::Cycles;
+
+use super::defmt::Frames;
+use super::observers::{Gathered, Observers};
+use super::prepare::{Prepared, RunSource};
+use super::{Arguments, Format, file};
+use crate::commands::mistaken;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::output::{self, say};
+
+/// A run that is over, with what was gathered on the way.
+pub struct Executed<'a> {
+    pub session: Session<'a>,
+    pub entry: Option<u32>,
+    pub until: Option<u32>,
+    pub ended: Ending,
+    pub dumps: Vec<(String, u32, usize)>,
+    pub gathered: Gathered,
+    pub console: Console,
+    /// How many bytes were logged by defmt.
+    pub logged: Option<NonZeroU64>,
+    /// What is to be said of input that the program has not read.
+    pub unread: Option<String>,
+}
+
+/// Where what the program prints goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum To {
+    /// Into the result.
+    Result,
+    /// To stdout, as it comes.
+    Stdout,
+    /// To a terminal on stdout, which it must not steer.
+    Terminal,
+    /// To stderr, as stdout has other lines.
+    Stderr,
+}
+
+/// Takes what the program prints.
+pub struct Console {
+    to: To,
+    /// What is kept for the result.
+    pub kept: Vec<u8>,
+    /// Whether the last line on a stream has no end yet.
+    pub line_open: bool,
+    written: io::Result<()>,
+}
+
+impl Console {
+    fn new(arguments: &Arguments) -> Self {
+        let streams = [&arguments.trace, &arguments.defmt];
+        // What else is on stdout is not to be mixed with other lines.
+        let taken = streams.into_iter().flatten().any(|path| file(path).is_none());
+        let to = match arguments.format {
+            Format::Json => To::Result,
+            Format::Text if taken => To::Stderr,
+            Format::Text if output::to_terminal() => To::Terminal,
+            Format::Text => To::Stdout,
+        };
+        Self { to, kept: Vec::new(), line_open: false, written: Ok(()) }
+    }
+}
+
+impl Audience for Console {
+    fn printed(&mut self, bytes: Vec<u8>) {
+        if self.to == To::Result {
+            self.kept.extend(bytes);
+        } else if self.written.is_ok() && !bytes.is_empty() {
+            self.line_open = !bytes.ends_with(b"\n");
+            self.written = match self.to {
+                To::Terminal => output::raw(visible(&bytes).as_bytes()),
+                To::Stderr => output::raw_to_stderr(&bytes),
+                To::Stdout | To::Result => output::raw(&bytes),
+            };
+        }
+    }
+
+    fn listening(&mut self, address: SocketAddr) {
+        say(format!("waiting for GDB on {address}: `target remote {address}`"));
+    }
+
+    fn lost(&mut self, reason: &str) {
+        say(format!("GDB has gone: {reason}"));
+    }
+}
+
+/// What looks on from one part of a run to the next.
+struct Onlookers<'a> {
+    observers: Observers<'a>,
+    console: Console,
+    frames: Frames,
+}
+
+impl Onlookers<'_> {
+    fn run(&mut self, session: &mut Session<'_>, limit: u64) -> Ending {
+        let Self { observers, console, frames } = self;
+        let look = |machine: &mut Machine| {
+            console.printed(machine.take_console());
+            frames.write(&machine.take_defmt());
+        };
+        if observers.are_needed() {
+            session.run_observed(Cycles(limit), observers, look)
+        } else {
+            session.run(Cycles(limit), look)
+        }
+    }
+}
+
+impl Arguments {
+    /// Runs to the end, under a debugger where that is wanted, and keeps a moment on the way.
+    pub(super) fn execute<'a>(
+        &self,
+        source: &'a RunSource,
+        prepared: Prepared<'a>,
+    ) -> Result<Executed<'a>, CliError> {
+        let Prepared { mut session, entry, until, mut ended, limit, dumps, inputs } = prepared;
+        let RunSource { image, bytes, .. } = source;
+        let mut onlookers = Onlookers {
+            observers: self.observers(&session.machine, image)?,
+            console: Console::new(self),
+            frames: Frames::new(self)?,
+        };
+        if let Some(address) = &self.gdb {
+            let (machine, stopped) =
+                debug(address, session.machine, Cycles(limit), &mut onlookers.console)?;
+            (session, ended) = (Session::with(machine, image), stopped);
+        }
+        let first = self.snapshot_at.map_or(limit, |at| at.min(limit));
+        let mut ended = ended.unwrap_or_else(|| onlookers.run(&mut session, first));
+        if let Some(path) = &self.snapshot {
+            self.keep(&session.machine, Cycles(first), (bytes, &source.soc), path)?;
+            if matches!(ended, Ending::Limit) && first < limit {
+                ended = onlookers.run(&mut session, limit);
+            }
+        }
+        let Onlookers { observers, mut console, mut frames } = onlookers;
+        std::mem::replace(&mut console.written, Ok(()))?;
+        if let Ending::Internal(error) = &ended {
+            // What was counted, and all that is made of it, is of no use.
+            return Err(mistaken(error, image, bytes));
+        }
+        frames.write(&session.machine.take_defmt());
+        let logged = frames.finish()?;
+        let gathered = self.finish(observers, image, bytes)?;
+        let unread = inputs.unread(&mut session.machine);
+        Ok(Executed { session, entry, until, ended, dumps, gathered, console, logged, unread })
+    }
+}
+
+/// Lets a debugger have the machine. Answers how the run has ended with it, or nothing if it is to
+/// go on.
+fn debug(
+    address: &str,
+    machine: Machine,
+    limit: Cycles,
+    console: &mut Console,
+) -> Result<(Machine, Option<Ending>), CliError> {
+    let served = rtmark_gdb::serve(address, machine, limit, console);
+    let (machine, ended) = served.map_err(|error| {
+        let hint = "choose another port, as in --gdb :3334";
+        CliError::new(Exit::Usage, format!("--gdb: {error}"), hint)
+    })?;
+    Ok(match ended {
+        Ended::Detached => (machine, None),
+        Ended::Stopped(stop) => (machine, Some(Ending::from(stop))),
+    })
+}

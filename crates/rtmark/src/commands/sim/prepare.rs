@@ -1,0 +1,380 @@
+//! The first part of the command: the image, the machine, and what the options put into it.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rtmark_firmware::probes;
+use rtmark_model::{ScenarioId, visible};
+use rtmark_runner::socs::{self, SocFile};
+use rtmark_runner::{Ending, Session};
+use rtmark_semihosting::Folder;
+use rtmark_sim::{
+    Cycles, FaultPolicy, Image, ImageError, ImageFormat, LoadError, Machine, MemoryKind, Register,
+    Soc, Strictness,
+};
+use rtmark_snapshot::Snapshot;
+
+use super::values::{self, Dump, Place, Target};
+use super::{Arguments, snapshot};
+use crate::cli::Verbosity;
+use crate::commands::inputs::Inputs;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::output::say;
+
+pub fn refuse(path: &Path, problem: impl std::fmt::Display, hint: &str) -> CliError {
+    CliError::new(Exit::Usage, format!("{}: {problem}", path.display()), hint)
+}
+
+pub fn wrong(option: &str, problem: impl std::fmt::Display, hint: &str) -> CliError {
+    CliError::new(Exit::Usage, format!("{option}: {problem}"), hint)
+}
+
+/// How long an image may run on the soc's own clock unless --max-cycles says
+/// otherwise, in seconds.
+const SECONDS: u64 = 10;
+
+/// What is run: as these arguments name it, or as a snapshot holds it.
+pub struct RunSource {
+    pub image: Image,
+    /// The contents of the image's file.
+    pub bytes: Vec<u8>,
+    pub soc: SocFile,
+    resumed: Option<Resumed>,
+}
+
+/// A run that was begun before.
+struct Resumed {
+    path: PathBuf,
+    snapshot: Snapshot,
+    /// With these arguments.
+    begun: Arguments,
+}
+
+impl RunSource {
+    /// The arguments that the run was begun with, if they are not the ones given now.
+    pub fn begun<'a>(&'a self, given: &'a Arguments) -> &'a Arguments {
+        self.resumed.as_ref().map_or(given, |resumed| &resumed.begun)
+    }
+}
+
+/// A run that is ready to go on.
+pub struct Prepared<'a> {
+    pub session: Session<'a>,
+    /// The function that is called, if any.
+    pub entry: Option<u32>,
+    /// Where it is to stop, if anywhere.
+    pub until: Option<u32>,
+    /// The end of a run that had ended when a snapshot was made.
+    pub ended: Option<Ending>,
+    /// The cycle since reset at which it is cut off.
+    pub limit: u64,
+    /// What is to be dumped, its address and length.
+    pub dumps: Vec<(String, u32, usize)>,
+    /// What is sent to the program.
+    pub inputs: Inputs,
+}
+
+impl Arguments {
+    /// Reads what is to be run.
+    pub(super) fn source(&self, verbosity: Verbosity) -> Result<RunSource, CliError> {
+        let Some(path) = &self.resume else {
+            let (bytes, soc) = self.read()?;
+            let image = self.load(&bytes, &soc.soc, verbosity)?;
+            return Ok(RunSource { image, bytes, soc, resumed: None });
+        };
+        let snapshot = snapshot::read(path)?;
+        let begun = snapshot::arguments(&snapshot, path)?;
+        let (bytes, soc) = (snapshot.begun().image.clone(), snapshot::soc(&snapshot)?);
+        let image = begun.load(&bytes, &soc.soc, verbosity)?;
+        let resumed = Some(Resumed { path: path.clone(), snapshot, begun });
+        Ok(RunSource { image, bytes, soc, resumed })
+    }
+
+    /// The folder that the program may use.
+    pub(super) fn folder(&self) -> Result<Option<Folder>, CliError> {
+        let open = |path: &PathBuf| {
+            Folder::new(path).map_err(|error| refuse(path, error, "name a folder that is there"))
+        };
+        self.semihosting_dir.as_ref().map(open).transpose()
+    }
+
+    /// Brings a machine to where this run begins.
+    pub(super) fn prepare<'a>(
+        &self,
+        source: &'a RunSource,
+        folder: Option<&'a mut Folder>,
+    ) -> Result<Prepared<'a>, CliError> {
+        let RunSource { image, soc: SocFile { soc, .. }, .. } = source;
+        let (mut session, entry, mut until) = source.begun(self).ready(soc, image)?;
+        let mut ended = None;
+        if let Some(Resumed { path, snapshot, .. }) = &source.resumed {
+            ended = snapshot::replay(snapshot, &mut session, path)?;
+            if let Some(address) = until {
+                session.machine.go_through(address);
+            }
+            until = self.stop_place(image)?;
+            Self::stop_before(&mut session.machine, soc, until)?;
+        }
+        let dumps = self.find_dumps(&session.machine, soc, image)?;
+        if let Some(folder) = folder {
+            session = session.with_host(folder);
+        }
+        let inputs = self.inputs.read()?;
+        inputs.connect(&mut session.machine)?;
+        for text in self.until_output.iter().chain(&self.fail_output) {
+            session.machine.stop_at_output(text.as_bytes());
+        }
+        let limit = self.limit(&session.machine, soc);
+        Ok(Prepared { session, entry, until, ended, limit, dumps, inputs })
+    }
+
+    /// The cycle since reset at which a machine that goes on now is cut off.
+    fn limit(&self, machine: &Machine, soc: &Soc) -> u64 {
+        let time = self.lasts.unwrap_or(Duration::from_secs(SECONDS));
+        let lasts = time.as_nanos().saturating_mul(soc.clock.0.into()) / 1_000_000_000;
+        let lasts = u64::try_from(lasts).unwrap_or(u64::MAX);
+        self.max_cycles.unwrap_or_else(|| machine.cycles().0.saturating_add(lasts))
+    }
+
+    pub(super) fn raw_base(&self, soc: &Soc) -> u32 {
+        self.base.unwrap_or_else(|| soc.memories.first().map_or(0, |memory| memory.base))
+    }
+
+    /// The image's path, as it was given.
+    pub(super) fn image(&self) -> &Path {
+        self.image.as_deref().unwrap_or(Path::new(""))
+    }
+
+    /// The contents of the image's file, and the soc.
+    fn read(&self) -> Result<(Vec<u8>, SocFile), CliError> {
+        let path = self.image();
+        let soc = socs::find(self.soc.as_deref().unwrap_or_default())?;
+        let bytes = std::fs::read(path).map_err(|error| refuse(path, error, "check the path"))?;
+        Ok((bytes, soc))
+    }
+
+    pub(super) fn load(
+        &self,
+        bytes: &[u8],
+        soc: &Soc,
+        verbosity: Verbosity,
+    ) -> Result<Image, CliError> {
+        let path = self.image();
+        let format = ImageFormat::of(bytes);
+        let base = self.raw_base(soc);
+        if self.base.is_some() && format != ImageFormat::Raw {
+            let problem = format!("--base is for raw binaries; this is {format}");
+            return Err(refuse(path, problem, "leave out --base: the file says where it belongs"));
+        }
+        let image = Image::from_bytes(bytes, base).map_err(|error| {
+            let hint = match error {
+                ImageError::OtherMachine(_) => {
+                    "compile for Arm Cortex-M, for instance with arm-none-eabi-gcc or a thumb target of Rust"
+                }
+                ImageError::Empty => "give an ELF file, Intel HEX, UF2 or a raw binary with contents",
+                ImageError::Hex { .. } | ImageError::Uf2 { .. } => "make it again and copy it whole",
+                _ => "link it again and copy it whole",
+            };
+            refuse(path, error, hint)
+        })?;
+        if format == ImageFormat::Raw && self.base.is_none() && !verbosity.quiet {
+            let memory = soc.memories.first().map_or("its memory", |memory| &memory.name);
+            say(format!(
+                "{}: taken for a raw binary at {base:#010x}, where {memory} begins; --base gives another address",
+                visible(path.display().to_string().as_bytes())
+            ));
+        }
+        Ok(image)
+    }
+
+    /// A machine with the image, and the function it is to call, if any.
+    fn begin<'a>(
+        &self,
+        soc: &Soc,
+        image: &'a Image,
+    ) -> Result<(Session<'a>, Option<u32>), CliError> {
+        let entry =
+            self.entry.as_ref().map(|place| resolve("--entry", place, image)).transpose()?;
+        let entry = entry.map(|address| address & !1);
+        let vectors = self.vector_table(soc, image)?;
+        let mut machine = Machine::new(&Soc { vectors: Some(vectors), ..soc.clone() });
+        let loaded = match entry {
+            Some(entry) => machine.load_and_call(image, entry),
+            None => machine.load(image),
+        };
+        loaded.map_err(|error| {
+            let hint = match (&error, image.format()) {
+                (LoadError::NoVectors { .. }, ImageFormat::Raw) => {
+                    "if it is a raw binary, say with --base where it belongs, with --vectors where \
+                     its vector table is, or with --entry where to begin"
+                        .to_owned()
+                }
+                (LoadError::NoVectors { .. }, _) => format!(
+                    "link it for the memories of {}, or say with --vectors where its vector table \
+                     is (it may be for a bootloader), or with --entry where to begin",
+                    soc.name
+                ),
+                _ => format!(
+                    "link it for the memories of {}, or choose another soc with --soc",
+                    soc.name
+                ),
+            };
+            refuse(self.image(), error, &hint)
+        })?;
+        let Some(entry) = entry else { return Ok((Session::with(machine, image), None)) };
+        if machine.peek(entry, 2).len() < 2 {
+            let problem = format!("no memory at {entry:#010x}");
+            return Err(wrong("--entry", problem, &memories(soc)));
+        }
+        let sets = |wanted: &[Register]| {
+            self.set.iter().any(
+                |setting| matches!(setting.target, Target::Register(set) if wanted.contains(&set)),
+            )
+        };
+        if sets(&[Register::Pc]) {
+            let hint = "leave out one of them";
+            return Err(wrong("--entry", "--set pc says where to begin, too", hint));
+        }
+        let sp = machine.register(Register::Sp);
+        if !sets(&[Register::Sp, Register::R(13), Register::Msp]) && !is_stack(soc, sp) {
+            let problem = format!(
+                "the vector table at {vectors:#010x} gives no stack pointer: {sp:#010x} is not in RAM"
+            );
+            return Err(wrong("--entry", problem, "give one with --set sp=ADDR"));
+        }
+        Ok((Session::with(machine, image), Some(entry)))
+    }
+
+    /// Where the vector table is.
+    fn vector_table(&self, soc: &Soc, image: &Image) -> Result<u32, CliError> {
+        let usual = soc.vector_base();
+        if let Some(place) = &self.vectors {
+            return Ok(resolve("--vectors", place, image)? & !1);
+        }
+        // A raw binary elsewhere whose second word leads into itself.
+        let own = image.segments().first().filter(|_| image.format() == ImageFormat::Raw);
+        let own = own.filter(|own| {
+            let within =
+                |address: u32| address.wrapping_sub(own.load_address) < own.bytes.len() as u32;
+            let word = own.bytes.get(4..8).and_then(|word| word.try_into().ok());
+            !within(usual) && word.is_some_and(|word| within(u32::from_le_bytes(word)))
+        });
+        Ok(own.map_or(usual, |own| own.load_address))
+    }
+
+    /// A machine with everything in it that the options ask for; the function that it is
+    /// to call, and where it is to stop, if anywhere.
+    pub(super) fn ready<'a>(
+        &self,
+        soc: &Soc,
+        image: &'a Image,
+    ) -> Result<(Session<'a>, Option<u32>, Option<u32>), CliError> {
+        let until = self.stop_place(image)?;
+        let (mut session, entry) = self.begin(soc, image)?;
+        if let Some(scenario) = &self.select {
+            select(&mut session.machine, image, scenario).map_err(|problem| {
+                refuse(self.image(), problem, "leave out --select for other images")
+            })?;
+        }
+        self.set(&mut session.machine, soc)?;
+        Self::stop_before(&mut session.machine, soc, until)?;
+        if self.strict {
+            session.machine.set_strictness(Strictness::Strict);
+        }
+        if self.deliver_faults {
+            session.machine.set_fault_policy(FaultPolicy::Deliver);
+        }
+        Ok((session, entry, until))
+    }
+
+    /// Where `--until` is.
+    fn stop_place(&self, image: &Image) -> Result<Option<u32>, CliError> {
+        let until = self.until.as_ref().map(|place| resolve("--until", place, image));
+        Ok(until.transpose()?.map(|address| address & !1))
+    }
+
+    /// Does what `--until` says.
+    fn stop_before(machine: &mut Machine, soc: &Soc, until: Option<u32>) -> Result<(), CliError> {
+        if let Some(address) = until {
+            if machine.peek(address, 2).len() < 2 {
+                let problem = format!("no memory at {address:#010x}");
+                return Err(wrong("--until", problem, &memories(soc)));
+            }
+            machine.stop_before(address);
+        }
+        Ok(())
+    }
+
+    /// Does what `--set` and `--irq` say.
+    fn set(&self, machine: &mut Machine, soc: &Soc) -> Result<(), CliError> {
+        for setting in &self.set {
+            match setting.target {
+                Target::Register(register) if !machine.has_register(register) => {
+                    let problem = format!("{} has no register {}", soc.core, setting.name);
+                    return Err(wrong("--set", problem, "choose another register or soc"));
+                }
+                Target::Register(register) => machine.set_register(register, setting.value),
+                Target::Word(address) => machine
+                    .poke_word(address, setting.value)
+                    .or_else(|_| machine.store_word(address, setting.value))
+                    .map_err(|_| {
+                        let problem = format!("nothing takes a word at {address:#010x}");
+                        wrong("--set", problem, &memories(soc))
+                    })?,
+            }
+        }
+        for pend in &self.irq {
+            if pend.interrupt >= soc.interrupts {
+                let problem = format!("{} has no interrupt {}", soc.name, pend.interrupt);
+                let hint = format!("its interrupts are 0 to {}", soc.interrupts - 1);
+                return Err(wrong("--irq", problem, &hint));
+            }
+            machine.pend_interrupt(pend.interrupt, Cycles(pend.cycle));
+        }
+        Ok(())
+    }
+
+    /// What is to be dumped, its address and length, all of it in one memory.
+    fn find_dumps(
+        &self,
+        machine: &Machine,
+        soc: &Soc,
+        image: &Image,
+    ) -> Result<Vec<(String, u32, usize)>, CliError> {
+        let find = |dump: &Dump| {
+            let address = resolve("--dump", &dump.place, image)?;
+            let length = dump.length as usize;
+            let there = machine.peek(address, length).len();
+            if there < length {
+                let problem =
+                    format!("{length} bytes from {address:#010x} on, where memory has {there}");
+                return Err(wrong("--dump", problem, &memories(soc)));
+            }
+            Ok((visible(dump.what.as_bytes()), address, length))
+        };
+        self.dump.iter().map(find).collect()
+    }
+}
+
+pub fn resolve(option: &str, place: &Place, image: &Image) -> Result<u32, CliError> {
+    values::resolve(place, image).map_err(|(problem, hint)| wrong(option, problem, &hint))
+}
+
+pub fn memories(soc: &Soc) -> String {
+    format!("the memories of {} are {}", soc.name, soc.memory_map())
+}
+
+/// Whether a stack may begin at an address: in RAM, or where it ends.
+fn is_stack(soc: &Soc, sp: u32) -> bool {
+    soc.memories.iter().filter(|memory| memory.kind == MemoryKind::Ram).any(|memory| {
+        let bases = std::iter::once(memory.base).chain(memory.aliases.iter().copied());
+        bases.into_iter().any(|base| sp.wrapping_sub(base).wrapping_sub(1) < memory.size)
+    })
+}
+
+fn select(machine: &mut Machine, image: &Image, scenario: &ScenarioId) -> Result<(), String> {
+    let section = image.section(probes::SECTION).ok_or("it has no probes")?;
+    let records = probes::parse(section).map_err(|error| error.to_string())?;
+    rtmark_firmware::select(machine, image, &records, scenario).map_err(|error| error.to_string())
+}

@@ -1,0 +1,178 @@
+//! The last part of the command: how the run ended, on stdout, on stderr and as an exit code.
+
+use rtmark_model::visible;
+use rtmark_runner::Ending;
+use rtmark_sim::{ImageFormat, Machine, Register};
+use rtmark_units::{Cycles, Hertz};
+
+use super::ending::{self, End};
+use super::execute::Executed;
+use super::outcome::{self, Dumped, Outcome, Unmodelled};
+use super::prepare::RunSource;
+use super::{Arguments, Format, masked, profile};
+use crate::cli::Verbosity;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::output::{self, say};
+
+/// How long cycles take, to the nanosecond below a second, else to the microsecond.
+fn duration(cycles: Cycles, clock: Hertz) -> String {
+    let ns = cycles.at(clock).0;
+    match ns {
+        0..1_000_000 => format!("{:.3} µs", ns as f64 / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.6} ms", ns as f64 / 1e6),
+        _ => format!("{:.6} s", ns as f64 / 1e9),
+    }
+}
+
+impl Executed<'_> {
+    /// The end in words, with addresses and symbols.
+    fn message(&self, end: &End) -> String {
+        let (session, machine) = (&self.session, &self.session.machine);
+        match end {
+            End::Returned => {
+                let result = Register::Argument(0).by(machine.convention());
+                let name = machine.named_registers().into_iter().find(|(_, it)| *it == result);
+                let name = name.map_or("result", |(name, _)| name);
+                let value = machine.register(result);
+                let from = session.place(self.entry.unwrap_or_default());
+                format!("returned from {from}: {name} = {value:#010x} ({value})")
+            }
+            End::Until => format!("stopped before {}", session.here()),
+            End::UntilOutput => session.tell(&Ending::Output(0)),
+            End::FailOutput(text) => format!("it has printed `{}`", visible(text.as_bytes())),
+            End::Lasted => format!("ended at {} as its time was up", session.here()),
+            End::Other(ending) => session.tell(ending),
+        }
+    }
+}
+
+impl Arguments {
+    /// Shows what the run came to.
+    pub(super) fn present(
+        &self,
+        source: &RunSource,
+        executed: &Executed<'_>,
+        verbosity: Verbosity,
+    ) -> Result<Exit, CliError> {
+        let end = self.end(executed);
+        let outcome = self.outcome(source, executed, &end);
+        match self.format {
+            Format::Json => output::data(&output::json(&outcome)?)?,
+            Format::Text => self.show(source, executed, &outcome, (&end, verbosity))?,
+        }
+        Ok(ending::exit(&end))
+    }
+
+    /// How the run ended, as the arguments see it.
+    fn end(&self, executed: &Executed<'_>) -> End {
+        match &executed.ended {
+            Ending::Breakpoint(Machine::RETURN_ADDRESS) if executed.entry.is_some() => {
+                End::Returned
+            }
+            Ending::Breakpoint(address) if executed.until == Some(*address) => End::Until,
+            Ending::Output(text) => {
+                match self.fail_output.get(text.wrapping_sub(self.until_output.len())) {
+                    Some(text) => End::FailOutput(text.clone()),
+                    None => End::UntilOutput,
+                }
+            }
+            Ending::Limit if self.lasts.is_some() => End::Lasted,
+            other => End::Other(other.clone()),
+        }
+    }
+
+    fn outcome<'a>(
+        &self,
+        source: &'a RunSource,
+        executed: &'a Executed<'_>,
+        end: &End,
+    ) -> Outcome<'a> {
+        let (machine, soc) = (&executed.session.machine, &source.soc.soc);
+        let begun = source.begun(self);
+        let format = source.image.format();
+        let dumped = executed.dumps.iter().map(|(what, address, length)| Dumped {
+            what: what.clone(),
+            address: *address,
+            bytes: machine.peek(*address, *length),
+        });
+        Outcome {
+            schema_version: outcome::SCHEMA_VERSION,
+            image: begun.image().display().to_string(),
+            image_format: format.to_string(),
+            base: (format == ImageFormat::Raw).then(|| begun.raw_base(soc)),
+            soc: &soc.name,
+            timing_model: rtmark_sim::TIMING_MODEL,
+            ending: ending::word(end),
+            message: executed.message(end),
+            cycles: machine.cycles().0,
+            instructions: machine.instructions().0,
+            nanoseconds: machine.cycles().at(soc.clock).0,
+            exceptions: machine.exceptions_taken(),
+            unmodelled: machine.unmodelled().map(|one| Unmodelled::of(one, soc)).collect(),
+            registers: outcome::registers(machine),
+            dumps: dumped.collect(),
+            console: visible(&executed.console.kept),
+            state_sha256: rtmark_snapshot::digest(machine),
+            profile: executed.gathered.profile.as_ref().map(|report| report.functions.as_slice()),
+            masked: executed.gathered.masked.as_deref(),
+        }
+    }
+
+    /// What the options want to see goes to stdout, how it ended to stderr.
+    fn show(
+        &self,
+        source: &RunSource,
+        executed: &Executed<'_>,
+        outcome: &Outcome<'_>,
+        (end, verbosity): (&End, Verbosity),
+    ) -> Result<(), CliError> {
+        let mut text = outcome.dumps.iter().map(Dumped::text).collect::<String>();
+        if self.stats {
+            text.push_str(&outcome.statistics());
+        }
+        if let (Some(report), Some(_)) = (&executed.gathered.profile, &self.profile) {
+            text.push_str(&profile::table(report));
+        }
+        if let Some(intervals) = &executed.gathered.masked {
+            text.push_str(&masked::table(intervals));
+        }
+        if !text.is_empty() {
+            let before = if executed.console.line_open { "\n" } else { "" };
+            output::data(&(before.to_owned() + &text))?;
+        }
+        if !verbosity.quiet {
+            self.say_costs(source, executed, outcome);
+        }
+        let waits_for = match end {
+            End::Other(Ending::Limit) => outcome.waits_for(),
+            End::Other(Ending::Asleep) => outcome.started(),
+            _ => None,
+        };
+        match waits_for.as_deref().or_else(|| ending::hint(end)) {
+            Some(hint) => {
+                let _ = CliError::new(ending::exit(end), &outcome.message, hint).show();
+            }
+            None if verbosity.quiet => {}
+            None => say(&outcome.message),
+        }
+        Ok(())
+    }
+
+    /// Says what the run took, and what may surprise in it.
+    fn say_costs(&self, source: &RunSource, executed: &Executed<'_>, outcome: &Outcome<'_>) {
+        let machine = &executed.session.machine;
+        let (cycles, clock) = (machine.cycles(), source.soc.soc.clock);
+        let time = duration(cycles, clock);
+        say(format!("{cycles}, {}, {time} at {clock}", machine.instructions()));
+        if !outcome.unmodelled.is_empty() {
+            say(outcome.without_model());
+        }
+        if let Some(unread) = &executed.unread {
+            say(unread);
+        }
+        if let (Some(bytes), None) = (executed.logged, &self.defmt) {
+            say(format!("{bytes} bytes logged by defmt: --defmt | defmt-print -e ELF shows them"));
+        }
+    }
+}

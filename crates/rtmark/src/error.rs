@@ -1,0 +1,183 @@
+//! Errors as users see them: what is wrong, what to do next, and the exit code.
+
+use std::fmt;
+
+use miette::Diagnostic;
+use rtmark_bisect::GitError;
+use rtmark_firmware::{FirmwareError, VariantError};
+use rtmark_model::{CatalogueError, visible};
+use rtmark_runner::{FileError, FileKind, NothingSelected};
+use rtmark_store::StoreError;
+use rtmark_store::bundle::BundleError;
+
+use crate::exit::Exit;
+
+/// An error for people, with its exit code.
+#[derive(Debug)]
+pub struct CliError {
+    /// What the process tells its caller.
+    pub exit: Exit,
+    message: String,
+    hint: String,
+}
+
+impl CliError {
+    /// What is wrong, and what to do next.
+    pub fn new(exit: Exit, message: impl fmt::Display, hint: impl Into<String>) -> Self {
+        // Messages quote names and contents of files.
+        Self { exit, message: visible(message.to_string().as_bytes()), hint: hint.into() }
+    }
+
+    /// This error, said of a file.
+    pub fn about(self, name: &str) -> Self {
+        Self { message: format!("{name}: {}", self.message), ..self }
+    }
+
+    /// Shows it on the error stream.
+    pub fn show(self) -> Exit {
+        use std::io::Write as _;
+        let exit = self.exit;
+        let mut stderr = anstream::stderr();
+        let _ = writeln!(stderr, "{:?}", miette::Report::new(self));
+        exit
+    }
+}
+
+impl fmt::Display for CliError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.message.trim_end())
+    }
+}
+
+impl std::error::Error for CliError {}
+
+impl Diagnostic for CliError {
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        Some(Box::new(&self.hint))
+    }
+}
+
+impl From<FirmwareError> for CliError {
+    fn from(error: FirmwareError) -> Self {
+        let exit = match &error {
+            FirmwareError::NoTree { .. }
+            | FirmwareError::Manifest { .. }
+            | FirmwareError::Soc { .. } => Exit::Usage,
+            FirmwareError::Tool(_) => Exit::Missing,
+            FirmwareError::Build { .. } | FirmwareError::NoImage { .. } => Exit::BuildFailed,
+            _ => Exit::Internal,
+        };
+        let hint = error.hint();
+        Self::new(exit, error, hint)
+    }
+}
+
+impl From<FileError> for CliError {
+    fn from(error: FileError) -> Self {
+        let kind = error.kind();
+        let folder = kind.folder();
+        let correct = format!("correct the file; those in the folder {folder}/ show every key");
+        let (exit, hint) = match (&error, kind) {
+            (FileError::Unknown { .. }, FileKind::Board) => (
+                Exit::NothingSelected,
+                "a file of yours is given with its path; those in the folder boards/ show every \
+                 key, and docs/boards.md explains them"
+                    .to_owned(),
+            ),
+            (FileError::Unknown { .. }, _) => (
+                Exit::NothingSelected,
+                format!("`rtmark list {folder}` shows the names; a file is given with its path"),
+            ),
+            (FileError::Read { .. }, _) => (Exit::Usage, "check the path".to_owned()),
+            _ => (Exit::Usage, correct),
+        };
+        Self::new(exit, error, hint)
+    }
+}
+
+impl From<CatalogueError> for CliError {
+    fn from(error: CatalogueError) -> Self {
+        Self::new(
+            Exit::Usage,
+            error,
+            "correct the file; those in the folder catalogue/ show every key",
+        )
+    }
+}
+
+impl From<NothingSelected> for CliError {
+    fn from(error: NothingSelected) -> Self {
+        let hint = match error.what {
+            "profile" => "every kernel has `product`, `documented` and `checked`, which were once \
+                          `lean`, `default` and `safe`; the key `profiles` of kernel.toml adds to \
+                          them"
+                .to_owned(),
+            rtmark_runner::SETTINGS => {
+                "`switches` in a kernel.toml names the settings that a kernel \
+                                    can be built with, and their values"
+                    .to_owned()
+            }
+            what => format!("`rtmark list {what}s` shows what there is; `*` stands for any text"),
+        };
+        Self::new(Exit::NothingSelected, error, hint)
+    }
+}
+
+impl From<VariantError> for CliError {
+    fn from(error: VariantError) -> Self {
+        Self::new(
+            Exit::Usage,
+            error,
+            "docs/settings.md lists the settings; a kernel.toml says which values a kernel has",
+        )
+    }
+}
+
+impl From<StoreError> for CliError {
+    fn from(error: StoreError) -> Self {
+        let exit = match error {
+            StoreError::NoPlace
+            | StoreError::Newer { .. }
+            | StoreError::Missing { .. }
+            | StoreError::IsFolder { .. }
+            | StoreError::Foreign { .. }
+            | StoreError::BadName { .. }
+            | StoreError::Ambiguous { .. } => Exit::Usage,
+            StoreError::NoSuchRun(_)
+            | StoreError::NotSoMany { .. }
+            | StoreError::OnlyChanged(_) => Exit::NothingSelected,
+            _ => Exit::Internal,
+        };
+        let hint = error.hint();
+        Self::new(exit, error, hint)
+    }
+}
+
+impl From<BundleError> for CliError {
+    fn from(error: BundleError) -> Self {
+        let hint = match error {
+            BundleError::Store(error) => return error.into(),
+            BundleError::Io(_) => "check the path and the room on the disk",
+            BundleError::Newer(_) => "update rtmark",
+            _ => "export it again where it came from; nothing of it was taken",
+        };
+        Self::new(Exit::Usage, format!("the bundle: {error}"), hint)
+    }
+}
+
+impl From<GitError> for CliError {
+    fn from(error: GitError) -> Self {
+        match error {
+            GitError::Run(error) => error.into(),
+            refused => {
+                Self::new(Exit::Usage, refused, "check the repository and the commits' names")
+            }
+        }
+    }
+}
+
+impl From<std::io::Error> for CliError {
+    fn from(error: std::io::Error) -> Self {
+        Self::new(Exit::Internal, format!("output failed: {error}"), "check where the output goes")
+    }
+}

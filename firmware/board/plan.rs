@@ -1,0 +1,134 @@
+//! The task set, `plan.set`: the table that `firmware/c/plan.h` describes, as Rust images have it.
+//!
+//! Periods and offsets count microseconds here, of the soc's time base. A module of the images that run
+//! task sets, and none of this crate: other images stay as they are, byte for byte.
+
+use rtmark_probe::scenario;
+
+/// How many tasks the table holds. An image may have fewer: its first ones.
+pub const TASKS: usize = 8;
+/// How many interrupts.
+pub const INTERRUPTS: usize = 2;
+/// The moment from which offsets count: by then every task waits.
+pub const START: u32 = 1000;
+
+const STRETCHES: usize = 5;
+
+/// A word of the table, which is written after it was compiled.
+#[derive(Debug)]
+#[repr(transparent)]
+pub struct Word(u32);
+
+impl Word {
+    /// What is there now.
+    pub fn get(&self) -> u32 {
+        // SAFETY: a reference is valid, aligned and initialised. Volatile, so that the compiler does
+        // not believe the zero.
+        unsafe { core::ptr::from_ref(&self.0).read_volatile() }
+    }
+}
+
+/// A stretch of a job.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Stretch {
+    /// Rounds of the loop.
+    pub rounds: Word,
+    /// The lock that is held, from 1; 0 for none.
+    pub lock: Word,
+}
+
+/// A task.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Task {
+    priority: Word,
+    /// Microseconds from one release to the next.
+    pub period: Word,
+    offset: Word,
+    interrupt: Word,
+    stretches: Word,
+    stretch: [Stretch; STRETCHES],
+}
+
+/// The table.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Table {
+    tick_cycles: Word,
+    interrupt_rounds: [Word; INTERRUPTS],
+    task: [Task; TASKS],
+}
+
+impl Table {
+    /// As it is compiled: without tasks.
+    pub const EMPTY: Self = {
+        const ZERO: Word = Word(0);
+        const STRETCH: Stretch = Stretch { rounds: ZERO, lock: ZERO };
+        const TASK: Task = Task {
+            priority: ZERO,
+            period: ZERO,
+            offset: ZERO,
+            interrupt: ZERO,
+            stretches: ZERO,
+            stretch: [STRETCH; STRETCHES],
+        };
+        Self { tick_cycles: ZERO, interrupt_rounds: [ZERO; INTERRUPTS], task: [TASK; TASKS] }
+    };
+
+    /// A task's row, where there is such a task.
+    pub fn task(&self, number: usize) -> Option<&Task> {
+        self.task.get(number).filter(|task| task.priority.get() != 0)
+    }
+
+    /// What an interrupt's handler executes.
+    #[inline(always)]
+    pub fn handle(&self, interrupt: usize) {
+        burn(self.interrupt_rounds[interrupt].get());
+    }
+}
+
+impl Task {
+    /// The moment of its first release, in microseconds; none where an interrupt releases it.
+    pub fn first(&self) -> Option<u32> {
+        (self.interrupt.get() == 0).then(|| START + self.offset.get())
+    }
+
+    /// The interrupt that releases it, where it is not the clock. Ends the run if there is none.
+    pub fn interrupt(&self) -> usize {
+        let interrupt = (self.interrupt.get() as usize).wrapping_sub(1);
+        if interrupt >= INTERRUPTS {
+            scenario::fail("a task waits for an interrupt that there is none of");
+        }
+        interrupt
+    }
+
+    /// The stretches of its jobs.
+    #[inline(always)]
+    pub fn stretches(&self) -> impl Iterator<Item = &Stretch> {
+        self.stretch.iter().take(self.stretches.get() as usize)
+    }
+}
+
+/// So many rounds of two instructions; none for 0.
+#[inline(never)]
+pub fn burn(rounds: u32) {
+    if rounds == 0 {
+        return;
+    }
+    // SAFETY: counts a register down to zero, and touches nothing else.
+    unsafe {
+        core::arch::asm!(
+            ".balign 16",
+            "2: subs {rounds}, #1",
+            "bne 2b",
+            rounds = inout(reg) rounds => _,
+            options(nomem, nostack),
+        );
+    }
+}
+
+/// The table of this image.
+#[unsafe(export_name = "rtmark_plan")]
+#[used]
+pub static SET: Table = Table::EMPTY;
