@@ -34,10 +34,12 @@ impl Pipeline {
         if blocks {
             return false;
         }
+        let transfers = next.step.is_single_transfer();
         if next.is_skipped() && rule(Rule::SkippedOverlaps) {
-            return true;
+            let lone = self.prefetch.to_decode.register == 1 && !transfers;
+            return !(lone && rule(Rule::LoneSkippedWaits));
         }
-        next.step.is_single_transfer()
+        transfers
             && !(next.step.is(has::WRITEBACK) && rule(Rule::WriteBackWaits))
             && rule(Rule::TransfersOverlap)
     }

@@ -38,6 +38,8 @@ pub(super) struct Transfer {
     pub store: bool,
     /// Parts that follow it (DDI 0337G, 12.7).
     pub parts: u8,
+    /// It is not the first part.
+    pub further: bool,
     /// Cycles that its data phase waits.
     pub waits: u8,
     /// A write to the bit-band alias: a read, and in the last cycle a write.
@@ -245,6 +247,7 @@ impl Pipeline {
             bus: facts.bus.unwrap_or(at.step.bus),
             store: matches!(at.step.unit, Unit::Store | Unit::StoreMany),
             parts: facts.extra_parts,
+            further: false,
             waits: waits.saturating_add(if facts.reads_first { READ_FIRST } else { 0 }),
             reads_first: facts.reads_first,
             buffered: false,
@@ -271,6 +274,7 @@ impl Pipeline {
         } else if on_buses.writes_system
             && on_buses.fetch_on_system
             && self.setup.follows(Rule::StoreWaitsForFetch)
+            && !(data.further && self.setup.follows(Rule::PartsOfStoreFirst))
         {
             data.written = true;
             waiting.data = true;
@@ -290,10 +294,20 @@ impl Pipeline {
             && self.setup.follows(Rule::BusSwitchWaits);
         let behind_store =
             on_buses.writes_system && address.reads() && self.setup.follows(Rule::LoadBehindStore);
+        let behind_fetch = on_buses.fetch_on_system
+            && match address.bus {
+                Bus::Code => address.further && self.setup.follows(Rule::PartWaitsForFetch),
+                Bus::System => {
+                    let goes_first = address.further && address.store;
+                    !(goes_first && self.setup.follows(Rule::PartsOfStoreFirst))
+                }
+                Bus::Private => false,
+            };
         let free = !elsewhere
+            && !behind_fetch
             && match address.bus {
                 Bus::Code => !fetch_first && !waiting.fetch_memory,
-                Bus::System => !on_buses.fetch_on_system && !behind_store,
+                Bus::System => !behind_store,
                 Bus::Private => true,
             };
         let on_code = address.bus == Bus::Code;
@@ -336,7 +350,8 @@ impl Pipeline {
         }
         if let Some(parts) = transfer.parts.checked_sub(1) {
             let reads = transfer.reads.next_part(parts, self.setup.slow.line_bytes);
-            self.data_port.address = Some(Transfer { parts, reads, waits: 0, ..transfer });
+            self.data_port.address =
+                Some(Transfer { parts, further: true, reads, waits: 0, ..transfer });
         }
         let behind_write = on_buses.writes_code
             && transfer.bus == Bus::Code

@@ -83,6 +83,9 @@ rules! {
     FoldingNopWaits: "no NOP that folds an IT", "CC2650, STM32F100";
     /// So does an instruction that is passed over.
     SkippedOverlaps: "skipped instruction beside a transfer", "CC2650, CC2652, STM32F100";
+    /// Not one of 16 bits with nothing behind it in the instruction register, unless it loads or
+    /// stores.
+    LoneSkippedWaits: "no lone skipped instruction", "CC2650";
 
     /// In the Code region data goes before code.
     DataBeforeCode: "data before code", "DDI 0337G, 12.4; CC2650, CC2652";
@@ -100,6 +103,11 @@ rules! {
     FetchBehindStore: "fetch behind store, System", "CC2650, CC2652, STM32F100";
     /// The store waits for the fetch in turn.
     StoreWaitsForFetch: "store before a waiting fetch", "CC2650, CC2652; not so on STM32F100";
+    /// The parts of a store pass before the fetch, for which only the first of them waits.
+    PartsOfStoreFirst: "parts of a store first", "CC2650, CC2652";
+    /// In the Code region a further part of an access waits while an address for a fetch is on the
+    /// System bus.
+    PartWaitsForFetch: "part behind a fetch, Code", "CC2650, CC2652";
 }
 
 /// The rules that are left out.

@@ -22,7 +22,9 @@ impl Setup {
     pub(super) fn follows(&self, rule: Rule) -> bool {
         let applies = match rule {
             Rule::GivenUpFetchYields => !self.matrix.given_up_fetches_stay,
-            Rule::StoreWaitsForFetch => self.matrix.stores_wait_for_fetches,
+            Rule::StoreWaitsForFetch | Rule::PartsOfStoreFirst => {
+                self.matrix.stores_wait_for_fetches
+            }
             Rule::CompareBranchIsBusy => self.generation != Generation::EarlyCortexM3,
             _ => true,
         };
