@@ -220,6 +220,16 @@ impl KernelPlan {
         }
         if let Some(run) = &self.run {
             text.push_str(&ran(run, form));
+            for (task, run) in self.tasks.iter().zip(&run.tasks) {
+                if task.response.is_some_and(|bound| run.longest > bound) {
+                    let _ = writeln!(
+                        text,
+                        "\n{} took longer than the bound made with the costs of scenarios: in this image \
+                         the kernel costs more, and only the bound beside the run is one.",
+                        task.name
+                    );
+                }
+            }
         }
         text
     }

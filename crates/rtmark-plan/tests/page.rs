@@ -1,8 +1,8 @@
 //! A plan's page: complete in itself, and safe whatever names hold.
 
 use rtmark_plan::{
-    Costs, Document, KernelPlan, Model, RanPlan, ReleasePlan, RunPlan, SCHEMA_VERSION, Set, Task,
-    TaskRun, Timeline, Who, WitnessPlan,
+    Costs, Document, Form, KernelPlan, Model, RanPlan, ReleasePlan, RunPlan, SCHEMA_VERSION, Set,
+    Task, TaskRun, Timeline, Who, WitnessPlan,
 };
 
 fn ran(who: Who, from: u64, until: u64) -> RanPlan {
@@ -114,4 +114,16 @@ fn bars_are_as_long_as_their_bounds() {
     assert!(bars.contains("the kernel: 200 cycles"), "{bars}");
     assert!(bars.contains("the timer's handler: 100 cycles"), "{bars}");
     assert_eq!(bars.matches("text-anchor=\"end\"").count(), 4, "three bars and a unit: {bars}");
+}
+
+/// Scenarios may cost less than the image that runs: that is said where a run shows it.
+#[test]
+fn a_run_above_the_bound_of_scenarios_is_told() {
+    let mut document = document();
+    let told = |document: &Document| document.text(Form::Text).contains("the costs of scenarios");
+    assert_eq!(document.kernels[0].tasks[1].response, Some(7_000));
+    assert!(told(&document), "7 400 cycles of 7 000");
+    let run = document.kernels[0].run.as_mut().expect("a run");
+    (run.tasks[0].longest, run.tasks[1].longest) = (2_000, 7_000);
+    assert!(!told(&document));
 }
