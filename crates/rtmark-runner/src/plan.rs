@@ -3,6 +3,7 @@
 
 use rtmark_firmware::{Kernel, PROFILES, Switched, Variant, successor};
 use rtmark_model::{Basis, Catalogue, Key, Pattern, Scenario, Victim};
+use rtmark_units::Share;
 
 use crate::described::nearest;
 use crate::placed::Placements;
@@ -19,6 +20,9 @@ pub struct Selection {
 
 /// The group of scenarios that look at a kernel's mixed load, and the name of its image.
 pub(crate) const LOAD: &str = "load";
+
+/// What it costs to build an image, where to run a scenario in one layout costs 1: [`Plan::part`].
+const BUILT: u64 = 40;
 
 /// What [`NothingSelected`] says of settings that no kernel can be built with.
 pub const SETTINGS: &str = "kernel with such settings";
@@ -109,6 +113,52 @@ impl Plan {
         Ok(Self { units })
     }
 
+    /// What the answers are about, in the order of tables: soc, scenario, kernel.
+    pub fn keys(&self) -> Vec<Key> {
+        let keys =
+            |unit: &Unit| unit.scenarios.iter().map(|(s, _)| unit.key(s)).collect::<Vec<_>>();
+        let mut keys: Vec<Key> = self.units.iter().flat_map(keys).collect();
+        keys.sort_by_cached_key(|key| self.position(key));
+        keys
+    }
+
+    /// Where an answer stands in tables: by soc, scenario, and kernel with its variant.
+    pub(crate) fn position(&self, key: &Key) -> (usize, usize, usize) {
+        let soc = self.units.iter().position(|unit| unit.platform.name() == key.soc);
+        let is_of = |unit: &Unit| {
+            unit.kernel.manifest.id == key.kernel && unit.variant.to_string() == key.profile
+        };
+        let unit = self.units.iter().position(is_of);
+        let scenarios =
+            self.units.first().map(|unit| unit.scenarios.as_slice()).unwrap_or_default();
+        let scenario = scenarios.iter().position(|(scenario, _)| scenario.id == key.scenario);
+        let last = usize::MAX;
+        (soc.unwrap_or(last), scenario.unwrap_or(last), unit.unwrap_or(last))
+    }
+
+    /// What one of several computers measures of it. Scenarios of one image stay together, and images of
+    /// one firmware where they can, as each computer builds what it measures.
+    #[must_use]
+    pub fn part(&self, share: Share, placements: Placements) -> Self {
+        let total =
+            self.units.iter().flat_map(|unit| unit.images(placements)).map(|(_, cost)| cost);
+        let total = total.sum();
+        let mut before = 0;
+        let mut units = self.units.clone();
+        for unit in &mut units {
+            let mut mine = Vec::new();
+            for (image, cost) in unit.images(placements) {
+                if share.holds_cost(before, cost, total) {
+                    mine.push(image.to_owned());
+                }
+                before += cost;
+            }
+            unit.scenarios.retain(|(scenario, _)| mine.iter().any(|i| i == scenario.id.group()));
+        }
+        units.retain(|unit| !unit.scenarios.is_empty());
+        Self { units }
+    }
+
     /// How many answers the plan asks for.
     pub fn answers(&self) -> usize {
         self.units.iter().map(|unit| unit.scenarios.len()).sum()
@@ -197,6 +247,26 @@ impl Unit {
     /// Instructions are the same wherever they lie.
     fn placeable(&self) -> bool {
         matches!(self.platform, Platform::Sim(_, Basis::Cycles))
+    }
+
+    /// The images that its scenarios are in, in their order, each with what it costs to build and run it:
+    /// [`BUILT`] for the build, and for each scenario one of each layout.
+    fn images(&self, placements: Placements) -> Vec<(&str, u64)> {
+        let mut images: Vec<(&str, u64)> = Vec::new();
+        for (scenario, excuse) in &self.scenarios {
+            let image = scenario.id.group();
+            let known = images.iter().position(|(known, _)| *known == image);
+            let known = known.unwrap_or_else(|| {
+                images.push((image, 0));
+                images.len() - 1
+            });
+            let cost = &mut images[known].1;
+            if excuse.is_none() {
+                let layouts = if self.placeable() { placements.of(scenario) } else { 1 };
+                *cost = (*cost).max(BUILT) + u64::from(layouts);
+            }
+        }
+        images
     }
 
     /// In how many layouts an image is needed: as many as the scenario in it that wants most.
@@ -299,6 +369,31 @@ mod tests {
         assert!(!some.units[1].needs_firmware(), "the floor there does not support that core");
         let excuse = some.units[1].scenarios[0].1.as_deref();
         assert_eq!(excuse, Some("rtmark has no firmware of K for cortex-m4f."));
+    }
+
+    #[test]
+    fn parts_are_the_whole_and_keep_images_together() {
+        let whole = plan(&[], &[]).expect("everything");
+        let placements = Placements::Usually(9);
+        for of in [1, 2, 3, 7, 1000] {
+            let parts = (1..=of).map(|number| whole.part(Share { number, of }, placements));
+            let parts: Vec<Plan> = parts.collect();
+            let mut keys: Vec<Key> = parts.iter().flat_map(Plan::keys).collect();
+            let mut all = whole.keys();
+            assert_eq!(keys.len(), all.len(), "{of} parts");
+            keys.sort();
+            all.sort();
+            assert!(keys == all, "{of} parts");
+            let images = parts.iter().flat_map(|part| &part.units).flat_map(|unit| {
+                let images = unit.images(placements).into_iter();
+                images.map(|(image, _)| (unit.platform.name(), &unit.kernel.manifest.id, image))
+            });
+            let images: Vec<_> = images.collect();
+            let different: std::collections::BTreeSet<_> = images.iter().collect();
+            assert_eq!(different.len(), images.len(), "an image is in one part only");
+        }
+        let half = whole.part(Share { number: 2, of: 2 }, placements);
+        assert!((whole.answers() / 4..whole.answers() * 3 / 4).contains(&half.answers()));
     }
 
     #[test]

@@ -102,6 +102,18 @@ enum Message {
 }
 
 impl Suite {
+    /// A suite that recalls no answer, keeps to the catalogue's budgets, and measures the linker's own
+    /// layout alone. `rtmark` is the version that answers are to name.
+    pub fn plain(builder: Builder, rtmark: &str) -> Self {
+        Self {
+            builder,
+            rtmark: rtmark.to_owned(),
+            rtmark_sha256: None,
+            max_cycles: None,
+            placements: Placements::ONE,
+        }
+    }
+
     /// Builds and runs what the plan asks for. The answers are in the order of
     /// tables: soc, scenario, kernel.
     ///
@@ -175,8 +187,7 @@ impl Suite {
             }
             Ok::<(), O::Error>(())
         })?;
-        let place = |answer: &Answer| plan_position(plan, answer.key());
-        answers.sort_by_cached_key(place);
+        answers.sort_by_cached_key(|answer| plan.position(answer.key()));
         Ok(answers)
     }
 
@@ -479,16 +490,4 @@ fn keep<O: SuiteObserver>(
     observer.record(&answer, question)?;
     observer.event(Event::Answered { answer: &answer, origin, unused: rest });
     Ok(answer)
-}
-
-fn plan_position(plan: &Plan, key: &Key) -> (usize, usize, usize) {
-    let soc = plan.units.iter().position(|unit| unit.platform.name() == key.soc);
-    let is_of = |unit: &Unit| {
-        unit.kernel.manifest.id == key.kernel && unit.variant.to_string() == key.profile
-    };
-    let unit = plan.units.iter().position(is_of);
-    let scenarios = plan.units.first().map(|unit| unit.scenarios.as_slice()).unwrap_or_default();
-    let scenario = scenarios.iter().position(|(scenario, _)| scenario.id == key.scenario);
-    let last = usize::MAX;
-    (soc.unwrap_or(last), scenario.unwrap_or(last), unit.unwrap_or(last))
 }

@@ -82,14 +82,7 @@ fn answers(bench: &Bench, platform: Platform) -> BTreeMap<String, Answer> {
     // What a compiler inlines at link time depends on what probes are there.
     let variant: Variant = "product+lto=off".parse().expect("a variant");
     let plan = Plan::new(&catalogue, &known, &[platform], &[variant], &selection).expect("good");
-    let suite = Suite {
-        builder,
-        rtmark: "test".to_owned(),
-        rtmark_sha256: None,
-        max_cycles: None,
-        placements: rtmark_runner::Placements::ONE,
-    };
-    let Ok(answers) = suite.run(&plan, &mut ());
+    let Ok(answers) = Suite::plain(builder, "test").run(&plan, &mut ());
     answers.into_iter().map(|answer| (answer.key().scenario.to_string(), answer)).collect()
 }
 

@@ -99,7 +99,8 @@ impl RunWriter<'_> {
 pub struct Fingerprint(String);
 
 impl Fingerprint {
-    pub(crate) fn as_str(&self) -> &str {
+    /// The digest, in hexadecimal.
+    pub fn as_str(&self) -> &str {
         &self.0
     }
 }

@@ -15,8 +15,13 @@
 use std::fmt;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Sub};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+
+mod share;
+
+pub use share::{Share, ShareError};
 
 macro_rules! count {
     ($(#[$doc:meta])* $name:ident, $suffix:literal) => {
@@ -129,6 +134,14 @@ impl Cycles {
     }
 }
 
+impl Hertz {
+    /// The whole cycles that pass in a time, at most [`Cycles::MAX`].
+    pub fn cycles_in(self, time: Duration) -> Cycles {
+        let cycles = time.as_nanos().saturating_mul(self.0.into()) / 1_000_000_000;
+        u64::try_from(cycles).map_or(Cycles::MAX, Cycles)
+    }
+}
+
 impl fmt::Display for Hertz {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
@@ -153,6 +166,15 @@ mod tests {
         assert_eq!(Cycles(2).at(Hertz(3_000_000_000)), Nanoseconds(1));
         assert_eq!(Cycles(5).at(Hertz(0)), Nanoseconds::MAX);
         assert_eq!(Cycles::MAX.at(Hertz(1)), Nanoseconds::MAX);
+    }
+
+    #[test]
+    fn a_time_holds_whole_cycles() {
+        let clock = Hertz(168_000_000);
+        assert_eq!(clock.cycles_in(Duration::from_millis(10)), Cycles(1_680_000));
+        assert_eq!(clock.cycles_in(Duration::from_nanos(17)), Cycles(2));
+        assert_eq!(Hertz(0).cycles_in(Duration::MAX), Cycles::ZERO);
+        assert_eq!(Hertz(u32::MAX).cycles_in(Duration::MAX), Cycles::MAX);
     }
 
     #[test]

@@ -87,6 +87,7 @@ pub use fork::{Outcome, Unserved, Verdict};
 pub use held::{HeldBack, Stretches};
 pub use meet::Interleaving;
 pub use path::{Path, PathError, Piece, Question, Reach, Second, Window};
-pub use search::{Control, Share, search};
+pub use rtmark_units::Share;
+pub use search::{Control, search};
 pub use spans::{Spans, spans};
 pub use witness::{Moment, Witness, WitnessStep};

@@ -5,31 +5,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 use rtmark_sim::InternalError;
+use rtmark_units::Share;
 
 use crate::alone::alone;
 use crate::findings::{Findings, Scale};
 use crate::pairs::pairs;
 use crate::path::Path;
-
-/// A part of a search that is divided among several computers: number `number` of `of`,
-/// counted from 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Share {
-    /// Which part.
-    pub number: usize,
-    /// How many parts there are.
-    pub of: usize,
-}
-
-impl Share {
-    /// All of it.
-    pub const WHOLE: Self = Self { number: 1, of: 1 };
-
-    /// Whether a piece belongs to it.
-    pub const fn holds(self, piece: usize) -> bool {
-        piece % self.of == self.number - 1
-    }
-}
 
 /// What steers a search from outside.
 #[derive(Debug)]

@@ -12,6 +12,7 @@ mod error;
 mod exit;
 mod output;
 mod overview;
+mod part_file;
 mod progress;
 mod replacement;
 #[cfg(test)]

@@ -228,13 +228,7 @@ fn rows(kernel: &str, soc: &str) -> [HeldInterval; 2] {
     let documented: Variant = "documented".parse().expect("a profile");
     let plan = Plan::new(&catalogue, &kernels, &[soc.into()], &[documented], &selection);
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("firmware-build");
-    let suite = Suite {
-        builder: Builder::new(tree).in_folder(&folder),
-        rtmark: "test".to_owned(),
-        rtmark_sha256: None,
-        max_cycles: None,
-        placements: rtmark_runner::Placements::ONE,
-    };
+    let suite = Suite::plain(Builder::new(tree).in_folder(&folder), "test");
     let answers = suite.run(&plan.expect("a plan"), &mut ()).expect("nothing is kept");
     ["load.held.most_urgent", "load.held.may_call"].map(|id| {
         let of = |answer: &&Answer| answer.key().scenario.as_str() == id;

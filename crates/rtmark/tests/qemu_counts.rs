@@ -64,14 +64,7 @@ fn answers((soc, kernels, most): Bench, platform: Platform) -> BTreeMap<String, 
     // What a compiler inlines at link time depends on what probes are there.
     let variant: Variant = "product+lto=off".parse().expect("a variant");
     let plan = Plan::new(&catalogue, &known, &[platform], &[variant], &selection).expect("good");
-    let suite = Suite {
-        builder,
-        rtmark: "test".to_owned(),
-        rtmark_sha256: None,
-        max_cycles: None,
-        placements: rtmark_runner::Placements::ONE,
-    };
-    let Ok(answers) = suite.run(&plan, &mut ());
+    let Ok(answers) = Suite::plain(builder, "test").run(&plan, &mut ());
     let name = |answer: &Answer| {
         let key = answer.key();
         format!("{soc} {} {}", key.kernel, key.scenario)

@@ -31,13 +31,7 @@ fn explained() -> Vec<Explanation> {
     let soc = socs::find("stm32c031").expect("a soc");
     let plan = Plan::new(&catalogue, &kernels, &[soc.into()], &[Variant::default()], &selection);
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("firmware-build");
-    let suite = Suite {
-        builder: Builder::new(tree).in_folder(&folder),
-        rtmark: "test".to_owned(),
-        rtmark_sha256: None,
-        max_cycles: None,
-        placements: rtmark_runner::Placements::ONE,
-    };
+    let suite = Suite::plain(Builder::new(tree).in_folder(&folder), "test");
     let answers = suite.explain(&plan.expect("a plan"), &mut ());
     let explained = answers.into_iter().filter_map(|answer| match answer {
         Ok(explained) => Some(explained),

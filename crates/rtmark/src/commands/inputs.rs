@@ -66,11 +66,8 @@ fn driven(text: &str) -> Result<Driven, String> {
 impl Driven {
     fn connect(&self, machine: &mut Machine) -> Result<(), CliError> {
         let clock = machine.soc().clock;
-        let changes = self.levels.iter().map(|&(time, level)| {
-            let cycle = time.as_nanos().saturating_mul(clock.0.into()) / 1_000_000_000;
-            PinChange { cycle: u64::try_from(cycle).unwrap_or(u64::MAX), level }
-        });
-        let changes: Vec<_> = changes.collect();
+        let change = |&(time, level)| PinChange { cycle: clock.cycles_in(time).0, level };
+        let changes: Vec<_> = self.levels.iter().map(change).collect();
         machine.drive_pin(&self.pin, &changes).map_err(|error| {
             let hint = "`pins` in its soc file lists them; see docs/socs.md";
             CliError::new(Exit::Usage, format!("--pin: {error}"), hint)

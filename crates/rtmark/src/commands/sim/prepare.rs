@@ -132,9 +132,8 @@ impl Arguments {
     /// The cycle since reset at which a machine that goes on now is cut off.
     fn limit(&self, machine: &Machine, soc: &Soc) -> u64 {
         let time = self.lasts.unwrap_or(Duration::from_secs(SECONDS));
-        let lasts = time.as_nanos().saturating_mul(soc.clock.0.into()) / 1_000_000_000;
-        let lasts = u64::try_from(lasts).unwrap_or(u64::MAX);
-        self.max_cycles.unwrap_or_else(|| machine.cycles().0.saturating_add(lasts))
+        let end = || machine.cycles().saturating_add(soc.clock.cycles_in(time));
+        self.max_cycles.unwrap_or_else(|| end().0)
     }
 
     pub(super) fn raw_base(&self, soc: &Soc) -> u32 {

@@ -113,7 +113,7 @@ pub struct Arguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     max_cycles: Option<u64>,
     /// Search only part K of N: another computer may search another part
-    #[arg(long, value_name = "K/N", value_parser = share, requires = "state")]
+    #[arg(long, value_name = "K/N", requires = "state")]
     partition: Option<Share>,
     /// Keep what is found in a file, and go on from there if it is there; see `rtmark merge`
     #[arg(long, value_name = "FILE", conflicts_with_all = ["uart_in", "pin"])]
@@ -157,14 +157,6 @@ pub fn window(text: &str) -> Result<Window, String> {
     match ends {
         Some((from, to)) if from < to => Ok(Window { from, to }),
         _ => Err("two cycles, the first one before the second: 1000:2000".into()),
-    }
-}
-
-fn share(text: &str) -> Result<Share, String> {
-    let parts = text.split_once('/').and_then(|(k, n)| Some((k.parse().ok()?, n.parse().ok()?)));
-    match parts {
-        Some((number, of)) if (1..=of).contains(&number) => Ok(Share { number, of }),
-        _ => Err("a part and the number of parts, such as 2/8".into()),
     }
 }
 
@@ -415,7 +407,5 @@ mod tests {
         assert!(byte("256").is_err());
         assert_eq!(window("1_000:0x800"), Ok(Window { from: 1000, to: 0x800 }));
         assert!(window("5:5").is_err() && window("5").is_err());
-        assert_eq!(share("2/8"), Ok(Share { number: 2, of: 8 }));
-        assert!(share("0/8").is_err() && share("9/8").is_err());
     }
 }

@@ -17,12 +17,14 @@ use super::subject::Subject;
 use crate::commands::inputs::Inputs;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::replacement::replace;
+use crate::part_file::{Form, refuse};
 
-const MAGIC: &[u8; 8] = b"RTMARKWC";
-/// Magic, version and the contents' SHA-256 in hexadecimal.
-const HEADER: usize = 8 + 4 + 64;
-const VERSION: u32 = 4;
+const FORM: Form = Form {
+    magic: b"RTMARKWC",
+    version: 4,
+    what: "a part of a search",
+    made_by: "rtmark worst --state FILE",
+};
 
 /// A part of a search.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -37,10 +39,6 @@ pub struct Part {
     may_call: u8,
     pub question: Question,
     pub findings: Findings,
-}
-
-fn refuse(path: &FilePath, problem: impl std::fmt::Display, hint: &str) -> CliError {
-    CliError::new(Exit::Usage, format!("{}: {problem}", path.display()), hint)
 }
 
 impl Part {
@@ -67,10 +65,10 @@ impl Part {
 
     /// What it is a part of.
     pub fn subject(&self, path: &FilePath) -> Result<Subject, CliError> {
-        let again = "make it again with this rtmark";
-        let image = Image::from_elf(&self.elf).map_err(|error| refuse(path, error, again))?;
+        let again = FORM.again();
+        let image = Image::from_elf(&self.elf).map_err(|error| refuse(path, error, &again))?;
         let scenario: Option<ScenarioId> = match &self.scenario {
-            Some(id) => Some(id.parse().map_err(|error| refuse(path, error, again))?),
+            Some(id) => Some(id.parse().map_err(|error| refuse(path, error, &again))?),
             None => None,
         };
         Ok(Subject {
@@ -88,42 +86,22 @@ impl Part {
     }
 
     pub fn read(path: &FilePath) -> Result<Self, CliError> {
-        let bytes = std::fs::read(path).map_err(|error| refuse(path, error, "check the path"))?;
-        let again = "make it again with `rtmark worst --state` or `--part`, and copy it whole";
-        let Some((header, contents)) = bytes.split_at_checked(HEADER) else {
-            return Err(refuse(path, "too short for a part of a search", again));
-        };
-        let (magic, rest) = header.split_at(MAGIC.len());
-        let (version, checksum) = rest.split_at(4);
-        if magic != MAGIC {
-            return Err(refuse(path, "no part of a search of `rtmark worst`", again));
-        }
-        if version != VERSION.to_le_bytes() {
-            return Err(refuse(path, "a part of another version of rtmark", again));
-        }
-        if sha256(contents).as_bytes() != checksum {
-            return Err(refuse(path, "a damaged or truncated part of a search", again));
-        }
-        let part: Self = postcard::from_bytes(contents)
-            .map_err(|error| refuse(path, format!("a damaged part: {error}"), again))?;
+        let contents = FORM.read(path)?;
+        let part: Self =
+            postcard::from_bytes(&contents).map_err(|error| FORM.damaged(path, error))?;
         if part.timing_model != TIMING_MODEL {
             let problem = format!(
                 "made with timing model {}; this rtmark has {TIMING_MODEL}, and cycles differ",
                 part.timing_model
             );
-            return Err(refuse(path, problem, again));
+            return Err(refuse(path, problem, FORM.again()));
         }
         Ok(part)
     }
 
-    /// Writes it in one go: a file that is there is whole.
     pub fn write(&self, path: &FilePath) -> Result<(), CliError> {
         let contents = postcard::to_allocvec(self)
             .map_err(|error| CliError::new(Exit::Internal, error, "report this as a defect"))?;
-        let checksum = sha256(&contents);
-        let bytes =
-            [MAGIC.as_slice(), &VERSION.to_le_bytes(), checksum.as_bytes(), &contents].concat();
-        replace(path, &bytes)
-            .map_err(|error| refuse(path, error, "choose a file that can be written"))
+        FORM.write(path, &contents)
     }
 }

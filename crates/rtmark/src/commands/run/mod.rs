@@ -1,6 +1,8 @@
 //! `rtmark run`
 
-use std::path::Path;
+mod part;
+
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
@@ -11,7 +13,9 @@ use rtmark_runner::{
     Asked, Event, Foreign, Placements, Plan, Platform, Selection, Suite, SuiteObserver, machines,
 };
 use rtmark_store::{Fingerprint, RunWriter, Store, StoreError};
-use rtmark_units::Cycles;
+use rtmark_units::{Cycles, Share};
+
+pub use part::{RunPart, join};
 
 use super::columns::{self, Images};
 pub(super) use super::failures::show_failures;
@@ -32,6 +36,7 @@ use crate::tools::refuse_without_tools;
   rtmark run --kernel freertos --scenario 'queue.*' --soc stm32f405
   rtmark run --image zephyr=lat.elf --image threadx=tm.elf --kernel freertos --soc stm32f405
   rtmark run --backend sim --clocked --soc stm32f405        what a board would run, simulated
+  rtmark run --partition 2/8 --state part2.run              what one of eight computers measures
   rtmark run --backend board --soc stm32c031 --port /dev/ttyACM0 \\
       --load 'probe-rs download --chip STM32C031C6Tx {elf} && probe-rs reset --chip STM32C031C6Tx'
   rtmark run --backend board --from session.jsonl           what a board once printed
@@ -89,6 +94,15 @@ pub struct Arguments {
     /// Cycles after which a scenario is given up, instead of the catalogue's budget
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     max_cycles: Option<u64>,
+    /// Measure only part K of N: another computer may measure another part; see `rtmark merge`
+    #[arg(long, value_name = "K/N", requires = "state", conflicts_with_all = [
+        "image", "format", "name", "fresh", "published", "imported", "record", "from",
+    ])]
+    partition: Option<Share>,
+    /// With --partition: the file that keeps the part, instead of the store; a run that was interrupted
+    /// goes on from there
+    #[arg(long, value_name = "FILE", requires = "partition")]
+    state: Option<PathBuf>,
     #[command(flatten)]
     sources: Sources,
     // Last, as its heading goes on to the end.
@@ -152,6 +166,7 @@ const PLACEMENTS: u32 = 9;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// For people: scenarios down, kernels across
+    #[value(alias = "text")]
     Table,
     /// For programs: everything, every sample included
     Json,
@@ -378,8 +393,11 @@ impl Arguments {
 
         let suite = Suite { placements, ..suite(tree, self.max_cycles.map(Cycles)) };
         refuse_without_tools(&suite.builder, &plan)?;
-        let store = self.store.open(&config)?;
         let revision = shelf::commit_here().or_else(|| suite.builder.tree().commit());
+        if let (Some(share), Some(state)) = (self.partition, &self.state) {
+            return part::measure(&plan, &suite, share, state, revision, verbosity);
+        }
+        let store = self.store.open(&config)?;
         let run = store.begin(&command_line(), &suite.rtmark, revision.as_deref())?;
         let id = run.id().to_owned();
         if verbosity.verbose > 0 {
@@ -536,13 +554,8 @@ impl Arguments {
 /// What carries out plans with the firmware of a tree; `max_cycles` stands for the catalogue's
 /// budgets.
 pub(super) fn suite(tree: Tree, max_cycles: Option<Cycles>) -> Suite {
-    Suite {
-        builder: Builder::new(tree),
-        rtmark: env!("CARGO_PKG_VERSION").to_owned(),
-        rtmark_sha256: own_sha256(),
-        max_cycles,
-        placements: Placements::ONE,
-    }
+    let plain = Suite::plain(Builder::new(tree), env!("CARGO_PKG_VERSION"));
+    Suite { rtmark_sha256: own_sha256(), max_cycles, ..plain }
 }
 
 /// SHA-256 of this program: what the simulator and its timing are.

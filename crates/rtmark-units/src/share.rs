@@ -1,0 +1,103 @@
+//! Work that several computers divide.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// A part of work that is divided among several computers: number `number` of `of`, counted
+/// from 1. It is written `2/8`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// Which part.
+    pub number: usize,
+    /// How many parts there are.
+    pub of: usize,
+}
+
+impl Share {
+    /// All of it.
+    pub const WHOLE: Self = Self { number: 1, of: 1 };
+
+    /// Whether a piece belongs to it, where neighbours are to go to different parts.
+    pub const fn holds(self, piece: usize) -> bool {
+        piece % self.of == self.number - 1
+    }
+
+    /// Whether a piece belongs to it, where neighbours are to stay together and pieces cost
+    /// differently: `before` is what all pieces before this one cost, of `total`. The pieces of all
+    /// parts are all pieces, each once.
+    pub fn holds_cost(self, before: u64, cost: u64, total: u64) -> bool {
+        // By its middle: a piece goes to the part that would do most of it.
+        let middle = u128::from(before) * 2 + u128::from(cost);
+        let part = (middle * self.of as u128).checked_div(u128::from(total) * 2).unwrap_or(0);
+        part.min(self.of as u128 - 1) == self.number as u128 - 1
+    }
+}
+
+impl fmt::Display for Share {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.number, self.of)
+    }
+}
+
+/// A text that names no part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ShareError;
+
+impl fmt::Display for ShareError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a part and the number of parts, such as 2/8")
+    }
+}
+
+impl std::error::Error for ShareError {}
+
+impl FromStr for Share {
+    type Err = ShareError;
+
+    fn from_str(text: &str) -> Result<Self, ShareError> {
+        let (number, of) = text.split_once('/').ok_or(ShareError)?;
+        let number = number.parse().map_err(|_| ShareError)?;
+        let of = of.parse().map_err(|_| ShareError)?;
+        if (1..=of).contains(&number) { Ok(Self { number, of }) } else { Err(ShareError) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_read_and_refused() {
+        assert_eq!("2/8".parse(), Ok(Share { number: 2, of: 8 }));
+        assert_eq!(Share { number: 2, of: 8 }.to_string(), "2/8");
+        for text in ["0/8", "9/8", "2", "/8", "2/", "1/0", "-1/3", "1/99999999999999999999"] {
+            assert_eq!(text.parse::<Share>(), Err(ShareError), "{text}");
+        }
+    }
+
+    #[test]
+    fn each_piece_goes_to_one_part_and_parts_cost_about_as_much() {
+        let costs = [5_u64, 1, 1, 1, 0, 9, 2, 2, 3, 1, 40, 1, 1, 0];
+        let total = costs.iter().sum();
+        for of in 1..=20 {
+            let mut dearest = 0;
+            let mut held = [0; 14];
+            for number in 1..=of {
+                let (mut before, mut mine) = (0, 0);
+                for (piece, cost) in costs.into_iter().enumerate() {
+                    if (Share { number, of }).holds_cost(before, cost, total) {
+                        held[piece] += 1;
+                        mine += cost;
+                    }
+                    before += cost;
+                }
+                dearest = dearest.max(mine);
+            }
+            assert_eq!(held, [1; 14], "{of} parts");
+            // A part holds at most half of a piece at either end more than its due.
+            assert!(dearest <= total.div_ceil(of as u64) + 40, "{of} parts: {dearest}");
+        }
+        assert!(Share::WHOLE.holds_cost(0, 0, 0), "what costs nothing belongs somewhere");
+        assert!(!Share { number: 2, of: 2 }.holds_cost(0, 0, 0));
+    }
+}

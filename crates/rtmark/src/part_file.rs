@@ -1,0 +1,121 @@
+//! Files that hold a part of divided work: written in one go, and read only where they are whole, by the
+//! rtmark that knows their form.
+
+use std::fmt::Display;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use rtmark_firmware::sha256;
+
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::replacement::replace;
+
+const MAGIC: usize = 8;
+const VERSION: usize = 4;
+/// The contents' SHA-256 in hexadecimal.
+const CHECKSUM: usize = 64;
+
+/// One kind of such files.
+#[derive(Clone, Copy, Debug)]
+pub struct Form {
+    /// What they begin with.
+    pub magic: &'static [u8; MAGIC],
+    /// Rises when their contents change.
+    pub version: u32,
+    /// What one holds, as in "a part of a search".
+    pub what: &'static str,
+    /// The flags that make one, as in "rtmark worst --state".
+    pub made_by: &'static str,
+}
+
+/// Refuses a file.
+pub fn refuse(path: &Path, problem: impl Display, hint: impl Display) -> CliError {
+    CliError::new(Exit::Usage, format!("{}: {problem}", path.display()), hint.to_string())
+}
+
+impl Form {
+    /// What to do about a file that cannot be read.
+    pub fn again(&self) -> String {
+        format!("make it again with `{}`, and copy it whole", self.made_by)
+    }
+
+    /// Whether a file begins as those of this form do.
+    pub fn is_of(&self, path: &Path) -> Result<bool, CliError> {
+        let mut magic = Vec::new();
+        let read = File::open(path).and_then(|f| f.take(MAGIC as u64).read_to_end(&mut magic));
+        read.map_err(|error| refuse(path, error, "check the path"))?;
+        Ok(magic == self.magic)
+    }
+
+    /// What a file holds.
+    pub fn read(&self, path: &Path) -> Result<Vec<u8>, CliError> {
+        let mut bytes =
+            std::fs::read(path).map_err(|error| refuse(path, error, "check the path"))?;
+        let Some((magic, rest)) = bytes.split_at_checked(MAGIC) else {
+            return Err(refuse(path, format!("too short for {}", self.what), self.again()));
+        };
+        if magic != self.magic {
+            return Err(refuse(path, format!("not {}", self.what), self.again()));
+        }
+        let Some((version, rest)) = rest.split_at_checked(VERSION) else {
+            return Err(refuse(path, format!("too short for {}", self.what), self.again()));
+        };
+        if version != self.version.to_le_bytes() {
+            let problem = format!("{}, of another version of rtmark", self.what);
+            return Err(refuse(path, problem, self.again()));
+        }
+        let Some((checksum, contents)) = rest.split_at_checked(CHECKSUM) else {
+            return Err(refuse(path, format!("too short for {}", self.what), self.again()));
+        };
+        if sha256(contents).as_bytes() != checksum {
+            return Err(self.damaged(path, "its checksum is another one"));
+        }
+        bytes.drain(..MAGIC + VERSION + CHECKSUM);
+        Ok(bytes)
+    }
+
+    /// Refuses a file whose contents make no sense.
+    pub fn damaged(&self, path: &Path, problem: impl Display) -> CliError {
+        refuse(path, format!("{}, damaged or cut short: {problem}", self.what), self.again())
+    }
+
+    /// Writes a file in one go: one that is there is whole.
+    pub fn write(&self, path: &Path, contents: &[u8]) -> Result<(), CliError> {
+        let checksum = sha256(contents);
+        let version = self.version.to_le_bytes();
+        let bytes = [self.magic.as_slice(), &version, checksum.as_bytes(), contents].concat();
+        replace(path, &bytes)
+            .map_err(|error| refuse(path, error, "choose a file that can be written"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FORM: Form =
+        Form { magic: b"RTMARKXX", version: 3, what: "a part of a test", made_by: "a test" };
+
+    #[test]
+    fn a_file_is_read_whole_or_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("x");
+        assert!(FORM.read(&path).is_err());
+        FORM.write(&path, b"contents").expect("writable");
+        assert!(FORM.is_of(&path).expect("there"));
+        assert_eq!(FORM.read(&path).expect("whole"), b"contents");
+        let whole = std::fs::read(&path).expect("there");
+        for length in 0..whole.len() {
+            std::fs::write(&path, &whole[..length]).expect("writable");
+            assert!(FORM.read(&path).is_err(), "{length}");
+        }
+        for place in 0..whole.len() {
+            let mut changed = whole.clone();
+            changed[place] ^= 1;
+            std::fs::write(&path, &changed).expect("writable");
+            assert!(FORM.read(&path).is_err(), "{place}");
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! Parts of a run, measured apart, join to what one computer measures: byte for byte.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const SCENARIOS: [&str; 5] =
+    ["thread.yield", "semaphore.*", "mutex.*", "queue.send.*", "timer.tick"];
+
+struct Folder {
+    home: tempfile::TempDir,
+}
+
+impl Folder {
+    fn path(&self, name: &str) -> PathBuf {
+        self.home.path().join(name)
+    }
+
+    /// Says `rtmark` something, and returns its exit code, stdout and stderr.
+    fn say(&self, arguments: &[&str]) -> (Option<i32>, String, String) {
+        let output = Command::new(env!("CARGO_BIN_EXE_rtmark"))
+            .args(arguments)
+            .current_dir(self.home.path())
+            .env("RTMARK_BUILD", Path::new(env!("CARGO_TARGET_TMPDIR")).join("firmware-build"))
+            .env("RTMARK_STORE", self.path("store.sqlite"))
+            .env("COLUMNS", "160")
+            .env_remove("RTMARK_FIRMWARE")
+            .output()
+            .expect("rtmark runs");
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    }
+
+    /// Says it what to measure, and what more.
+    fn run(&self, more: &[&str]) -> (Option<i32>, String, String) {
+        let asked = ["run", "-k", "floor", "freertos", "--soc", "stm32c031", "stm32f405"];
+        let layouts = ["--placements", "2", "-s"];
+        self.say(&[&asked[..], &layouts, &SCENARIOS, more].concat())
+    }
+}
+
+#[test]
+fn parts_of_a_run_join_to_the_whole() {
+    let folder = Folder { home: tempfile::tempdir().expect("a scratch folder") };
+    let (code, whole, errors) = folder.run(&["--fresh", "--format", "json"]);
+    assert_eq!(code, Some(0), "{errors}");
+    let (_, table, _) = folder.run(&[]);
+
+    let parts = ["1/3", "2/3", "3/3"].map(|part| {
+        let state = format!("{}.run", &part[..1]);
+        let (code, shown, errors) = folder.run(&["--partition", part, "--state", &state]);
+        assert_eq!((code, &*shown), (Some(0), ""), "{errors}");
+        assert!(errors.contains(&format!("part {part} of the run")), "{errors}");
+        let answers = errors.split_whitespace().next().and_then(|count| count.parse().ok());
+        answers.expect("a number of answers, first")
+    });
+    let answers: usize = parts.iter().sum();
+    assert!(parts.iter().all(|&answers| answers > 10), "{parts:?}");
+    let document: serde_json::Value = serde_json::from_str(&whole).expect("JSON");
+    assert_eq!(document["answers"].as_array().map(Vec::len), Some(answers));
+
+    for form in [["2.run", "3.run", "1.run", "2.run"], ["1.run", "2.run", "3.run", "3.run"]] {
+        let (code, joined, errors) =
+            folder.say(&[&["merge", "--format", "json"], &form[..]].concat());
+        assert_eq!(code, Some(0), "{errors}");
+        assert!(joined == whole, "the joined run differs");
+    }
+    let (_, joined, _) = folder.say(&["merge", "1.run", "2.run", "3.run", "--name", "joined"]);
+    assert_eq!(joined, table);
+    // It is a run like others.
+    let (code, shown, errors) = folder.say(&["compare", "latest~3", "joined"]);
+    assert_eq!(code, Some(0), "{shown}{errors}");
+
+    let (code, some, errors) = folder.say(&["merge", "1.run", "3.run", "--format", "json"]);
+    assert_eq!(code, Some(12), "{errors}");
+    assert!(errors.contains("parts are missing or not complete: 2"), "{errors}");
+    let some: serde_json::Value = serde_json::from_str(&some).expect("JSON");
+    assert_eq!(some["answers"].as_array().map(Vec::len), Some(parts[0] + parts[2]));
+}
+
+#[test]
+fn parts_of_different_runs_do_not_join() {
+    let folder = Folder { home: tempfile::tempdir().expect("a scratch folder") };
+    let run = |soc: &str, part: &str, state: &str| {
+        let asked = ["run", "-k", "floor", "-s", "thread.yield", "--soc", soc, "--placements", "1"];
+        folder.say(&[&asked[..], &["--partition", part, "--state", state]].concat())
+    };
+    for (soc, part, state) in
+        [("stm32c031", "1/2", "a"), ("stm32f405", "2/2", "b"), ("stm32c031", "1/3", "c")]
+    {
+        let (code, _, errors) = run(soc, part, state);
+        assert_eq!(code, Some(0), "{errors}");
+    }
+    for other in ["b", "c"] {
+        let (code, shown, errors) = folder.say(&["merge", "a", other]);
+        assert_eq!((code, &*shown), (Some(5), ""), "{errors}");
+        assert!(errors.contains("different runs"), "{errors}");
+    }
+    // Another part's file is not overwritten.
+    let (code, _, errors) = run("stm32c031", "2/2", "a");
+    assert_eq!(code, Some(2), "{errors}");
+    assert!(errors.contains("another part"), "{errors}");
+    // A part that is there is not measured again.
+    let (code, _, errors) = run("stm32f405", "2/2", "b");
+    assert_eq!(code, Some(0), "{errors}");
+    std::fs::write(folder.path("d"), "RTMARKRN and nothing").expect("writable");
+    let (code, _, errors) = folder.say(&["merge", "a", "d"]);
+    assert_eq!(code, Some(2), "{errors}");
+    let (code, _, errors) = folder.say(&["run", "--partition", "4/3", "--state", "e"]);
+    assert_eq!(code, Some(2), "{errors}");
+    assert!(errors.contains("such as 2/8"), "{errors}");
+    assert!(!folder.path("store.sqlite").exists(), "a part is no run of the store");
+}
