@@ -391,18 +391,16 @@ impl Devices {
 
     /// Has lines of EXTI come from other ports. Answers the places of the devices concerned.
     pub fn route(&mut self, routed: &[(u8, u8)], now: u64) -> Vec<usize> {
-        let mut changed = Vec::new();
-        for (at, attached) in self.attached.iter_mut().enumerate() {
-            if let Device::Exti(exti) = &mut attached.device
-                && !routed.is_empty()
-            {
-                for &(line, port) in routed {
-                    exti.route(line, port, now);
-                }
-                changed.push(at);
-            }
-        }
-        changed
+        let attached = self.attached.iter_mut().enumerate();
+        let extis = attached.filter_map(|(at, attached)| match &mut attached.device {
+            Device::Exti(exti) => Some((at, exti)),
+            _ => None,
+        });
+        let changed = extis.map(|(at, exti)| {
+            routed.iter().for_each(|&(line, port)| exti.route(line, port, now));
+            at
+        });
+        changed.collect()
     }
 
     /// Puts bytes on the lines of the UARTs at these addresses.

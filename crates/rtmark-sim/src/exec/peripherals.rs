@@ -176,8 +176,10 @@ impl State {
                 FlashEffect::Erase { pages, which } => self.erase_flash(*memory, pages, *which),
             }
         }
-        for at in self.devices.route(&effects.routed, now) {
-            self.look_at_device(at, now);
+        if !effects.routed.is_empty() {
+            for at in self.devices.route(&effects.routed, now) {
+                self.look_at_device(at, now);
+            }
         }
         let divisors = self.devices.divisors;
         let wanted = [0, 1, 2].map(|clock| effects.scaled[clock].unwrap_or(divisors[clock]));
