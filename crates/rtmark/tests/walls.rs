@@ -246,8 +246,6 @@ const MOST_LINES: usize = 600;
 
 /// Longer files, and why they may be.
 const LONG: &[(&str, &str)] = &[
-    ("rtmark-sim/src/isa/encodings.rs", "a table: every encoding, one line each"),
-    ("rtmark-sim/src/timing/memo/mod.rs", "to be split with the work on the timing models"),
     ("rtmark-sim/src/armr/timing/demand.rs", "to be split with the work on the timing models"),
 ];
 
