@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use rtmark_sim::Machine;
+use rtmark_sim::{Machine, WatchId};
 
 use crate::findings::{Answer, Findings, Scale};
 use crate::fork::{Outcome, Unserved, follow};
@@ -71,6 +71,10 @@ impl Visitor for Alone<'_> {
 
     fn never(&mut self, _: RangeInclusive<u64>, _: &Machine, why: Unserved) -> Outcome {
         Outcome::never(why)
+    }
+
+    fn begins(&self) -> Option<WatchId> {
+        Some(self.path.line().handler_watch)
     }
 
     fn waits(&self, outcome: Outcome, at: u64) -> Option<u64> {

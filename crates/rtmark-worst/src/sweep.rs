@@ -9,7 +9,7 @@ mod inside;
 
 use std::ops::RangeInclusive;
 
-use rtmark_sim::{Advance, Blocker, Cycles, Machine, Register, Stop, Tried};
+use rtmark_sim::{Advance, Blocker, Cycles, Machine, Register, Stop, Tried, WatchId};
 
 use crate::border::{Boundary, gives_way};
 use crate::fork::Unserved;
@@ -62,6 +62,12 @@ pub trait Visitor {
     /// Whether what comes of a point depends on all points with the same answer.
     fn needs_first(&self) -> bool {
         false
+    }
+
+    /// The watch of the handler's beginning, if one that the program brings about by itself is an answer for
+    /// the points before it.
+    fn begins(&self) -> Option<WatchId> {
+        None
     }
 
     /// For how long the interrupt waits, where the same is true of each moment of a sleep in
@@ -178,8 +184,10 @@ pub fn sweep<S: Visitor>(visitor: &mut S, machine: Machine, window: Window) {
         }
         // Sleep is cut where the piece ends: the next one begins there.
         let until = if boundary.asleep && now < to { to } else { u64::MAX };
+        let hits = sweep.machine.hits().len();
         match sweep.machine.advance_open(Cycles(until)) {
             Ok(Advance::Instruction) if !looks => {
+                sweep.answer_begun(boundary, hits);
                 sweep.enter_early(boundary);
                 sweep.machine.settle();
                 if is_free {
@@ -189,6 +197,7 @@ pub fn sweep<S: Visitor>(visitor: &mut S, machine: Machine, window: Window) {
             Ok(_) => {
                 sweep.machine.settle();
                 sweep.look_inside(boundary, looked);
+                sweep.answer_begun(boundary, hits);
             }
             Err(Stop::Internal(_)) => {
                 sweep.has_failed();
@@ -212,11 +221,7 @@ pub fn sweep<S: Visitor>(visitor: &mut S, machine: Machine, window: Window) {
             held.sleep(sweep.machine.cycles().0 - now);
         }
     }
-    if sweep.has_failed() {
-        return;
-    }
-    let end = sweep.last.map_or(sweep.seen, |last| last.min(sweep.seen));
-    debug_assert_eq!(sweep.answered, end.saturating_sub(window.from), "points without an answer");
+    sweep.finish(window);
 }
 
 impl<'a, S: Visitor> Sweep<'a, S> {
@@ -226,6 +231,16 @@ impl<'a, S: Visitor> Sweep<'a, S> {
         path.look_at(&self.machine);
         path.look_at(&self.kept);
         path.has_failed()
+    }
+
+    /// All points have their answers.
+    fn finish(&self, window: Window) {
+        if self.has_failed() {
+            return;
+        }
+        let end = self.last.map_or(self.seen, |last| last.min(self.seen));
+        let points = end.saturating_sub(window.from);
+        debug_assert_eq!(self.answered, points, "points without an answer");
     }
 
     /// Begins where a machine stands.
@@ -421,6 +436,27 @@ impl<'a, S: Visitor> Sweep<'a, S> {
             let first = self.first.take();
             let answer =
                 self.visitor.follow(points.clone(), first.as_ref().unwrap_or(&self.machine));
+            self.add(points, answer);
+        }
+    }
+
+    /// Answers for the points up to the cycle in which the last step, from a boundary, has had the handler
+    /// begin: the program has asked for it by itself, and there were so many hits before. It begins for
+    /// those points, too, and perhaps once more.
+    fn answer_begun(&mut self, before: Boundary, hits: usize) {
+        let Some(watch) = self.visitor.begins() else { return };
+        let new = self.machine.hits().get(hits..).unwrap_or_default();
+        let Some(hit) = new.iter().rfind(|hit| hit.watch == watch) else { return };
+        let begun = hit.cycle.0;
+        // What is pending at the boundary may tell what is interrupted.
+        for at in [begun.min(before.cycle), begun] {
+            self.see(at);
+            if self.waiting.is_some() && !self.go_back(before) {
+                return;
+            }
+            let Some(from) = self.waiting.take() else { continue };
+            let points = from..=self.last.map_or(at, |last| last.min(at)).max(from);
+            let answer = self.visitor.follow(points.clone(), &self.kept);
             self.add(points, answer);
         }
     }

@@ -199,6 +199,27 @@ fn folders_of_the_simulator_use_only_those_before_them() {
     }
 }
 
+/// What operations see of time: nothing, but for those files of theirs that are about it.
+const TIMED: [&str; 2] = ["peripherals.rs", "partial.rs"];
+
+#[test]
+fn operations_see_no_clock() {
+    for path in sources(&root().join("crates/rtmark-sim/src/exec")) {
+        let is_excepted = TIMED.iter().any(|name| path.ends_with(name));
+        if is_excepted || path.iter().any(|part| part == "tests.rs" || part == "tests") {
+            continue;
+        }
+        let code = product(&path);
+        for word in [".rules", ".cycles", ".deadline", ".lines", ".line_mask", ".memo", ".pipe"] {
+            let mut found = code.match_indices(word);
+            let whole = found.any(|(at, _)| {
+                !code[at + word.len()..].starts_with(|it: char| it.is_alphanumeric() || it == '_')
+            });
+            assert!(!whole, "{}: {word}", path.display());
+        }
+    }
+}
+
 #[test]
 fn the_simulator_touches_neither_host_nor_chance() {
     let folder = root().join("crates/rtmark-sim/src");
@@ -245,11 +266,8 @@ fn only_the_program_ends_the_process() {
 const MOST_LINES: usize = 600;
 
 /// Longer files, and why they may be.
-const LONG: &[(&str, &str)] = &[
-    ("rtmark-sim/src/isa/encodings.rs", "a table: every encoding, one line each"),
-    ("rtmark-sim/src/timing/memo/mod.rs", "to be split with the work on the timing models"),
-    ("rtmark-sim/src/armr/timing/demand.rs", "to be split with the work on the timing models"),
-];
+const LONG: &[(&str, &str)] =
+    &[("rtmark-sim/src/armr/timing/demand.rs", "to be split with the work on the timing models")];
 
 #[test]
 fn no_file_is_long_unless_it_is_a_table() {

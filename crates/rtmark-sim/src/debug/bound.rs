@@ -11,14 +11,44 @@ use crate::state::{Besides, Hit};
 /// with what came before.
 const REFILL: u64 = 8;
 
-/// Words that an instruction transfers at most: LDM of all registers, or VLDM of S0 to S31 with
-/// those of VLSTM besides (DDI 0403, A7.7; DDI 0553, C2.4).
-const WORDS: u64 = 16;
-const FLOAT_WORDS: u64 = 34;
+/// What the longest instructions of a core take, without the waits that the machine counts.
+#[derive(Clone, Copy)]
+struct Longest {
+    /// Words that one transfers.
+    words: u64,
+    /// Cycles of a calculation, from its operands to what needs its result.
+    calculation: u64,
+    /// Fetches that one may wait for.
+    fetches: u64,
+    /// Words that an exception's entry transfers, and its return again.
+    frame: u64,
+}
 
-/// Cycles of a multiplication or division at most: the slow multiplier of a Cortex-M0 takes 32
-/// (DDI 0432, 3.3), SDIV 12 (DDI 0337, 3.3), VDIV and VSQRT 14 (DDI 0439, 7.2.3).
-const LONGEST_CALCULATION: u64 = 32;
+impl Longest {
+    /// Of each core, which its manuals say.
+    const fn of(core: CoreKind) -> Self {
+        match core {
+            // LDM of all registers (DDI 0403, A7.7). The slow multiplier of a Cortex-M0 takes 32
+            // (DDI 0432, 3.3), SDIV 12 (DDI 0337, 3.3). Instructions lie in two words of code.
+            CoreKind::CortexM0
+            | CoreKind::CortexM0Plus
+            | CoreKind::CortexM3
+            | CoreKind::CortexM4 => Self { words: 16, calculation: 32, fetches: 2, frame: 9 },
+            // VLDM of S0 to S31, with what VLSTM has besides (DDI 0553, C2.4). VDIV and VSQRT take 14
+            // (DDI 0439, 7.2.3), twice that in double precision (`timing/cores/cortex_m7.rs`).
+            CoreKind::CortexM4F | CoreKind::CortexM33 | CoreKind::CortexM7 => {
+                Self { words: 34, calculation: 32, fetches: 2, frame: 42 }
+            }
+            // VLDM of D0 to D15 (DDI 0406, A8.6.319). VDIV and VSQRT in double precision take 96
+            // (`armr/timing/demand.rs`). What an exception saves, instructions save.
+            CoreKind::CortexR5 => Self { words: 32, calculation: 97, fetches: 2, frame: 0 },
+            // CM.POPRETZ of RA and S0 to S11 (Zc 1.0, 2.5). A division takes 20
+            // (`riscv/timing/pipeline.rs`). A jump may find a fetch under way that nobody wants any
+            // more, and lead to an instruction in two words.
+            CoreKind::Hazard3 => Self { words: 13, calculation: 20, fetches: 3, frame: 0 },
+        }
+    }
+}
 
 /// Cycles of an exception's entry or return beyond its words: Arm's documents say 16 at most for
 /// entry on a Cortex-M0, of which eight words are a part (DDI 0432, 3.6).
@@ -67,18 +97,14 @@ pub struct Bound {
 
 impl Bound {
     /// The bound for a soc: no instruction takes longer than its words, each of which may wait for a fetch on
-    /// the same bus, a calculation, a refill, and the wait states of both words that it is fetched
+    /// the same bus, a calculation, a refill, and the wait states of the words that it is fetched
     /// with. What data waits for is counted by the machine.
     pub fn of(soc: &Soc) -> Self {
-        let words = match soc.core {
-            CoreKind::CortexM4F | CoreKind::CortexM7 | CoreKind::CortexM33 => FLOAT_WORDS,
-            _ => WORDS,
-        };
-        let fetch = most_wait_states(soc);
-        let instruction = (2 * words).max(LONGEST_CALCULATION) + REFILL + 2 * fetch;
+        let Longest { words, calculation, fetches, frame } = Longest::of(soc.core);
+        let fetch = fetches * most_wait_states(soc);
+        let instruction = (2 * words).max(calculation) + REFILL + fetch;
         // In and out again, all of the frame each time.
-        let frame = 8 + if words == FLOAT_WORDS { FLOAT_WORDS } else { 1 };
-        Self { instruction, exception: 2 * (2 * frame + ENTRY + REFILL + 2 * fetch) }
+        Self { instruction, exception: 2 * (2 * frame + ENTRY + REFILL + fetch) }
     }
 
     /// The most cycles that something can have taken. A moment may lie inside an instruction or an

@@ -3,7 +3,7 @@
 //! Lines 0 to 15, each from the pin of that number of one port. Not modelled: the lines of other
 //! peripherals (RTC, USB, wake-up), and events (EMR), by which an edge ends a WFE without an interrupt.
 
-use super::pins::{Drive, Edge};
+use super::pins::{Drive, DrivenPins, Edge};
 use super::{ClockRatio, Env, Registered};
 use crate::soc::EXTI_LINES as LINES;
 
@@ -48,20 +48,19 @@ impl ExtiLayout {
     }
 }
 
-/// A pin that is driven, by its port (0 for A) and number.
-#[derive(Clone, Debug)]
+/// A pin by its port (0 for A) and its number, which is that of its line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Pin {
     port: u8,
     line: u8,
-    drive: Drive,
 }
 
-/// The port and the number of a pin by STM32's names: `PC13`.
-fn port_and_number(pin: &str) -> Option<(u8, u8)> {
+/// A pin by STM32's names: `PC13`.
+fn named(pin: &str) -> Option<Pin> {
     let rest = pin.strip_prefix('P')?;
     let port = rest.bytes().next().filter(u8::is_ascii_uppercase)? - b'A';
     let line = rest[1..].parse().ok().filter(|line| *line < LINES)?;
-    Some((port, line))
+    Some(Pin { port, line })
 }
 
 #[derive(Clone, Debug)]
@@ -76,13 +75,13 @@ pub struct Exti {
     pending_falling: u32,
     /// The port that each line comes from.
     ports: [u8; LINES as usize],
-    pins: Vec<Pin>,
+    driven: DrivenPins<Pin>,
     /// The cycle up to which edges have been seen.
     seen: u64,
 }
 
 impl Exti {
-    pub const fn new(layout: ExtiLayout) -> Self {
+    pub fn new(layout: ExtiLayout) -> Self {
         let interrupt_mask = match layout {
             ExtiLayout::V1 => 0,
             // The lines of other peripherals (RM0490, 13.5.11).
@@ -98,7 +97,7 @@ impl Exti {
             pending: 0,
             pending_falling: 0,
             ports: [0; LINES as usize],
-            pins: Vec::new(),
+            driven: DrivenPins::default(),
             seen: 0,
         }
     }
@@ -111,9 +110,11 @@ impl Exti {
         }
     }
 
-    /// The pins that lines come from.
-    fn routed(&self) -> impl Iterator<Item = &Pin> {
-        self.pins.iter().filter(|pin| self.ports[usize::from(pin.line)] == pin.port)
+    /// The lines whose pins are driven, with what drives them.
+    fn routed(&self) -> impl Iterator<Item = (u8, &Drive)> {
+        let pins = self.driven.iter().map(|(Pin { port, line }, drive)| (port, line, drive));
+        let from = pins.filter(|(port, line, _)| self.ports[usize::from(*line)] == *port);
+        from.map(|(_, line, drive)| (line, drive))
     }
 
     /// Pends what edges have come since.
@@ -122,11 +123,11 @@ impl Exti {
             return;
         }
         let (mut rising, mut falling) = (0, 0);
-        for pin in self.routed() {
-            for edge in pin.drive.edges(self.seen, now) {
+        for (line, drive) in self.routed() {
+            for edge in drive.edges(self.seen, now) {
                 match edge {
-                    Edge::Rising => rising |= 1 << pin.line,
-                    Edge::Falling => falling |= 1 << pin.line,
+                    Edge::Rising => rising |= 1 << line,
+                    Edge::Falling => falling |= 1 << line,
                 }
             }
         }
@@ -203,13 +204,12 @@ impl Registered for Exti {
     }
 
     fn due(&self, _: ClockRatio) -> Option<u64> {
-        self.routed().filter_map(|pin| pin.drive.next(self.seen)).min()
+        self.routed().filter_map(|(_, drive)| drive.next(self.seen)).min()
     }
 
     fn drive(&mut self, pin: &str, drive: &Drive) {
-        if let Some((port, line)) = port_and_number(pin) {
-            self.pins.retain(|pin| (pin.port, pin.line) != (port, line));
-            self.pins.push(Pin { port, line, drive: drive.clone() });
+        if let Some(pin) = named(pin) {
+            self.driven.drive(pin, drive);
         }
     }
 }

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::pins::{Drive, Edge, Level};
+use super::pins::{Drive, DrivenPins, Edge, Level};
 use super::{ClockRatio, Env, Registered};
 use crate::soc::{Peripheral, Pins};
 
@@ -58,7 +58,7 @@ pub struct IoBank {
     layout: IoBankLayout,
     names: Vec<Pins>,
     /// The pins that something outside drives, by their numbers.
-    driven: Vec<(u8, Drive)>,
+    driven: DrivenPins<u8>,
     edges: [u32; WORDS],
     enabled: [u32; WORDS],
     forced: [u32; WORDS],
@@ -73,7 +73,7 @@ impl IoBank {
         Self {
             layout,
             names: peripheral.pins.clone(),
-            driven: Vec::new(),
+            driven: DrivenPins::default(),
             edges: [0; WORDS],
             enabled: [0; WORDS],
             forced: [0; WORDS],
@@ -87,7 +87,7 @@ impl IoBank {
         if now <= self.seen {
             return;
         }
-        for (pin, drive) in &self.driven {
+        for (pin, drive) in self.driven.iter() {
             for edge in drive.edges(self.seen, now) {
                 let event = match edge {
                     Edge::Rising => EDGE_HIGH,
@@ -157,8 +157,7 @@ impl Registered for IoBank {
 
     fn drive(&mut self, pin: &str, drive: &Drive) {
         if let Some(bit) = self.names.iter().find_map(|names| names.bit(pin)) {
-            self.driven.retain(|(other, _)| *other != bit);
-            self.driven.push((bit, drive.clone()));
+            self.driven.drive(bit, drive);
         }
     }
 }

@@ -58,7 +58,7 @@ pub struct ClockRatio {
 pub struct Env<'a> {
     /// The cycle.
     pub now: u64,
-    pub pace: ClockRatio,
+    pub ratio: ClockRatio,
     pub bus: &'a Bus,
     pub console: &'a mut Console,
     /// The read paths of the soc's memories, in the order of the soc file.
@@ -159,10 +159,10 @@ trait Registered {
     fn outputs(&self, now: u64) -> u32;
 
     /// Takes note of everything that has happened up to now.
-    fn settle(&mut self, _now: u64, _pace: ClockRatio) {}
+    fn settle(&mut self, _now: u64, _ratio: ClockRatio) {}
 
     /// The next cycle in which an output may rise on its own.
-    fn due(&self, _pace: ClockRatio) -> Option<u64> {
+    fn due(&self, _ratio: ClockRatio) -> Option<u64> {
         None
     }
 
@@ -216,15 +216,15 @@ impl Attached {
     }
 
     /// Takes note of everything that has happened up to now.
-    pub fn settle(&mut self, now: u64, pace: ClockRatio) {
-        each!(&mut self.device, it => it.settle(now, pace));
+    pub fn settle(&mut self, now: u64, ratio: ClockRatio) {
+        each!(&mut self.device, it => it.settle(now, ratio));
     }
 
     /// The interrupt outputs now, and the next cycle in which one may rise on its own.
-    pub fn look(&mut self, now: u64, pace: ClockRatio) -> (u32, Option<u64>) {
+    pub fn look(&mut self, now: u64, ratio: ClockRatio) -> (u32, Option<u64>) {
         each!(&mut self.device, it => {
-            it.settle(now, pace);
-            (it.outputs(now), it.due(pace))
+            it.settle(now, ratio);
+            (it.outputs(now), it.due(ratio))
         })
     }
 }
@@ -286,7 +286,7 @@ const MOST_UNMODELLED: usize = 256;
 
 fn device(peripheral: &Peripheral, soc: &Soc) -> Device {
     use PeripheralKind as Kind;
-    let pace = ClockRatio { core: soc.clock, divisor: 1 };
+    let ratio = ClockRatio { core: soc.clock, divisor: 1 };
     match peripheral.kind {
         Kind::Registers => Device::Registers(Registers::new(peripheral, soc)),
         Kind::Pl011 => Device::Pl011(uart::Pl011::new(peripheral.fifo.unwrap_or(32))),
@@ -303,18 +303,18 @@ fn device(peripheral: &Peripheral, soc: &Soc) -> Device {
             Device::Stm32Timer(timer::Stm32Timer::new(bits, wiring))
         }
         Kind::NrfUarte => Device::NrfUarte(uart::NrfUarte::default()),
-        Kind::NrfTimer => Device::NrfTimer(timer::NrfTimer::new(pace)),
-        Kind::NrfRtc => Device::NrfRtc(timer::NrfRtc::new(pace)),
+        Kind::NrfTimer => Device::NrfTimer(timer::NrfTimer::new(ratio)),
+        Kind::NrfRtc => Device::NrfRtc(timer::NrfRtc::new(ratio)),
         Kind::NrfClock => Device::NrfClock(NrfClock::default()),
-        Kind::Rp2040Timer => Device::Rp2040Timer(timer::Rp2040Timer::new(pace, RpChip::Rp2040)),
-        Kind::Rp2350Timer => Device::Rp2040Timer(timer::Rp2040Timer::new(pace, RpChip::Rp2350)),
+        Kind::Rp2040Timer => Device::Rp2040Timer(timer::Rp2040Timer::new(ratio, RpChip::Rp2040)),
+        Kind::Rp2350Timer => Device::Rp2040Timer(timer::Rp2040Timer::new(ratio, RpChip::Rp2350)),
         Kind::Rp2040Sio => Device::Sio(Sio::new(peripheral)),
         Kind::Rp2040IoBank => Device::IoBank(IoBank::new(IoBankLayout::RP2040, peripheral)),
         Kind::Rp2350IoBank => Device::IoBank(IoBank::new(IoBankLayout::RP2350, peripheral)),
         Kind::Stm32ExtiV1 => Device::Exti(Exti::new(ExtiLayout::V1)),
         Kind::Stm32ExtiV2 => Device::Exti(Exti::new(ExtiLayout::V2)),
         Kind::CadenceUart => Device::CadenceUart(uart::Cadence::default()),
-        Kind::CadenceTtc => Device::CadenceTtc(timer::CadenceTtc::new(pace)),
+        Kind::CadenceTtc => Device::CadenceTtc(timer::CadenceTtc::new(ratio)),
         // The core has it; what is left is nothing.
         Kind::RiscvClint | Kind::Rp2350RiscvTimer | Kind::Pl390 => {
             Device::Registers(Registers::new(peripheral, soc))
@@ -391,18 +391,18 @@ impl Devices {
 
     /// Has lines of EXTI come from other ports. Answers the places of the devices concerned.
     pub fn route(&mut self, routed: &[(u8, u8)], now: u64) -> Vec<usize> {
-        let mut changed = Vec::new();
-        for (at, attached) in self.attached.iter_mut().enumerate() {
-            if let Device::Exti(exti) = &mut attached.device
-                && !routed.is_empty()
-            {
-                for &(line, port) in routed {
-                    exti.route(line, port, now);
-                }
-                changed.push(at);
+        let attached = self.attached.iter_mut().enumerate();
+        let extis = attached.filter_map(|(at, attached)| match &mut attached.device {
+            Device::Exti(exti) => Some((at, exti)),
+            _ => None,
+        });
+        let changed = extis.map(|(at, exti)| {
+            for &(line, port) in routed {
+                exti.route(line, port, now);
             }
-        }
-        changed
+            at
+        });
+        changed.collect()
     }
 
     /// Puts bytes on the lines of the UARTs at these addresses.
@@ -451,7 +451,7 @@ impl Devices {
         (address - self.attached[at].base < self.attached[at].size).then_some(at)
     }
 
-    pub fn pace(&self, at: usize) -> ClockRatio {
+    pub fn ratio(&self, at: usize) -> ClockRatio {
         ClockRatio { core: self.core, divisor: self.divisors[self.attached[at].clock as usize] }
     }
 

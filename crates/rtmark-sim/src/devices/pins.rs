@@ -1,5 +1,6 @@
 //! Pins that something outside the chip drives.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What a pin is driven to.
@@ -80,6 +81,31 @@ impl Drive {
     }
 }
 
+/// The pins of one device that something outside drives, each by what the device knows it by: a bit of a
+/// register, a port and a line.
+#[derive(Clone, Debug)]
+pub struct DrivenPins<K> {
+    drives: BTreeMap<K, Drive>,
+}
+
+impl<K> Default for DrivenPins<K> {
+    fn default() -> Self {
+        Self { drives: BTreeMap::new() }
+    }
+}
+
+impl<K: Copy + Ord> DrivenPins<K> {
+    /// Drives a pin; what drove it before does so no longer.
+    pub fn drive(&mut self, pin: K, drive: &Drive) {
+        self.drives.insert(pin, drive.clone());
+    }
+
+    /// The pins with what drives each of them.
+    pub fn iter(&self) -> impl Iterator<Item = (K, &Drive)> {
+        self.drives.iter().map(|(pin, drive)| (*pin, drive))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,5 +132,15 @@ mod tests {
         assert_eq!(edges(29, 30), [Edge::Rising]);
         assert_eq!(edges(30, 60), [Edge::Falling]);
         assert_eq!(edges(60, u64::MAX), []);
+    }
+
+    #[test]
+    fn a_pin_is_driven_by_what_came_last() {
+        let mut pins = DrivenPins::default();
+        pins.drive(3_u8, &drive(&[(10, 1)]));
+        pins.drive(1, &drive(&[(20, 1)]));
+        pins.drive(3, &drive(&[(30, 1)]));
+        let next: Vec<_> = pins.iter().map(|(pin, drive)| (pin, drive.next(0))).collect();
+        assert_eq!(next, [(1, Some(20)), (3, Some(30))]);
     }
 }

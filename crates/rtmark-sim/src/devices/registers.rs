@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::pins::Drive;
+use super::pins::{Drive, DrivenPins};
 use super::{Env, FlashEffect, FlashPage, Registered};
 use crate::soc::{Act, ActHow, Control, FollowHow, Peripheral, PeripheralRegister, Pins, Soc};
 use crate::timing::{LineMemories, LineMemory, Setting, Switch};
@@ -40,7 +40,7 @@ pub struct Registers {
     /// The pins that it shows, and the offsets of their registers.
     pins: Vec<(Pins, u32)>,
     /// The pins that something outside drives, by the offset of their register and their bit.
-    driven: Vec<(u32, u8, Drive)>,
+    driven: DrivenPins<(u32, u8)>,
 }
 
 /// What becomes of words without rules.
@@ -104,13 +104,13 @@ impl Registers {
             keeping,
             random: SEED,
             pins,
-            driven: Vec::new(),
+            driven: DrivenPins::default(),
         }
     }
 
     /// Whether the register at an offset changes by nothing but the program's stores.
     pub fn may_only_keep(&self, offset: u32) -> bool {
-        !self.is_nonvolatile() && self.driven.iter().all(|(at, ..)| *at != offset & !3)
+        !self.is_nonvolatile() && self.driven.iter().all(|((at, _), _)| at != offset & !3)
     }
 
     /// Whether an image's bytes may be put here.
@@ -212,8 +212,8 @@ const fn divisor(field: u32) -> u64 {
 impl Registered for Registers {
     fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
         let mut value = self.value(offset);
-        for (_, bit, drive) in self.driven.iter().filter(|(at, ..)| *at == offset) {
-            value = drive.in_register(value, *bit, env.now);
+        for ((_, bit), drive) in self.driven.iter().filter(|((at, _), _)| *at == offset) {
+            value = drive.in_register(value, bit, env.now);
         }
         let random = self.rules(offset).map_or(0, |rules| rules.register.random);
         if random == 0 {
@@ -284,9 +284,8 @@ impl Registered for Registers {
 
     fn drive(&mut self, pin: &str, drive: &Drive) {
         let found = self.pins.iter().find_map(|(pins, at)| Some((*at, pins.bit(pin)?)));
-        if let Some((at, bit)) = found {
-            self.driven.retain(|(other, of, _)| (*other, *of) != (at, bit));
-            self.driven.push((at, bit, drive.clone()));
+        if let Some(pin) = found {
+            self.driven.drive(pin, drive);
         }
     }
 }

@@ -3,7 +3,7 @@
 //! The other core does not run: its side of the mailbox takes everything and never
 //! answers. Not modelled: the interpolators.
 
-use super::pins::Drive;
+use super::pins::{Drive, DrivenPins};
 use super::{Env, Registered};
 use crate::soc::{Peripheral, Pins};
 
@@ -29,7 +29,7 @@ pub struct Sio {
     ready_at: u64,
     names: Vec<Pins>,
     /// The pins that something outside drives, by their bits in GPIO_IN.
-    driven: Vec<(u8, Drive)>,
+    driven: DrivenPins<u8>,
 }
 
 /// What dividing by zero and what the most negative number by -1 gives.
@@ -78,7 +78,7 @@ impl Registered for Sio {
             0x04 => {
                 let own = self.pins[0] & self.pins[1];
                 let driven = self.driven.iter();
-                driven.fold(own, |levels, (bit, drive)| drive.in_register(levels, *bit, env.now))
+                driven.fold(own, |levels, (bit, drive)| drive.in_register(levels, bit, env.now))
             }
             0x08 => self.pins[2] & self.pins[3],
             0x50 => FIFO_READY,
@@ -141,8 +141,7 @@ impl Registered for Sio {
 
     fn drive(&mut self, pin: &str, drive: &Drive) {
         if let Some(bit) = self.names.iter().find_map(|names| names.bit(pin)) {
-            self.driven.retain(|(other, _)| *other != bit);
-            self.driven.push((bit, drive.clone()));
+            self.driven.drive(bit, drive);
         }
     }
 }

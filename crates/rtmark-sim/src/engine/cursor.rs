@@ -11,7 +11,7 @@ use crate::engine::code_cache::BranchOutcome;
 use crate::engine::fetch_plan::{FetchPlan, PlanCursor};
 use crate::engine::micro_op::Kind;
 use crate::exec::{ExecContext, Flow};
-use crate::isa::Group;
+use crate::isa::{Group, Op};
 use crate::memory::Place;
 use crate::state::{ProgramPoint, State};
 use crate::timing::NOT_TAKEN;
@@ -275,6 +275,17 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// Takes more cycles than the schedule says, which is a reason to leave if a deadline
+    /// comes closer.
+    #[inline(always)]
+    pub fn take_longer(&mut self, cycles: u64, deadline: u64) {
+        self.from.cycles = self.from.cycles.wrapping_add(cycles);
+        let is_late = self.plan.is_some() && cycles > 0;
+        if is_late || self.from.cycles.wrapping_add(self.last.into()) >= deadline {
+            self.leave();
+        }
+    }
+
     /// The pipeline stands otherwise than the schedule says.
     #[inline(always)]
     pub fn deviate(&mut self, pipe: PipeState) {
@@ -296,39 +307,40 @@ impl ExecContext for Cursor<'_> {
     }
 
     #[inline(always)]
-    fn jump_to(&mut self, target: u32) {
+    fn jumps(&mut self, state: &State, target: u32) {
         self.target = target;
+        self.from.cycles += u64::from(state.rules.refill);
     }
 
     #[inline(always)]
-    fn refill(&mut self, cycles: u8) {
-        self.from.cycles += u64::from(cycles);
+    fn has_loaded_target(&mut self, state: &State) {
+        self.from.cycles += u64::from(state.rules.refill_loaded);
     }
 
-    /// Takes more cycles than the schedule says, which is a reason to leave if a deadline
-    /// comes closer.
     #[inline(always)]
-    fn take_longer(&mut self, cycles: u64, deadline: u64) {
-        self.from.cycles = self.from.cycles.wrapping_add(cycles);
-        let is_late = self.plan.is_some() && cycles > 0;
-        if is_late || self.from.cycles.wrapping_add(self.last.into()) >= deadline {
-            self.leave();
+    fn multiplied_long(&mut self, state: &State, op: Op, [n, m]: [u32; 2]) {
+        state.take_longer(self, (state.rules.long_multiply)(op, n, m));
+    }
+
+    #[inline(always)]
+    fn divided(&mut self, state: &State, op: Op, [n, m]: [u32; 2]) {
+        state.take_longer(self, (state.rules.divide)(n, m, op == Op::Sdiv));
+    }
+
+    /// Measured on a Cortex-M3, in handlers: it takes a cycle more.
+    #[inline(always)]
+    fn raises_priority(&mut self, state: &State) {
+        if state.rules.model_buses() {
+            self.take_longer(1, state.deadline);
         }
     }
 
     #[inline(always)]
-    fn stay(&mut self, state: &State, cycles: u8) {
-        state.take_longer(self, cycles);
-    }
-
-    #[inline(always)]
-    fn settle_memory(&mut self, state: &mut State) {
+    fn reads_literal(&mut self, state: &mut State, place: Place) {
         state.settle_memory(self);
-    }
-
-    #[inline(always)]
-    fn wait_for_literal(&mut self, state: &mut State, place: Place) {
-        state.wait_for_literal(self, place);
+        if !state.lines[place.memory].is_immediate() {
+            state.wait_for_literal(self, place);
+        }
     }
 
     #[inline(always)]

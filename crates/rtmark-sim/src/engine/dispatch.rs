@@ -17,6 +17,7 @@ use crate::engine::micro_op::{
 };
 use crate::exec::{Ending, Executing, Flow, Path};
 use crate::isa::{Op, PerOp, Slot};
+use crate::memory::Place;
 use crate::state::State;
 
 /// Executes the next step, and those behind it as far as one follows the other.
@@ -64,13 +65,17 @@ impl<'a> Executing<'a> for OpCursor<'_, 'a> {
     }
 
     #[inline(always)]
-    fn has_fetch_plan(&self) -> bool {
-        self.pass.plan.is_some()
-    }
-
-    #[inline(always)]
-    fn wait(&mut self, cycles: u64, deadline: u64) -> bool {
-        self.pass.wait(cycles, deadline)
+    fn reads_literal_at_once(&mut self, state: &mut State, place: Place) -> bool {
+        if state.slow.is_at(place) {
+            return false;
+        }
+        let (deadline, has_pipeline) = (state.deadline, state.rules.model_buses());
+        let near = state.lines.near_mut();
+        if self.pass.plan.is_some() {
+            // What is in the read buffer is in the plan, too.
+            return near.read_kept(place.offset);
+        }
+        near.read_at_once(place.offset, |waits| !has_pipeline && self.wait(waits, deadline))
     }
 
     #[inline(always)]
@@ -91,6 +96,13 @@ impl<'a> OpCursor<'_, 'a> {
     #[inline(always)]
     pub fn now(&self) -> u64 {
         self.pass.begin_of(self.step)
+    }
+
+    /// Waits before the next instruction, unless that is a reason to go no further; answers
+    /// whether it waits.
+    #[inline(always)]
+    pub fn wait(&mut self, cycles: u64, deadline: u64) -> bool {
+        self.pass.wait(cycles, deadline)
     }
 
     /// Leads past so many steps, as if they had been executed.

@@ -211,8 +211,7 @@ impl State {
         Ok(())
     }
 
-    /// Loads a part of a frame without the pace of instructions: the return's own time
-    /// covers it.
+    /// Loads a part of a frame, which costs nothing by itself: the return's own time covers it.
     pub(crate) fn load_frame<const N: usize>(&mut self, from: u32) -> Result<[u32; N], Trap> {
         let mut words = [0; N];
         if !self.protected

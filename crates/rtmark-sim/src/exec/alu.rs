@@ -129,7 +129,7 @@ impl State {
         let accumulates = matches!(s.op, Op::Umlal | Op::Smlal);
         let start = if accumulates { self.cpu.pair(s) } else { 0 };
         self.cpu.set_pair(s, start.wrapping_add(product));
-        at.stay(self, (self.rules.long_multiply)(s.op, n, m));
+        at.multiplied_long(self, s.op, [n, m]);
     }
 
     #[inline(always)]
@@ -142,7 +142,7 @@ impl State {
             _ => (n as i32).wrapping_div(m as i32) as u32,
         };
         self.cpu.set(s.d, quotient);
-        at.stay(self, (self.rules.divide)(n, m, s.op == Op::Sdiv));
+        at.divided(self, s.op, [n, m]);
         Ok(())
     }
 

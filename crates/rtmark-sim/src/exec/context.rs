@@ -1,9 +1,9 @@
 //! What an operation is told of where it executes, by whoever executes it.
 //!
-//! Operations know neither blocks nor schedules: they see the slot that they are of, tell where
-//! they jump, and ask for the slow path.
+//! Operations know neither blocks nor schedules nor what they cost: they see the slot that they are of,
+//! tell what has happened as far as time depends on it, and ask for the slow path.
 
-use crate::isa::Slot;
+use crate::isa::{Op, Slot};
 use crate::memory::Place;
 use crate::state::State;
 
@@ -11,18 +11,18 @@ use crate::state::State;
 pub trait ExecContext {
     /// The address behind the instruction.
     fn behind(&self) -> u32;
-    /// Notes where a jump leads.
-    fn jump_to(&mut self, target: u32);
-    /// Takes a refill that a jump brings with it.
-    fn refill(&mut self, cycles: u8);
-    /// Takes more cycles than was known beforehand.
-    fn take_longer(&mut self, cycles: u64, deadline: u64);
-    /// Stays in the execute stage for longer than usual.
-    fn stay(&mut self, state: &State, cycles: u8);
-    /// Has the memory of the code stand as it does now.
-    fn settle_memory(&mut self, state: &mut State);
-    /// Waits for a word among the code.
-    fn wait_for_literal(&mut self, state: &mut State, place: Place);
+    /// A jump leads to an address.
+    fn jumps(&mut self, state: &State, target: u32);
+    /// The target of the jump that follows has been loaded.
+    fn has_loaded_target(&mut self, state: &State);
+    /// A long multiplication has had these factors.
+    fn multiplied_long(&mut self, state: &State, op: Op, factors: [u32; 2]);
+    /// A division has had this dividend and this divisor.
+    fn divided(&mut self, state: &State, op: Op, operands: [u32; 2]);
+    /// A special register that raises the execution priority is given a value that is not zero.
+    fn raises_priority(&mut self, state: &State);
+    /// A word among the code is read, however long that takes.
+    fn reads_literal(&mut self, state: &mut State, place: Place);
     /// Does something that needs the whole state, which is brought to this point for it.
     fn slow_path<T>(&mut self, state: &mut State, act: impl FnOnce(&mut State) -> T) -> T;
 }
@@ -35,11 +35,9 @@ pub trait Executing<'a> {
     fn slot(&self) -> &'a Slot;
     /// Where it is.
     fn context(&mut self) -> &mut Self::At;
-    /// Whether what the fetches wait for is known.
-    fn has_fetch_plan(&self) -> bool;
-    /// Waits before the next instruction, unless that is a reason to go no further; answers
-    /// whether it waits.
-    fn wait(&mut self, cycles: u64, deadline: u64) -> bool;
+    /// A word among the code is read, if one look shows how long that takes and it is no reason to go no
+    /// further; answers whether it is.
+    fn reads_literal_at_once(&mut self, state: &mut State, place: Place) -> bool;
     /// Whether the next instruction may not be executed just like that.
     fn halts(&self) -> bool;
 }

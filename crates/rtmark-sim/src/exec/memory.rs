@@ -79,16 +79,7 @@ impl State {
         address: u32,
     ) -> Option<u32> {
         let (bytes, place) = self.bus.near_code(address)?;
-        let (deadline, has_pipeline) = (self.deadline, self.rules.model_buses());
-        let near = self.lines.near_mut();
-        let is_read = !self.protected
-            && !self.slow.is_at(place)
-            && if at.has_fetch_plan() {
-                // What is in the read buffer is plan, too.
-                near.read_kept(place.offset)
-            } else {
-                near.read_at_once(place.offset, |waits| !has_pipeline && at.wait(waits, deadline))
-            };
+        let is_read = !self.protected && at.reads_literal_at_once(self, place);
         is_read.then_some(u32::from_le_bytes(bytes))
     }
 
@@ -99,10 +90,7 @@ impl State {
         if self.protected {
             return None;
         }
-        at.settle_memory(self);
-        if !self.lines[place.memory].is_immediate() {
-            at.wait_for_literal(self, place);
-        }
+        at.reads_literal(self, place);
         Some(u32::from_le_bytes(bytes))
     }
 
@@ -287,8 +275,7 @@ impl State {
     /// A branch to an address whose bit 0 is ignored.
     #[inline(always)]
     pub(crate) fn branch(&self, at: &mut impl ExecContext, target: u32) -> Flow {
-        at.jump_to(target & !1);
-        at.refill(self.rules.refill);
+        at.jumps(self, target & !1);
         Flow::Jump
     }
 
@@ -317,7 +304,7 @@ impl State {
     /// A program counter that came from memory: as BX, with the loads' own refill.
     #[inline(always)]
     pub(crate) fn branch_loaded(&mut self, at: &mut impl ExecContext, target: u32) -> Outcome {
-        at.refill(self.rules.refill_loaded);
+        at.has_loaded_target(self);
         self.branch_exchange(at, target)
     }
 

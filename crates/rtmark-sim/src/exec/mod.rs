@@ -157,20 +157,16 @@ impl State {
             Op::Nop | Op::Yield | Op::Pld | Op::Dmb | Op::Dsb | Op::Isb => {}
             Op::Mrs => self.cpu.set(s.d, self.read_special(s.imm)),
             Op::Msr => {
-                let longer = self.raises_priority(s.imm, self.cpu.get(s.n));
+                let raises = self.raises_priority(s.imm, self.cpu.get(s.n));
                 if !self.write_mask_at_once(s.imm, self.cpu.get(s.n)) {
-                    slow_path!(
-                        path,
-                        flow!(
-                            at,
-                            at.context().slow_path(self, |machine| {
-                                machine.cycles += u64::from(longer);
-                                machine.execute_rare(s)
-                            })
-                        )
-                    );
-                } else if longer {
-                    may_halt!(at, at.context().take_longer(1, self.deadline));
+                    slow_path!(path, {
+                        if raises {
+                            at.context().raises_priority(self);
+                        }
+                        flow!(at, at.context().slow_path(self, |machine| machine.execute_rare(s)));
+                    });
+                } else if raises {
+                    may_halt!(at, at.context().raises_priority(self));
                 }
             }
             Op::Cps => {

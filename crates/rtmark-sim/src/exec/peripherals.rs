@@ -147,7 +147,7 @@ impl State {
     ) -> (T, Effects) {
         let mut env = Env {
             now,
-            pace: self.devices.pace(at),
+            ratio: self.devices.ratio(at),
             bus: &self.bus,
             console: &mut self.console,
             memories: &mut self.lines,
@@ -176,8 +176,10 @@ impl State {
                 FlashEffect::Erase { pages, which } => self.erase_flash(*memory, pages, *which),
             }
         }
-        for at in self.devices.route(&effects.routed, now) {
-            self.look_at_device(at, now);
+        if !effects.routed.is_empty() {
+            for at in self.devices.route(&effects.routed, now) {
+                self.look_at_device(at, now);
+            }
         }
         let divisors = self.devices.divisors;
         let wanted = [0, 1, 2].map(|clock| effects.scaled[clock].unwrap_or(divisors[clock]));
@@ -186,8 +188,8 @@ impl State {
         }
         // What has been counted so far was counted at the old ratio.
         for at in 0..self.devices.attached.len() {
-            let pace = self.devices.pace(at);
-            self.devices.attached[at].settle(now, pace);
+            let ratio = self.devices.ratio(at);
+            self.devices.attached[at].settle(now, ratio);
         }
         self.devices.divisors = wanted;
         for at in 0..self.devices.attached.len() {
@@ -197,9 +199,9 @@ impl State {
 
     /// Takes over a device's outputs and its next date.
     fn look_at_device(&mut self, at: usize, now: u64) {
-        let pace = self.devices.pace(at);
+        let ratio = self.devices.ratio(at);
         let attached = &mut self.devices.attached[at];
-        let (outputs, due) = attached.look(now, pace);
+        let (outputs, due) = attached.look(now, ratio);
         let changed = std::mem::replace(&mut attached.outputs, outputs) ^ outputs;
         // A date that has come is no date: the outputs tell what it was about.
         let due = due.filter(|due| *due > now);

@@ -73,11 +73,11 @@ impl State {
     }
 
     /// Whether an MSR gives one of the registers that raise the execution priority a value that
-    /// is not zero. Measured on a Cortex-M3, in handlers: it takes a cycle more, whether or not
-    /// the value's bits exist or are news; not so where BASEPRI_MAX and FAULTMASK stay.
+    /// is not zero, whether or not the value's bits exist or are news; not so where BASEPRI_MAX and
+    /// FAULTMASK stay.
     #[inline(always)]
     pub(super) fn raises_priority(&self, register: u32, value: u32) -> bool {
-        matches!(register, 16..=19) && self.rules.model_buses() && self.may_raise(register, value)
+        matches!(register, 16..=19) && self.may_raise(register, value)
     }
 
     fn may_raise(&self, register: u32, value: u32) -> bool {

@@ -5,7 +5,8 @@
 //! expanded, an operand that names the program counter has become a constant.
 //! So execution never reads register 15.
 
-use super::encodings::{Encoding, Form, Isa, NARROW, WIDE};
+use super::encodings::{Encoding, NARROW, WIDE};
+use super::form::{Form, Isa};
 use super::{Op, Slot};
 
 /// Whether an instruction that begins with this halfword has a second one.

@@ -8,13 +8,14 @@ pub mod check;
 mod decode;
 mod encodings;
 mod features;
+mod form;
 mod op;
 mod slot;
 mod text;
 
 pub use decode::{decode, is_wide};
-pub use encodings::Isa;
 pub use features::Features;
+pub use form::Isa;
 pub use op::{Group, Op, PerOp};
 pub use slot::Slot;
 pub use text::Disassembly;

@@ -106,6 +106,8 @@ pub struct Core {
     /// The cycle that passes next, counted from the reset.
     pub cycle: u64,
     pub instructions: u64,
+    /// Wait states of loads and stores.
+    pub waited: u64,
     current: Option<Current>,
     /// How many micro-operations of the instruction have left.
     step: u8,
@@ -140,6 +142,7 @@ impl Core {
             decoded: Decoded::default(),
             cycle: 0,
             instructions: 0,
+            waited: 0,
             current: None,
             step: 0,
             coming: None,
@@ -330,6 +333,7 @@ impl Core {
             return Passed::Refused;
         }
         self.current = None;
+        self.waited += u64::from(prepared.demand.access.all_waits());
         if let Some(exception) = prepared.exception {
             if self.refusal.refuses(&exception) {
                 self.refused = Some(exception);

@@ -244,7 +244,11 @@ impl State {
     }
 
     pub fn besides(&self) -> Besides {
-        Besides { waited: Cycles(0), asleep: Cycles(self.asleep), exceptions: self.watches.taken }
+        Besides {
+            waited: self.waited(),
+            asleep: Cycles(self.asleep),
+            exceptions: self.watches.taken,
+        }
     }
 
     /// See [`Machine::register`](crate::Machine::register): `R(0)` to `R(31)` are `x0` to `x31`.
@@ -565,9 +569,10 @@ impl State {
         Vec::new()
     }
 
-    /// Waiting is in the cycles of instructions, and not counted apart.
+    /// Cycles that loads and stores have waited for memories and devices. What fetches wait for is in
+    /// the cycles of instructions, and not counted apart.
     pub const fn waited(&self) -> Cycles {
-        Cycles(0)
+        Cycles(self.core.waited)
     }
 
     /// Abandoned instructions are not counted.

@@ -235,7 +235,7 @@ impl System {
     ) -> T {
         let mut env = Env {
             now,
-            pace: self.devices.pace(at),
+            ratio: self.devices.ratio(at),
             bus: &self.bus,
             console: &mut self.console,
             memories: &mut self.paths,
@@ -248,9 +248,9 @@ impl System {
 
     /// Takes over a device's outputs and its next date.
     fn look_at_device(&mut self, at: usize, now: u64) {
-        let pace = self.devices.pace(at);
+        let ratio = self.devices.ratio(at);
         let attached = &mut self.devices.attached[at];
-        let (outputs, due) = attached.look(now, pace);
+        let (outputs, due) = attached.look(now, ratio);
         attached.outputs = outputs;
         attached.due = due.filter(|due| *due > now);
         let dates = self.devices.attached.iter().filter_map(|attached| attached.due);

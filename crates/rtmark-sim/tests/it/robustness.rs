@@ -1,6 +1,6 @@
 //! Firmware is not trusted: whatever it is, the simulator neither panics nor hangs.
 
-use rtmark_sim::{Bound, CoreKind, Cycles, FaultPolicy, Image, Machine, Stop, Taken, Watch};
+use rtmark_sim::{Bound, CoreKind, Cycles, FaultPolicy, Image, Machine, Soc, Stop, Taken, Watch};
 
 use crate::support::{self, Random, soc};
 
@@ -34,27 +34,32 @@ fn try_firmware(
 ) {
     let mut random = Random::new(seed);
     for policy in [FaultPolicy::Stop, FaultPolicy::Deliver] {
-        let mut machine = Machine::new(&soc(core));
-        machine.set_fault_policy(policy);
-        machine.poke(0, bytes).expect("as large as flash");
-        let [sp, reset] = vectors(&mut random);
-        machine.poke_word(0, sp).expect("in flash");
-        machine.poke_word(4, reset).expect("in flash");
-        machine.watch(Watch::Execute(random.word() & 0x3FFE));
-        machine.watch(Watch::Pend(16));
-        if machine.reset().is_err() {
-            continue;
-        }
-        for interrupt in 0..8 {
-            let at = u64::from(random.word() % 20_000);
-            machine.pend_interrupt(interrupt * 5, Cycles(at));
-        }
-        run_on(&mut machine, 20_000);
-        let cycles = machine.cycles().0;
-        assert!(cycles < 200_000, "{core} seed {seed}: ran to cycle {cycles}");
-        let excess = Bound::of(machine.soc()).excess(&Taken::from(&machine));
-        assert_eq!(excess, None, "{core} seed {seed}");
+        let mut bytes = bytes.to_vec();
+        bytes[..8].copy_from_slice(&vectors(&mut random).map(u32::to_le_bytes).concat());
+        try_image(&soc(core), seed, policy, &bytes, &mut random);
     }
+}
+
+/// Runs bytes that stand where a soc's code begins.
+fn try_image(soc: &Soc, seed: u64, policy: FaultPolicy, bytes: &[u8], random: &mut Random) {
+    let base = soc.vector_base();
+    let mut machine = Machine::new(soc);
+    machine.set_fault_policy(policy);
+    machine.poke(base, bytes).expect("no larger than the memory");
+    machine.watch(Watch::Execute(base + (random.word() & 0x3FFE)));
+    machine.watch(Watch::Pend(16));
+    if machine.reset().is_err() {
+        return;
+    }
+    for interrupt in 0..8 {
+        let at = u64::from(random.word() % 20_000);
+        machine.pend_interrupt(interrupt * 5, Cycles(at));
+    }
+    run_on(&mut machine, 20_000);
+    let (cycles, name) = (machine.cycles().0, &soc.name);
+    assert!(cycles < 200_000, "{name} seed {seed}: ran to cycle {cycles}");
+    let excess = Bound::of(soc).excess(&Taken::from(&machine));
+    assert_eq!(excess, None, "{name} seed {seed}");
 }
 
 /// How many seeds each test tries; `RTMARK_ROBUSTNESS_SEEDS` asks for more.
@@ -74,6 +79,70 @@ fn random_bytes_as_firmware() {
             });
         }
     }
+}
+
+/// Cores of other architectures, on memories with and without wait states and caches.
+const OTHERS: [&str; 3] = [
+    include_str!("../../../../socs/generic-hazard3.toml"),
+    include_str!("../../../../socs/rp2350-riscv.toml"),
+    include_str!("../../../../socs/zynqmp-r5.toml"),
+];
+
+/// Where most instructions are some instruction: of each word a few bits are as they should be.
+#[test]
+fn random_words_as_firmware_of_other_cores() {
+    for text in OTHERS {
+        let soc = Soc::from_toml(text).expect("a soc");
+        for seed in 0..seeds(300) {
+            let mut random = Random::new(seed ^ 0x3333);
+            let words = (0..0x800).map(|_| match (soc.core, random.below(8)) {
+                (_, 0) => random.word(),
+                // AL, so that it is executed; of RISC-V, 32 bits of one of the usual groups.
+                (CoreKind::CortexR5, _) => random.word() & 0x0FFF_FFFF | 0xE000_0000,
+                _ => {
+                    let opcodes = [0x03, 0x13, 0x23, 0x2F, 0x33, 0x37, 0x63, 0x73];
+                    random.word() & !0x7F | opcodes[random.below(8) as usize]
+                }
+            });
+            let bytes: Vec<u8> = words.flat_map(u32::to_le_bytes).collect();
+            for policy in [FaultPolicy::Stop, FaultPolicy::Deliver] {
+                try_image(&soc, seed, policy, &bytes, &mut random);
+            }
+        }
+    }
+}
+
+/// Executes words, which end with a loop, and answers what is wrong with the cycles of the loop, and how
+/// many an instruction takes.
+fn excess_of(soc: &Soc, words: &[u32]) -> (Option<String>, u64) {
+    let mut machine = Machine::new(soc);
+    let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    machine.poke(soc.vector_base(), &bytes).expect("in flash");
+    machine.reset().expect("code");
+    assert_eq!(machine.run(Cycles(2_000)), Stop::Limit);
+    let before = Taken::from(&machine);
+    assert_eq!(machine.run(Cycles(20_000)), Stop::Limit);
+    let taken = Taken::from(&machine).since(before);
+    (Bound::of(soc).excess(&taken), taken.cycles.0 / taken.instructions.0)
+}
+
+#[test]
+fn the_longest_instructions_of_other_cores_are_not_taken_for_mistakes() {
+    // Without wait states, which would hide how long a division takes.
+    let text = OTHERS[2].replace("wait_states = 120", "wait_states = 0");
+    let r5 = Soc::from_toml(&text.replace("wait_states = 50", "wait_states = 0")).expect("a soc");
+    // CPACR and FPEXC turn floating point on. 1: vdiv.f64 d0, d0, d0, nine times; b 1b
+    let mut words = vec![0xE3A0_060F, 0xEE01_0F50, 0xE3A0_0101, 0xEEE8_0A10];
+    words.extend([0xEE80_0B00; 9]);
+    words.push(0xEAFF_FFF5);
+    let (excess, each) = excess_of(&r5, &words);
+    assert_eq!(excess, None);
+    assert!(each > 80, "{each}: it divides in double precision");
+    // lui sp, 0x10000; 1: cm.pop {ra, s0-s11}, 64; j 1b: from flash that no cache holds yet.
+    let hazard3 = Soc::from_toml(OTHERS[1]).expect("a soc");
+    let (excess, each) = excess_of(&hazard3, &[0x1000_0137, 0xBFFD_BAF2]);
+    assert_eq!(excess, None);
+    assert!(each > 250, "{each}: it waits for flash");
 }
 
 #[test]

@@ -37,7 +37,7 @@ struct One {
 }
 
 impl One {
-    fn new(pace: ClockRatio) -> Self {
+    fn new(ratio: ClockRatio) -> Self {
         Self {
             clock: 0,
             control: 0x21,
@@ -45,7 +45,7 @@ impl One {
             matches: [0; 3],
             raised: 0,
             enabled: 0,
-            counter: Counter::new(rate(0, pace), WHOLE),
+            counter: Counter::new(rate(0, ratio), WHOLE),
         }
     }
 
@@ -94,11 +94,11 @@ impl One {
         }
     }
 
-    fn write(&mut self, register: u32, value: u32, now: u64, pace: ClockRatio) {
+    fn write(&mut self, register: u32, value: u32, now: u64, ratio: ClockRatio) {
         match register {
             0x00 => {
                 self.clock = value & 0x7F;
-                self.counter.set_rate(now, rate(self.clock, pace));
+                self.counter.set_rate(now, rate(self.clock, ratio));
             }
             0x0C => {
                 self.control = value & 0x6F;
@@ -130,9 +130,9 @@ impl One {
 }
 
 /// Counts in cycles of the core, by the clock control register.
-fn rate(clock: u32, pace: ClockRatio) -> Rate {
+fn rate(clock: u32, ratio: ClockRatio) -> Rate {
     let divisor = if clock & PRESCALES != 0 { 2 << (clock >> 1 & 15) } else { 1 };
-    Rate { counts: INPUT_HZ, cycles: u64::from(pace.core.0) * divisor }
+    Rate { counts: INPUT_HZ, cycles: u64::from(ratio.core.0) * divisor }
 }
 
 /// The timer.
@@ -140,8 +140,8 @@ fn rate(clock: u32, pace: ClockRatio) -> Rate {
 pub struct CadenceTtc([One; COUNTERS]);
 
 impl CadenceTtc {
-    pub fn new(pace: ClockRatio) -> Self {
-        Self([One::new(pace), One::new(pace), One::new(pace)])
+    pub fn new(ratio: ClockRatio) -> Self {
+        Self([One::new(ratio), One::new(ratio), One::new(ratio)])
     }
 }
 
@@ -156,15 +156,15 @@ const fn place(offset: u32) -> Option<(usize, u32)> {
 
 impl Registered for CadenceTtc {
     fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
-        self.settle(env.now, env.pace);
+        self.settle(env.now, env.ratio);
         let (which, register) = place(offset)?;
         Some(self.0[which].read(register, env.now))
     }
 
     fn write(&mut self, offset: u32, value: u32, _: u32, env: &mut Env<'_>) -> Option<()> {
-        self.settle(env.now, env.pace);
+        self.settle(env.now, env.ratio);
         let (which, register) = place(offset)?;
-        self.0[which].write(register, value, env.now, env.pace);
+        self.0[which].write(register, value, env.now, env.ratio);
         Some(())
     }
 

@@ -84,7 +84,7 @@ impl Default for Timer {
 
 impl Registered for Timer {
     fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
-        self.settle(env.now, env.pace);
+        self.settle(env.now, env.ratio);
         Some(match offset {
             0x0 => self.control,
             0x4 => self.down.value_at(env.now),
@@ -95,7 +95,7 @@ impl Registered for Timer {
     }
 
     fn write(&mut self, offset: u32, value: u32, _: u32, env: &mut Env<'_>) -> Option<()> {
-        self.settle(env.now, env.pace);
+        self.settle(env.now, env.ratio);
         match offset {
             0x0 => {
                 self.control = value & 0xF;
@@ -118,11 +118,11 @@ impl Registered for Timer {
         u32::from(self.status)
     }
 
-    fn settle(&mut self, now: u64, pace: ClockRatio) {
+    fn settle(&mut self, now: u64, ratio: ClockRatio) {
         // The interrupt's enable decides whether a zero is noted at all.
         self.status |= self.down.look(now) && self.control & INTERRUPT != 0;
-        if self.down.step != pace.divisor {
-            self.down.change(now, |down| down.step = pace.divisor);
+        if self.down.step != ratio.divisor {
+            self.down.change(now, |down| down.step = ratio.divisor);
         }
     }
 
@@ -147,7 +147,7 @@ struct Half {
 }
 
 impl Half {
-    fn configure(&mut self, now: u64, pace: ClockRatio) {
+    fn configure(&mut self, now: u64, ratio: ClockRatio) {
         let (control, load) = (self.control, self.load);
         let most = if control & DUAL_32_BITS != 0 { u32::MAX } else { 0xFFFF };
         self.down.change(now, |down| {
@@ -158,7 +158,7 @@ impl Half {
                 _ if control & DUAL_PERIODIC != 0 => Some(load & most),
                 _ => Some(most),
             };
-            down.step = pace.divisor << (4 * (control >> 2 & 3).min(2));
+            down.step = ratio.divisor << (4 * (control >> 2 & 3).min(2));
         });
     }
 
@@ -191,7 +191,7 @@ impl Half {
             _ => return None,
         }
         if offset != 0x0C {
-            self.configure(env.now, env.pace);
+            self.configure(env.now, env.ratio);
         }
         Some(())
     }
@@ -211,12 +211,12 @@ impl Default for DualTimer {
 
 impl Registered for DualTimer {
     fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
-        self.settle(env.now, env.pace);
+        self.settle(env.now, env.ratio);
         self.halves.get((offset / 0x20) as usize)?.read(offset % 0x20, env.now)
     }
 
     fn write(&mut self, offset: u32, value: u32, _: u32, env: &mut Env<'_>) -> Option<()> {
-        self.settle(env.now, env.pace);
+        self.settle(env.now, env.ratio);
         self.halves.get_mut((offset / 0x20) as usize)?.write(offset % 0x20, value, env)
     }
 
@@ -226,11 +226,11 @@ impl Registered for DualTimer {
         (one | two) | one << 1 | two << 2
     }
 
-    fn settle(&mut self, now: u64, pace: ClockRatio) {
+    fn settle(&mut self, now: u64, ratio: ClockRatio) {
         for half in &mut self.halves {
             half.raw |= half.down.look(now);
-            if half.down.step != pace.divisor << (4 * (half.control >> 2 & 3).min(2)) {
-                half.configure(now, pace);
+            if half.down.step != ratio.divisor << (4 * (half.control >> 2 & 3).min(2)) {
+                half.configure(now, ratio);
             }
         }
     }

@@ -40,7 +40,7 @@ pub struct NrfTimer {
 }
 
 impl NrfTimer {
-    pub fn new(pace: ClockRatio) -> Self {
+    pub fn new(ratio: ClockRatio) -> Self {
         let mut timer = Self {
             counter: Counter::new(Rate::every(1), 1 << 16),
             events: 0,
@@ -51,7 +51,7 @@ impl NrfTimer {
             prescaler: 4,
             compare: [0; CHANNELS],
         };
-        timer.configure(0, pace);
+        timer.configure(0, ratio);
         timer
     }
 
@@ -75,9 +75,9 @@ impl NrfTimer {
         at.filter(|count| *count < 1 << self.width())
     }
 
-    fn configure(&mut self, now: u64, pace: ClockRatio) {
+    fn configure(&mut self, now: u64, ratio: ClockRatio) {
         let counts = TIMER_HZ >> self.prescaler;
-        self.counter.set_rate(now, Rate { counts, cycles: pace.core.0.into() });
+        self.counter.set_rate(now, Rate { counts, cycles: ratio.core.0.into() });
         let period = self.clears_at().unwrap_or(1 << self.width());
         self.counter.set_period(now, period);
     }
@@ -114,7 +114,7 @@ impl NrfTimer {
 
 impl Registered for NrfTimer {
     fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
-        self.settle(env.now, env.pace);
+        self.settle(env.now, env.ratio);
         Some(match offset {
             0x000..=0x010 | 0x040..=0x054 => 0,
             0x140..=0x154 => self.events >> (COMPARE + (offset - 0x140) / 4) & 1,
@@ -128,7 +128,7 @@ impl Registered for NrfTimer {
     }
 
     fn write(&mut self, offset: u32, value: u32, _: u32, env: &mut Env<'_>) -> Option<()> {
-        self.settle(env.now, env.pace);
+        self.settle(env.now, env.ratio);
         match offset {
             0x000..=0x010 | 0x040..=0x054 => {
                 if value & 1 == 1 {
@@ -147,7 +147,7 @@ impl Registered for NrfTimer {
             0x510 => self.prescaler = (value & 15).min(9),
             _ => self.compare[channel(offset, 0x540, CHANNELS)?] = value,
         }
-        self.configure(env.now, env.pace);
+        self.configure(env.now, env.ratio);
         Some(())
     }
 
@@ -197,7 +197,7 @@ pub struct NrfRtc {
 }
 
 impl NrfRtc {
-    pub fn new(pace: ClockRatio) -> Self {
+    pub fn new(ratio: ClockRatio) -> Self {
         let mut rtc = Self {
             counter: Counter::new(Rate::every(1), RTC_PERIOD),
             events: 0,
@@ -206,12 +206,12 @@ impl NrfRtc {
             prescaler: 0,
             compare: [0; RTC_CHANNELS],
         };
-        rtc.configure(0, pace);
+        rtc.configure(0, ratio);
         rtc
     }
 
-    fn configure(&mut self, now: u64, pace: ClockRatio) {
-        let cycles = u64::from(pace.core.0) * (u64::from(self.prescaler) + 1);
+    fn configure(&mut self, now: u64, ratio: ClockRatio) {
+        let cycles = u64::from(ratio.core.0) * (u64::from(self.prescaler) + 1);
         self.counter.set_rate(now, Rate { counts: RTC_HZ, cycles });
     }
 
@@ -227,7 +227,7 @@ impl NrfRtc {
 
 impl Registered for NrfRtc {
     fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
-        self.settle(env.now, env.pace);
+        self.settle(env.now, env.ratio);
         Some(match offset {
             0x000..=0x00C => 0,
             0x304 | 0x308 => self.interrupts,
@@ -242,7 +242,7 @@ impl Registered for NrfRtc {
     }
 
     fn write(&mut self, offset: u32, value: u32, _: u32, env: &mut Env<'_>) -> Option<()> {
-        self.settle(env.now, env.pace);
+        self.settle(env.now, env.ratio);
         match offset {
             0x000..=0x00C if value & 1 == 0 => {}
             0x000 => self.counter.start(env.now),
@@ -266,7 +266,7 @@ impl Registered for NrfRtc {
                 }
             },
         }
-        self.configure(env.now, env.pace);
+        self.configure(env.now, env.ratio);
         Some(())
     }
 

@@ -46,8 +46,8 @@ pub struct Rp2040Timer {
 }
 
 impl Rp2040Timer {
-    pub fn new(pace: ClockRatio, chip: Chip) -> Self {
-        let rate = Rate { counts: MICROSECONDS, cycles: pace.core.0.into() };
+    pub fn new(ratio: ClockRatio, chip: Chip) -> Self {
+        let rate = Rate { counts: MICROSECONDS, cycles: ratio.core.0.into() };
         let mut low = Counter::new(rate, 1 << 32);
         low.start(0);
         Self {
@@ -69,7 +69,7 @@ impl Rp2040Timer {
 
 impl Registered for Rp2040Timer {
     fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
-        self.settle(env.now, env.pace);
+        self.settle(env.now, env.ratio);
         let low = self.low.value(env.now) as u32;
         Some(match self.chip.offset(offset)? {
             0x00 | 0x04 => 0,
@@ -93,7 +93,7 @@ impl Registered for Rp2040Timer {
     }
 
     fn write(&mut self, offset: u32, value: u32, _: u32, env: &mut Env<'_>) -> Option<()> {
-        self.settle(env.now, env.pace);
+        self.settle(env.now, env.ratio);
         match self.chip.offset(offset)? {
             0x00 => {
                 self.high = value;

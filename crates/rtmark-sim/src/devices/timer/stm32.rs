@@ -59,8 +59,8 @@ impl Stm32Timer {
     }
 
     /// A timer counts twice as fast as a bus clock that is divided (RM0090, 7.2).
-    const fn rate(&self, pace: ClockRatio) -> Rate {
-        let bus = if pace.divisor > 1 { pace.divisor / 2 } else { 1 };
+    const fn rate(&self, ratio: ClockRatio) -> Rate {
+        let bus = if ratio.divisor > 1 { ratio.divisor / 2 } else { 1 };
         Rate::every((self.prescaler as u64 + 1) * bus)
     }
 
@@ -78,10 +78,10 @@ impl Stm32Timer {
     }
 
     /// Puts PSC and ARR into force.
-    fn load(&mut self, now: u64, pace: ClockRatio) {
+    fn load(&mut self, now: u64, ratio: ClockRatio) {
         self.prescaler = self.registers[PSC] & 0xFFFF;
         self.reload = self.registers[ARR];
-        self.counter.set_rate(now, self.rate(pace));
+        self.counter.set_rate(now, self.rate(ratio));
         self.counter.set_period(now, u64::from(self.reload) + 1);
         self.run(now);
     }
@@ -105,7 +105,7 @@ impl Stm32Timer {
 
 impl Registered for Stm32Timer {
     fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
-        self.settle(env.now, env.pace);
+        self.settle(env.now, env.ratio);
         Some(match offset {
             0x10 => self.status,
             0x14 => 0,
@@ -119,7 +119,7 @@ impl Registered for Stm32Timer {
     }
 
     fn write(&mut self, offset: u32, value: u32, mask: u32, env: &mut Env<'_>) -> Option<()> {
-        self.settle(env.now, env.pace);
+        self.settle(env.now, env.ratio);
         match offset {
             0x10 => self.status &= value | !mask,
             0x14 => {
@@ -129,7 +129,7 @@ impl Registered for Stm32Timer {
                         self.status |= UPDATE;
                     }
                     self.counter.set(env.now, 0);
-                    self.load(env.now, env.pace);
+                    self.load(env.now, env.ratio);
                 }
             }
             0x24 => self.counter.set(env.now, (value & self.most).into()),
@@ -162,7 +162,7 @@ impl Registered for Stm32Timer {
         }
     }
 
-    fn settle(&mut self, now: u64, pace: ClockRatio) {
+    fn settle(&mut self, now: u64, ratio: ClockRatio) {
         if self.waits_for_update()
             && let Some(update) = self.counter.reaches(0).filter(|update| *update <= now)
         {
@@ -171,10 +171,10 @@ impl Registered for Stm32Timer {
                 self.registers[CR1] &= !ENABLE;
                 self.counter.stop(update);
             }
-            self.load(update, pace);
+            self.load(update, ratio);
         }
         self.note(now);
-        self.counter.set_rate(now, self.rate(pace));
+        self.counter.set_rate(now, self.rate(ratio));
     }
 
     fn due(&self, _: ClockRatio) -> Option<u64> {

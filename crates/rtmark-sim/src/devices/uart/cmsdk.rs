@@ -30,10 +30,10 @@ pub struct Cmsdk {
 
 impl Registered for Cmsdk {
     fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
-        self.settle(env.now, env.pace);
+        self.settle(env.now, env.ratio);
         Some(match offset {
             0x000 => {
-                let frame = self.frame(env.pace);
+                let frame = self.frame(env.ratio);
                 self.receiver.take(env.now, frame).into()
             }
             0x004 => {
@@ -49,12 +49,12 @@ impl Registered for Cmsdk {
     }
 
     fn write(&mut self, offset: u32, value: u32, _: u32, env: &mut Env<'_>) -> Option<()> {
-        self.settle(env.now, env.pace);
+        self.settle(env.now, env.ratio);
         match offset {
             0x000 => {
                 if self.control & CTRL_TX_ENABLE != 0 {
                     env.console.push(value as u8);
-                    self.transmitter.send(env.now, self.frame(env.pace));
+                    self.transmitter.send(env.now, self.frame(env.ratio));
                     self.empties_at = Some(self.transmitter.down_to(1).max(env.now + 1));
                 }
             }
@@ -65,7 +65,7 @@ impl Registered for Cmsdk {
                 if self.control & CTRL_RX_ENABLE == 0 {
                     self.receiver.ignore();
                 } else {
-                    self.receiver.listen(env.now, self.frame(env.pace));
+                    self.receiver.listen(env.now, self.frame(env.ratio));
                 }
             }
             0x00C => {
@@ -104,8 +104,8 @@ impl Registered for Cmsdk {
 
 impl Cmsdk {
     /// Cycles that a byte takes.
-    const fn frame(&self, pace: ClockRatio) -> u64 {
-        FRAME_BITS * self.baud_divisor as u64 * pace.divisor
+    const fn frame(&self, ratio: ClockRatio) -> u64 {
+        FRAME_BITS * self.baud_divisor as u64 * ratio.divisor
     }
 }
 

@@ -62,15 +62,15 @@ impl Default for NrfUarte {
 }
 
 impl NrfUarte {
-    fn frame(&self, pace: ClockRatio) -> u64 {
+    fn frame(&self, ratio: ClockRatio) -> u64 {
         let bits = 10 + u64::from(self.configuration & PARITY != 0);
         let rate = (u64::from(self.baud) * BAUD_UNIT) >> 32;
-        bits * u64::from(pace.core.0) / rate.max(1)
+        bits * u64::from(ratio.core.0) / rate.max(1)
     }
 
     fn send(&mut self, byte: u8, env: &mut Env<'_>) {
         env.console.push(byte);
-        self.transmitter.send(env.now, self.frame(env.pace));
+        self.transmitter.send(env.now, self.frame(env.ratio));
         self.sent_at = Some(self.transmitter.down_to(0).max(env.now + 1));
     }
 
@@ -100,7 +100,7 @@ impl NrfUarte {
                 self.receives = true;
                 self.raise(RX_STARTED);
                 if self.enable == ENABLE {
-                    self.receiver.listen(env.now, self.frame(env.pace));
+                    self.receiver.listen(env.now, self.frame(env.ratio));
                 }
             }
             0x004 if self.receives => {
@@ -121,7 +121,7 @@ impl NrfUarte {
 
 impl Registered for NrfUarte {
     fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
-        self.settle(env.now, env.pace);
+        self.settle(env.now, env.ratio);
         Some(match offset {
             0x000..=0x02C => 0,
             0x100..=0x158 => self.events >> ((offset - 0x100) / 4) & 1,
@@ -130,7 +130,7 @@ impl Registered for NrfUarte {
             // No errors.
             0x480 => 0,
             0x518 => {
-                let frame = self.frame(env.pace);
+                let frame = self.frame(env.ratio);
                 self.receiver.take(env.now, frame).into()
             }
             0x500 => self.enable,
@@ -144,7 +144,7 @@ impl Registered for NrfUarte {
     }
 
     fn write(&mut self, offset: u32, value: u32, _: u32, env: &mut Env<'_>) -> Option<()> {
-        self.settle(env.now, env.pace);
+        self.settle(env.now, env.ratio);
         match offset {
             0x000..=0x02C => {
                 if value & 1 == 1 {

@@ -85,30 +85,30 @@ impl Pl011 {
     }
 
     /// Cycles that a byte takes.
-    const fn frame(&self, pace: ClockRatio) -> u64 {
+    const fn frame(&self, ratio: ClockRatio) -> u64 {
         let data = 5 + (self.line_control >> 5 & 3);
         let parity = (self.line_control & LINE_PARITY != 0) as u32;
         let stop = 1 + (self.line_control & LINE_TWO_STOP_BITS != 0) as u32;
-        self.bits(pace, (1 + data + parity + stop) as u64)
+        self.bits(ratio, (1 + data + parity + stop) as u64)
     }
 
     /// Cycles that so many bits take: sixteen cycles of the divided clock to one.
-    const fn bits(&self, pace: ClockRatio, bits: u64) -> u64 {
+    const fn bits(&self, ratio: ClockRatio, bits: u64) -> u64 {
         let sixty_fourths = (self.integer_divisor * 64 + self.fractional_divisor) as u64;
-        bits * sixty_fourths / 4 * pace.divisor
+        bits * sixty_fourths / 4 * ratio.divisor
     }
 
     /// Listens as long as the program has switched the receiver on.
     fn listen(&mut self, env: &Env<'_>) {
         if self.control & CONTROL_ENABLE != 0 && self.control & CONTROL_RX != 0 {
-            self.receiver.listen(env.now, self.frame(env.pace));
+            self.receiver.listen(env.now, self.frame(env.ratio));
         } else {
             self.receiver.ignore();
         }
     }
 
     fn receive(&mut self, env: &Env<'_>) -> u32 {
-        let frame = self.frame(env.pace);
+        let frame = self.frame(env.ratio);
         self.times_out_at = None;
         self.raw &= !(INTERRUPT_RX | INTERRUPT_RX_TIMEOUT);
         self.receiver.take(env.now, frame).into()
@@ -132,7 +132,7 @@ impl Pl011 {
 
 impl Registered for Pl011 {
     fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
-        self.settle(env.now, env.pace);
+        self.settle(env.now, env.ratio);
         Some(match offset {
             0x000 => self.receive(env),
             0x004 => 0,
@@ -153,11 +153,11 @@ impl Registered for Pl011 {
     }
 
     fn write(&mut self, offset: u32, value: u32, _: u32, env: &mut Env<'_>) -> Option<()> {
-        self.settle(env.now, env.pace);
+        self.settle(env.now, env.ratio);
         match offset {
             0x000 => {
                 env.console.push(value as u8);
-                self.transmitter.send(env.now, self.frame(env.pace));
+                self.transmitter.send(env.now, self.frame(env.ratio));
                 self.raw &= !INTERRUPT_TX;
                 let sinks_at = self.transmitter.down_to(self.trigger() + 1);
                 self.sinks_at = Some(sinks_at.max(env.now + 1));
@@ -184,7 +184,7 @@ impl Registered for Pl011 {
         u32::from(self.raw & self.mask != 0)
     }
 
-    fn settle(&mut self, now: u64, pace: ClockRatio) {
+    fn settle(&mut self, now: u64, ratio: ClockRatio) {
         if self.sinks_at.is_some_and(|at| at <= now) {
             self.sinks_at = None;
             self.raw |= INTERRUPT_TX;
@@ -193,7 +193,7 @@ impl Registered for Pl011 {
         if self.receiver.settle(now) {
             // One byte is below any trigger level of the FIFO.
             if self.has_fifo() {
-                self.times_out_at = arrives_at.map(|at| at + self.bits(pace, TIMEOUT_BITS));
+                self.times_out_at = arrives_at.map(|at| at + self.bits(ratio, TIMEOUT_BITS));
             } else {
                 self.raw |= INTERRUPT_RX;
             }

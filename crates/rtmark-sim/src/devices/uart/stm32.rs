@@ -121,14 +121,14 @@ impl Stm32 {
     /// Listens as long as the program has switched the receiver on.
     fn listen(&mut self, env: &Env<'_>) {
         if self.is_on(RX_ENABLE) {
-            self.receiver.listen(env.now, self.frame(env.pace));
+            self.receiver.listen(env.now, self.frame(env.ratio));
         } else {
             self.receiver.ignore();
         }
     }
 
     /// Core cycles that a byte takes.
-    const fn frame(&self, pace: ClockRatio) -> u64 {
+    const fn frame(&self, ratio: ClockRatio) -> u64 {
         let control = self.control[0];
         let data = match self.layout {
             _ if control & NINE_BITS != 0 => 9,
@@ -147,7 +147,7 @@ impl Stm32 {
             step @ 1..=6 => step * 2,
             step => 16 << (step - 7),
         };
-        (1 + data + stop) * bit as u64 * prescaler as u64 * pace.divisor
+        (1 + data + stop) * bit as u64 * prescaler as u64 * ratio.divisor
     }
 
     fn status(&self, now: u64) -> u32 {
@@ -176,11 +176,11 @@ impl Stm32 {
 
 impl Registered for Stm32 {
     fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
-        self.settle(env.now, env.pace);
+        self.settle(env.now, env.ratio);
         Some(match name(self.layout, offset)? {
             Name::Status => self.status(env.now),
             Name::Data => {
-                let frame = self.frame(env.pace);
+                let frame = self.frame(env.ratio);
                 self.receiver.take(env.now, frame).into()
             }
             Name::Control(at) => self.control[at],
@@ -193,13 +193,13 @@ impl Registered for Stm32 {
     }
 
     fn write(&mut self, offset: u32, value: u32, mask: u32, env: &mut Env<'_>) -> Option<()> {
-        self.settle(env.now, env.pace);
+        self.settle(env.now, env.ratio);
         match name(self.layout, offset)? {
             Name::Data if self.layout == Layout::V2 => {}
             Name::Data | Name::SendData => {
                 if self.is_on(TX_ENABLE) {
                     env.console.push(value as u8);
-                    self.transmitter.send(env.now, self.frame(env.pace));
+                    self.transmitter.send(env.now, self.frame(env.ratio));
                     self.complete_cleared = false;
                 }
             }
@@ -220,7 +220,7 @@ impl Registered for Stm32 {
             Name::ReceiverTimeout => self.receiver_timeout = value,
             Name::Prescaler => self.prescaler = value & 15,
             Name::Request if value & FLUSH_RECEIVED != 0 => {
-                let frame = self.frame(env.pace);
+                let frame = self.frame(env.ratio);
                 self.receiver.take(env.now, frame);
             }
             Name::Status | Name::Request => {}

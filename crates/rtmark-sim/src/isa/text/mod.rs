@@ -11,7 +11,8 @@ use std::fmt;
 
 use super::Slot;
 use super::decode::Fields;
-use super::encodings::{Form, Isa, NARROW};
+use super::encodings::NARROW;
+use super::form::{Form, Isa};
 use super::{Group, Op};
 use crate::isa::Features;
 use crate::soc::CoreKind;

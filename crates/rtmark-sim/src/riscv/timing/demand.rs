@@ -51,6 +51,14 @@ impl Access {
             Self::None | Self::StoreConditional(None) => 0,
         }
     }
+
+    /// Wait states of all its data phases: an atomic operation has two.
+    pub const fn all_waits(self) -> u16 {
+        match self {
+            Self::Atomic(waits) => 2 * waits as u16,
+            one => one.waits() as u16,
+        }
+    }
 }
 
 /// How memory answers.

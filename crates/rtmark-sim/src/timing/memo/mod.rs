@@ -12,23 +12,19 @@
 
 mod map;
 mod pipe_state;
+mod tables;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub use self::pipe_state::{PipeState, seen_from};
 
 use self::map::Map;
-use self::pipe_state::NUMBER_SHIFT;
-use super::dual::{self, Dual};
-use super::issue::{Instruction, Issue};
-use super::pipeline::{Bus, Condition, Far, Pipeline, Reads, Setup, Stalled, Step, Unit, has};
+use self::tables::{Model, NumberedPipeline, NumberedState, STATES, Tables};
+use super::dual;
+use super::issue::Instruction;
+use super::pipeline::{Bus, Pipeline, Setup, Stalled, Step};
 use super::{Classify, Rules};
 
-/// States that are numbered before all are forgotten, which bounds the memory that they
-/// take. So no number has its highest bit set.
-const STATES: usize = 1 << (31 - NUMBER_SHIFT);
-/// Steps that are worked out before all is forgotten, likewise.
-const STEPS: usize = 1 << 20;
 /// Single steps that are remembered: blocks overlap, and instructions come alone too.
 const RECENT: usize = 1 << 13;
 /// The first of them, so that copies of a machine that soon end stay small.
@@ -46,47 +42,13 @@ struct Recent {
     entered: Entered,
 }
 
-/// What comes of letting an instruction enter the execute pipeline_state.
+/// What comes of letting an instruction enter the execute stage.
 #[derive(Clone, Copy, Debug)]
 pub struct Entered {
-    /// The new state's word.
+    /// The new state.
     pub pipe: PipeState,
     /// Cycles that it took to get there.
     pub cost: u32,
-}
-
-/// A numbered state: as it is when the newest instruction did not jump, and, if that makes
-/// a difference already, as it is when it did. Addresses count from the next instruction.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct NumberedPipeline {
-    next: Pipeline,
-    taken: Option<Box<Pipeline>>,
-}
-
-impl NumberedPipeline {
-    fn for_each(&mut self, change: impl Fn(&mut Pipeline)) {
-        change(&mut self.next);
-        if let Some(taken) = &mut self.taken {
-            change(taken);
-        }
-    }
-}
-
-/// What a core is modelled by.
-#[derive(Clone, Copy, Debug)]
-enum Model {
-    /// Its pipeline, in its chip.
-    Pipeline(Setup),
-    Issue,
-    Dual,
-}
-
-/// A numbered state of either.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum State {
-    Pipeline(Box<NumberedPipeline>),
-    Issue(Issue),
-    Dual(Box<Dual>),
 }
 
 /// What the instruction at an address means for a pipeline.
@@ -106,17 +68,6 @@ pub enum Comes {
     Dual(dual::Instruction),
 }
 
-/// The numbered states.
-#[derive(Debug)]
-struct Tables {
-    states: Vec<State>,
-    numbers: Map<State, u32>,
-    /// How many are numbered before the tables are full.
-    most: usize,
-    /// Steps that have been worked out.
-    steps: usize,
-}
-
 /// States by their numbers, which a machine and its clones share as they share the code
 /// whose schedules have them; and the latest single steps, which are each machine's own.
 #[derive(Debug)]
@@ -125,7 +76,7 @@ pub struct PipelineMemo {
     tables: Arc<Mutex<Tables>>,
     /// How many states are numbered at most.
     most: usize,
-    /// Single steps in code that no program changes, by address and word. Clones share them, too,
+    /// Single steps in code that no program changes, by address and pipe state. Clones share them, too,
     /// until one of them is given other code.
     known: Arc<Mutex<Map<u64, Entered>>>,
     /// As many as a power of two.
@@ -135,9 +86,9 @@ pub struct PipelineMemo {
     /// What has been worked out of [`PipelineMemo::drain`] and [`PipelineMemo::data_phase`].
     drains: Lately,
     data_phases: Lately,
-    /// The words of refills, by whether stores are buffered and the cycles that are counted.
+    /// The pipe states of refills, by whether stores are buffered and the cycles that are counted.
     refills: Vec<((bool, u8), PipeState)>,
-    /// What has been worked out of [`PipelineMemo::fetches_left`], by address, word and clocks.
+    /// What has been worked out of [`PipelineMemo::fetches_left`], by address, pipe state and clocks.
     fetches_left: Vec<((u64, u32), u64)>,
     /// The address of an instruction that is never let enter.
     sabotaged: Option<u32>,
@@ -252,7 +203,7 @@ impl PipelineMemo {
         self.fetches_left.clear();
     }
 
-    /// Forgets all states but the one of a word: answers its new word.
+    /// Forgets all states but one: answers its new number.
     pub fn renew(&mut self, pipe: PipeState) -> PipeState {
         let state = self.tables().state(pipe).clone();
         let most = self.most;
@@ -261,7 +212,7 @@ impl PipelineMemo {
         self.tables().numbered(pipe, state)
     }
 
-    /// What comes of letting the instruction at `pc` enter the execute pipeline_state, if that is
+    /// What comes of letting the instruction at `pc` enter the execute stage, if that is
     /// remembered.
     #[inline(always)]
     pub fn recall(&self, pc: u32, pipe: PipeState) -> Option<Entered> {
@@ -270,7 +221,7 @@ impl PipelineMemo {
         self.recent.get(at).filter(|recent| recent.key == key).map(|recent| recent.entered)
     }
 
-    /// Lets the instruction at `pc` enter the execute pipeline_state, and remembers what comes of it;
+    /// Lets the instruction at `pc` enter the execute stage, and remembers what comes of it;
     /// `None` when the tables are full.
     ///
     /// # Errors
@@ -337,22 +288,22 @@ impl PipelineMemo {
         tables.work_out(pc, pipe, comes).map(Some)
     }
 
-    /// The word with the write buffer switched on or off.
+    /// The pipe state with the write buffer switched on or off.
     pub fn with_buffer(&self, pipe: PipeState, buffers: bool) -> PipeState {
         self.tables().with(pipe, |pipeline| pipeline.buffers = buffers)
     }
 
-    /// The word where the newest instruction jumps so far from its end, which nobody foresaw.
+    /// The pipe state where the newest instruction jumps so far from its end, which nobody foresaw.
     pub fn with_leap(&self, pipe: PipeState, leap: u32) -> PipeState {
         self.tables().with(pipe, |pipeline| pipeline.leap(leap))
     }
 
-    /// The word with nothing in the buffer of a slow memory.
+    /// The pipe state with nothing in the buffer of a slow memory.
     pub fn with_empty_lines(&self, pipe: PipeState) -> PipeState {
         self.tables().with(pipe, Pipeline::empty_lines)
     }
 
-    /// The word of a pipeline that is being refilled, so many cycles of which have been counted.
+    /// The pipe state of a pipeline that is being refilled, so many cycles of which have been counted.
     pub fn refilled(&mut self, buffers: bool, paid: u8) -> PipeState {
         let Model::Pipeline(setup) = self.model else { return PipeState::EMPTY };
         let known = self.refills.iter().find(|(refill, _)| *refill == (buffers, paid));
@@ -360,7 +311,7 @@ impl PipelineMemo {
             return pipe;
         }
         let next = Pipeline::refilled(setup, buffers, paid);
-        let state = State::Pipeline(Box::new(NumberedPipeline { next, taken: None }));
+        let state = NumberedState::Pipeline(Box::new(NumberedPipeline { next, taken: None }));
         let pipe = self.tables().numbered(PipeState::EMPTY.taken(), state);
         self.refills.push(((buffers, paid), pipe));
         pipe
@@ -387,8 +338,8 @@ impl PipelineMemo {
     ) -> Result<u64, Stalled> {
         let state = self.tables().state(pipe).clone();
         match (state, comes) {
-            (State::Pipeline(pipeline_state), Comes::Step(incoming)) => {
-                let mut pipeline = pipeline_state.now(pc, pipe);
+            (NumberedState::Pipeline(numbered), Comes::Step(incoming)) => {
+                let mut pipeline = numbered.now(pc, pipe);
                 pipeline.fetches_left(pc, &incoming.step, pipe.condition(), clocks).map(u64::from)
             }
             _ => Ok(0),
@@ -404,7 +355,7 @@ impl PipelineMemo {
         self.fetches_left[place(key.0) % LATELY] = (key, left);
     }
 
-    /// Cycles from the newest instruction's entry until it has left the execute pipeline_state, where
+    /// Cycles from the newest instruction's entry until it has left the execute stage, where
     /// the next one would be at `pc`.
     ///
     /// # Errors
@@ -412,13 +363,13 @@ impl PipelineMemo {
     pub fn drain(&mut self, pc: u32, pipe: PipeState) -> Result<u64, Stalled> {
         let tables = &self.tables;
         self.drains.get(key(pc, pipe), || match lock(tables).state(pipe) {
-            State::Pipeline(pipeline_state) => {
-                let mut pipeline = pipeline_state.next.clone();
+            NumberedState::Pipeline(numbered) => {
+                let mut pipeline = numbered.next.clone();
                 pipeline.continue_at(pc, pipe);
                 pipeline.drain()
             }
-            State::Issue(issue) => Ok(issue.rest()),
-            State::Dual(dual) => Ok(dual.rest()),
+            NumberedState::Issue(issue) => Ok(issue.rest()),
+            NumberedState::Dual(dual) => Ok(dual.rest()),
         })
     }
 
@@ -430,195 +381,22 @@ impl PipelineMemo {
     pub fn data_phase(&mut self, pc: u32, pipe: PipeState) -> Result<u64, Stalled> {
         let tables = &self.tables;
         self.data_phases.get(key(pc, pipe), || match lock(tables).state(pipe) {
-            State::Pipeline(pipeline_state) => {
-                let mut pipeline = pipeline_state.next.clone();
+            NumberedState::Pipeline(numbered) => {
+                let mut pipeline = numbered.next.clone();
                 pipeline.continue_at(pc, pipe.with_bus_alone(Bus::Private));
                 pipeline.data_phase()
             }
             // Nobody has told: taken to be the cycle behind that of its issue.
-            State::Issue(_) | State::Dual(_) => Ok(1),
+            NumberedState::Issue(_) | NumberedState::Dual(_) => Ok(1),
         })
     }
 
     /// Cycles that the first instruction of a pair still takes whose second one has entered.
     pub fn rest_of_first(&self, pipe: PipeState) -> u64 {
         match self.tables().state(pipe) {
-            State::Pipeline(_) => 0,
-            State::Issue(issue) => issue.rest_of_first().into(),
-            State::Dual(dual) => dual.rest_of_first().into(),
+            NumberedState::Pipeline(_) => 0,
+            NumberedState::Issue(issue) => issue.rest_of_first().into(),
+            NumberedState::Dual(dual) => dual.rest_of_first().into(),
         }
-    }
-}
-
-impl Pipeline {
-    /// Goes on at `pc`, after the instruction that executes has told what a word holds.
-    fn continue_at(&mut self, pc: u32, pipe: PipeState) {
-        let mut facts = pipe.facts();
-        let leap = self.end_leap();
-        let from = if facts.taken && self.jumps_unforeseen() {
-            leap.map(|leap| pc.wrapping_sub(leap))
-        } else {
-            Some(pc)
-        };
-        if let Reads::Near(address) = &mut facts.reads {
-            match from {
-                Some(from) => *address = address.wrapping_add(from & !3),
-                None => facts.reads = Reads::Far { word: 0, line: Far::Other },
-            }
-        }
-        let returning = self.is_returning();
-        let fetched_from = if returning { Some(pc & !3) } else { from };
-        self.move_addresses(fetched_from.unwrap_or(pc));
-        if fetched_from.is_none() {
-            self.lose_fetches();
-        }
-        match from {
-            Some(from) => self.move_lines(from),
-            None => self.lose_lines(),
-        }
-        self.learn_returns_line(pc);
-        if returning && pc & 2 != 0 {
-            self.return_to_second_half(pc);
-        }
-        self.learn(facts);
-    }
-
-    /// Counts what is fetched, and lines, from addresses from now on.
-    fn leave_from(&mut self, address: u32, line: u32) {
-        self.move_addresses(address.wrapping_neg());
-        self.move_lines(line.wrapping_neg());
-        self.forget_far_lines();
-    }
-}
-
-impl Tables {
-    fn new(model: Model) -> Self {
-        let mut tables =
-            Self { states: Vec::new(), numbers: Map::default(), most: STATES / 2, steps: 0 };
-        for buffers in [false, true] {
-            tables.add(match model {
-                Model::Pipeline(setup) => {
-                    let next = Pipeline::refilling(setup, buffers);
-                    State::Pipeline(Box::new(NumberedPipeline { next, taken: None }))
-                }
-                Model::Issue => State::Issue(Issue::default()),
-                Model::Dual => State::Dual(Box::default()),
-            });
-        }
-        tables
-    }
-
-    fn are_full(&self) -> bool {
-        self.states.len() >= self.most || self.steps >= STEPS
-    }
-
-    fn state(&self, pipe: PipeState) -> &State {
-        &self.states[pipe.number()]
-    }
-
-    fn add(&mut self, state: State) -> u32 {
-        let number = self.states.len() as u32;
-        self.states.push(state.clone());
-        self.numbers.entry(state).or_insert(number);
-        number
-    }
-
-    fn number(&mut self, state: State) -> u32 {
-        if let Some(&number) = self.numbers.get(&state) {
-            return number;
-        }
-        self.add(state)
-    }
-
-    /// The word with another state.
-    fn numbered(&mut self, pipe: PipeState, state: State) -> PipeState {
-        pipe.with_number(self.number(state))
-    }
-
-    /// The word with something changed that a pipeline knows.
-    fn with(&mut self, pipe: PipeState, change: impl Fn(&mut Pipeline)) -> PipeState {
-        match self.state(pipe) {
-            State::Pipeline(pipeline_state) => {
-                let mut pipeline_state = pipeline_state.clone();
-                pipeline_state.for_each(change);
-                self.numbered(pipe, State::Pipeline(pipeline_state))
-            }
-            State::Issue(_) | State::Dual(_) => pipe,
-        }
-    }
-
-    /// Works out one step.
-    fn work_out(&mut self, pc: u32, pipe: PipeState, comes: &Comes) -> Result<Entered, Stalled> {
-        let (state, cost) = match (self.state(pipe), comes) {
-            (State::Pipeline(pipeline_state), Comes::Step(incoming)) => {
-                let (pipeline_state, cost) = pipeline_state.work_out(pc, pipe, incoming)?;
-                (State::Pipeline(Box::new(pipeline_state)), cost)
-            }
-            (State::Issue(issue), Comes::Instruction(instruction)) => {
-                let mut issue = issue.clone();
-                let cost = issue.issue(instruction, pipe.condition(), pipe.is_taken());
-                (State::Issue(issue), cost)
-            }
-            (State::Dual(dual), Comes::Dual(instruction)) => {
-                let mut dual = dual.clone();
-                let cost = dual.issue(instruction, pipe.condition(), pipe.came());
-                (State::Dual(dual), cost)
-            }
-            // A core has one model only.
-            (state, _) => (state.clone(), 1),
-        };
-        self.steps += 1;
-        Ok(Entered { pipe: PipeState::numbered(self.number(state)), cost })
-    }
-}
-
-impl NumberedPipeline {
-    /// The pipeline where the instruction at `pc` comes next, after the one before has told what
-    /// a word holds.
-    fn now(&self, pc: u32, pipe: PipeState) -> Pipeline {
-        let mut pipeline = match &self.taken {
-            Some(taken) if pipe.is_taken() => taken.as_ref().clone(),
-            _ => self.next.clone(),
-        };
-        pipeline.continue_at(pc, pipe);
-        pipeline
-    }
-
-    /// Works out one step, cycle by cycle.
-    fn work_out(
-        &self,
-        pc: u32,
-        pipe: PipeState,
-        incoming: &Incoming,
-    ) -> Result<(Self, u32), Stalled> {
-        let mut pipeline = self.now(pc, pipe);
-        let Incoming { step, size, target } = *incoming;
-        let condition = pipe.condition();
-        let behind = pc.wrapping_add(size);
-        // A return's target is somewhere else; which half of a word it is, is learnt later.
-        let returns = step.unit == Unit::Return;
-        let (target, always) = match step.unit {
-            Unit::Return => (pc & !3, true),
-            Unit::Branch => (target, true),
-            _ => (target, false),
-        };
-        let mut other = (step.unit == Unit::Conditional).then(|| Box::new(pipeline.clone()));
-        let cost = pipeline.advance(pc, &step, condition, always, target)?;
-        if step.is(has::AIMED) {
-            other = Some(Box::new(pipeline.clone()));
-        } else if let Some(other) = &mut other {
-            other.advance(pc, &step, condition, true, target)?;
-        }
-        let jumps = always && condition != Condition::Failed;
-        pipeline.leave_from(
-            if jumps { target } else { behind },
-            if jumps && !returns { target } else { behind },
-        );
-        pipeline.settle();
-        if let Some(other) = &mut other {
-            other.leave_from(target, target);
-            other.settle();
-        }
-        Ok((Self { next: pipeline, taken: other }, cost))
     }
 }
