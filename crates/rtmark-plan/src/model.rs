@@ -397,22 +397,12 @@ impl Model {
             let late = |(task, bound): &(&Task, &Result<Bound, NoBound>)| {
                 !bound.as_ref().is_ok_and(|bound| bound.response <= task.period)
             };
-            let longest = set.tasks.iter().max_by_key(|task| task.work);
-            let found = set.tasks.iter().zip(&bounds).find(late);
-            if let (Some((task, Ok(bound))), Some(longest)) = (found, longest) {
-                let late = NoBound::LateTurn {
-                    task: task.name.clone(),
-                    response: bound.response,
-                    period: task.period,
-                    longest: longest.name.clone(),
-                    cycles: longest.work,
-                };
+            // Nobody's bound stands on a task that is late: each counts one poll for each release.
+            if let Some((task, bound)) = set.tasks.iter().zip(&bounds).find(late) {
+                let why = late_turn(set, task, bound);
                 for bound in bounds.iter_mut().filter(|bound| bound.is_ok()) {
-                    *bound = Err(late.clone());
+                    *bound = Err(why.clone());
                 }
-                return bounds;
-            }
-            if found.is_some() {
                 return bounds;
             }
             // What is known of each task makes the others' bounds shorter.
@@ -433,6 +423,23 @@ impl Model {
             .iter()
             .zip(&bounds)
             .all(|(task, bound)| bound.as_ref().is_ok_and(|bound| bound.response <= task.deadline))
+    }
+}
+
+/// Why others have no bound where one that takes turns with them may be late, or has none itself.
+fn late_turn(set: &Set, task: &Task, bound: &Result<Bound, NoBound>) -> NoBound {
+    let response = match bound {
+        Ok(bound) => bound.response,
+        Err(NoBound::LostReleases { cycles, .. }) => cycles.saturating_add(task.work),
+        Err(other) => return other.clone(),
+    };
+    let longest = set.tasks.iter().max_by_key(|other| other.work).unwrap_or(task);
+    NoBound::LateTurn {
+        task: task.name.clone(),
+        response,
+        period: task.period,
+        longest: longest.name.clone(),
+        cycles: longest.work,
     }
 }
 
