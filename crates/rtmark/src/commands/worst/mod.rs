@@ -160,7 +160,8 @@ pub fn window(text: &str) -> Result<Window, String> {
     }
 }
 
-fn share(text: &str) -> Result<Share, String> {
+/// Reads which part of how many is wanted, as `2/8`.
+pub fn share(text: &str) -> Result<Share, String> {
     let parts = text.split_once('/').and_then(|(k, n)| Some((k.parse().ok()?, n.parse().ok()?)));
     match parts {
         Some((number, of)) if (1..=of).contains(&number) => Ok(Share { number, of }),
