@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bound::Bound;
 use crate::costs::{Cost, Costs, Figure, Missing};
+use crate::curves::Curves;
 use crate::model::{Model, NoBound};
 use crate::search;
 use crate::set::Set;
@@ -15,7 +16,7 @@ use crate::timeline::Timeline;
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// What a plan answers.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Document {
     /// The version of this form.
@@ -63,8 +64,40 @@ impl Verdict {
     }
 }
 
+/// Whose costs bounds are made with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CostsOf {
+    /// Those of the suite's images: each cost is a scenario's, and another image may cost more.
+    Suite,
+    /// Those of the very image that runs the set.
+    Image,
+}
+
+impl CostsOf {
+    /// In a word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Suite => "suite",
+            Self::Image => "image",
+        }
+    }
+}
+
+/// What a check makes of a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Every kernel holds.
+    Holds,
+    /// Some deadline cannot be guaranteed, or less is left than is wanted.
+    Short,
+    /// A run took longer than the bound made with its own image's costs: a mistake of the analysis, or
+    /// something that it does not know of the kernel.
+    AboveBound,
+}
+
 /// What is said of one kernel.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KernelPlan {
     /// The kernel.
@@ -77,6 +110,8 @@ pub struct KernelPlan {
     pub order: String,
     /// Whether it holds.
     pub verdict: Verdict,
+    /// Whose costs verdict and bounds rest on: the image's where the set was run, the suite's without a run.
+    pub costs_of: CostsOf,
     /// The tasks, in the order of the file.
     pub tasks: Vec<TaskPlan>,
     /// What share of the processor tasks and handlers ask for, in percent.
@@ -93,13 +128,36 @@ pub struct KernelPlan {
     pub missing: Vec<Missing>,
     /// By how many cycles the least slack would grow if a cost were nothing.
     pub sensitivity: Vec<Gain>,
+    /// At which load the first deadline is missed with more tasks and other periods, where a report was
+    /// asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub curves: Option<Curves>,
+    /// What would follow from the suite's costs, where the bounds rest on the image's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of_suite: Option<SuitePlan>,
     /// What the kernel itself did with the set, where it was run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<RunPlan>,
 }
 
+/// What follows from costs of the suite's images.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SuitePlan {
+    /// Whether it would hold.
+    pub verdict: Verdict,
+    /// The tasks, in the order of the file.
+    pub tasks: Vec<TaskPlan>,
+    /// At what share of the processor the first deadline would be missed.
+    pub breakdown_percent: Option<f64>,
+    /// The costs.
+    pub costs: Vec<CostFigure>,
+    /// The costs that cannot be had.
+    pub missing: Vec<Missing>,
+}
+
 /// A set on the kernel's own binary.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RunPlan {
     /// Why it was not run.
@@ -108,16 +166,33 @@ pub struct RunPlan {
     pub elf_sha256: String,
     /// How many offsets were tried.
     pub offsets_tried: u32,
-    /// What the kernel costs on that very image, where its code lies there.
-    pub costs: Vec<CostFigure>,
     /// The tasks, in the order of the file.
     pub tasks: Vec<TaskRun>,
+    /// How long the processor was awake, all runs together; none where the set was not run.
+    pub wake: Option<WakePlan>,
     /// At what share of the processor the first deadline was missed in runs, when execution times grow.
     pub breakdown_percent: Option<f64>,
 }
 
+/// How long the processor was awake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WakePlan {
+    /// Cycles from first releases to the last tick or alarm of their runs.
+    pub cycles: u64,
+    /// Those of them for which the processor did not sleep.
+    pub awake: u64,
+}
+
+impl WakePlan {
+    /// The share of time for which the processor was awake, in percent.
+    pub fn awake_percent(self) -> f64 {
+        self.awake as f64 * 100.0 / self.cycles.max(1) as f64
+    }
+}
+
 /// A task in runs.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TaskRun {
     /// Its name.
@@ -130,16 +205,13 @@ pub struct TaskRun {
     pub jobs: u64,
     /// Where it was.
     pub witness: Option<WitnessPlan>,
-    /// What that bound is made of.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub terms: Vec<Term>,
     /// Who ran from the witness's release to its end, where a report was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeline: Option<Timeline>,
 }
 
 /// The longest response of a task in runs.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WitnessPlan {
     /// Which job, counted from 0.
@@ -167,7 +239,7 @@ impl TaskRun {
 }
 
 /// Costs as a document has them.
-pub fn cost_figures(costs: &Costs) -> Vec<CostFigure> {
+fn cost_figures(costs: &Costs) -> Vec<CostFigure> {
     let figure = |(cost, figure): (&Cost, &Figure)| CostFigure {
         cost: *cost,
         what: cost.name().to_owned(),
@@ -177,7 +249,7 @@ pub fn cost_figures(costs: &Costs) -> Vec<CostFigure> {
 }
 
 /// A cost with its figure.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CostFigure {
     /// The cost.
@@ -189,7 +261,7 @@ pub struct CostFigure {
 }
 
 /// What a cost is worth.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Gain {
     /// The cost.
@@ -199,7 +271,7 @@ pub struct Gain {
 }
 
 /// What is said of one task.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TaskPlan {
     /// Its name.
@@ -258,6 +330,7 @@ impl KernelPlan {
             profile: String::new(),
             order: model.told().to_owned(),
             verdict: if overload { Verdict::Misses } else { verdict(&tasks, wanted_percent) },
+            costs_of: CostsOf::Suite,
             tasks,
             utilisation_percent: set.utilisation_exact() * 100.0,
             breakdown_percent: breakdown,
@@ -266,8 +339,40 @@ impl KernelPlan {
             costs: cost_figures(costs),
             missing: costs.missing.clone(),
             sensitivity: gains.into_iter().map(|(cost, cycles)| Gain { cost, cycles }).collect(),
+            curves: None,
+            of_suite: None,
             run: None,
         }
+    }
+
+    /// The same with what the kernel costs on the image that runs the set: verdict and bounds rest on
+    /// that, and what the suite's costs came to stays beside it.
+    #[must_use]
+    pub fn on_image(self, set: &Set, model: &Model, costs: &Costs, wanted_percent: f64) -> Self {
+        let of_suite = SuitePlan {
+            verdict: self.verdict,
+            tasks: self.tasks,
+            breakdown_percent: self.breakdown_percent,
+            costs: self.costs,
+            missing: self.missing,
+        };
+        Self {
+            version: self.version,
+            profile: self.profile,
+            curves: self.curves,
+            costs_of: CostsOf::Image,
+            of_suite: Some(of_suite),
+            ..Self::new(set, model, costs, wanted_percent)
+        }
+    }
+
+    /// The same with what runs brought: a deadline that was missed in one is missed, whatever bounds say.
+    #[must_use]
+    pub fn with_run(self, run: RunPlan) -> Self {
+        let late = |(task, run): (&TaskPlan, &TaskRun)| run.longest > task.deadline;
+        let missed = self.tasks.iter().zip(&run.tasks).any(late);
+        let verdict = if missed { Verdict::Misses } else { self.verdict };
+        Self { verdict, run: Some(run), ..self }
     }
 
     /// The task with the least slack in percent, or one without a bound.
@@ -313,6 +418,16 @@ fn said_of(task: &crate::Task, bound: Result<Bound, NoBound>) -> TaskPlan {
 }
 
 impl Document {
+    /// What a check makes of it.
+    pub fn outcome(&self) -> Outcome {
+        let ran = self.kernels.iter().filter_map(|plan| plan.run.as_ref());
+        if ran.flat_map(|run| &run.tasks).any(TaskRun::exceeds) {
+            return Outcome::AboveBound;
+        }
+        let all = self.kernels.iter().all(|plan| plan.verdict == Verdict::Holds);
+        if all { Outcome::Holds } else { Outcome::Short }
+    }
+
     /// The document's JSON schema.
     pub fn json_schema() -> schemars::Schema {
         schemars::schema_for!(Self)

@@ -10,6 +10,7 @@ mod answer;
 mod blocking;
 mod bound;
 mod costs;
+mod curves;
 pub mod draw;
 mod model;
 mod page;
@@ -23,16 +24,17 @@ mod text;
 mod timeline;
 
 pub use answer::{
-    CostFigure, Document, Gain, KernelPlan, RunPlan, SCHEMA_VERSION, TaskPlan, TaskRun, Verdict,
-    WitnessPlan, cost_figures,
+    CostFigure, CostsOf, Document, Gain, KernelPlan, Outcome, RunPlan, SCHEMA_VERSION, SuitePlan,
+    TaskPlan, TaskRun, Verdict, WakePlan, WitnessPlan,
 };
 pub use blocking::{Blocker, Chain, Protocol, blockers};
 pub use bound::{Arrivals, Bound, Question, Stream, Unbounded};
 pub use costs::{Cost, Costs, Figure, Missing};
+pub use curves::{Curves, PeriodPoint, TasksPoint};
 pub use model::{Model, NoBound, Order, Timer};
 pub use recipes::Spans;
 pub use set::{Interrupt, Release, Section, Set, Task};
-pub use sweep::Sweep;
+pub use sweep::{JoinError, Sweep};
 pub use system::{
     Chip, EXAMPLE, Function, InterruptFile, LockFile, Priority, QueueFile, System, SystemError,
     TaskFile, Time, Work,

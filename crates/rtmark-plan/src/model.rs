@@ -17,7 +17,7 @@ const IDEAL: &str = "ideal";
 const HALF_ROUND: u64 = 1 << 15;
 
 /// How often bounds of tasks that take turns are made with those of the others.
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 8;
 
 /// How a kernel decides who runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +50,15 @@ pub struct Model {
     pub protocol: Protocol,
     /// What brings releases.
     pub timer: Timer,
+}
+
+/// What is known of a task that takes turns with others.
+#[derive(Clone, Copy, Debug)]
+struct Turns {
+    /// Its longest response.
+    response: u64,
+    /// How often at most another one's job has to wait for a poll of its.
+    most: u64,
 }
 
 /// Why a task has no bound.
@@ -179,17 +188,17 @@ impl Model {
     /// # Errors
     /// When that has no limit, or is not known.
     pub fn question(&self, set: &Set, costs: &Costs, index: usize) -> Result<Question, NoBound> {
-        let periods: Vec<u64> = set.tasks.iter().map(|task| task.period).collect();
-        self.question_with(set, costs, index, &periods)
+        let turns = self.turns(set, costs, None)?;
+        self.question_with(set, costs, index, &turns)
     }
 
-    /// The same, where the longest responses of tasks are known that take turns.
+    /// The same, where it is known how long turns of tasks take.
     fn question_with(
         &self,
         set: &Set,
         costs: &Costs,
         index: usize,
-        responses: &[u64],
+        turns: &[Turns],
     ) -> Result<Question, NoBound> {
         let task = &set.tasks[index];
         if self.timer == Timer::Tick {
@@ -207,32 +216,27 @@ impl Model {
         let mut streams = self.clock(set, costs, index)?;
         streams.extend(handlers(set, costs)?);
         let mut last = 0;
-        let batch = self.batch(set, costs)?;
         for (number, other) in set.tasks.iter().enumerate().filter(|(number, _)| *number != index) {
             let goes_before = other.priority >= task.priority;
-            let kind = match self.order {
-                Order::Batches => Kind::Turns,
-                Order::Preemptive | Order::NonPreemptive if goes_before => Kind::Preemption,
-                Order::Preemptive | Order::NonPreemptive => continue,
-            };
-            let mut parts = job(other, kind, costs)?;
-            parts.extend(self.waits(set, other, costs)?);
-            parts.extend(switch_to(other, costs)?);
-            parts.push(switch_from(other, costs)?);
-            let arrivals = match self.order {
-                // Once in the rest of the running batch or before it in the next one; in both where
-                // it can be released within the batch before the running one and again within that.
-                // Each poll is for a release that is no longer ago than its response.
+            if self.order != Order::Batches && !goes_before {
+                continue;
+            }
+            let stream = match self.order {
                 Order::Batches => {
-                    let (period, jitter) = (other.period, responses[number]);
-                    let again = batch.is_none_or(|batch| period <= batch.saturating_mul(2));
-                    Arrivals::AtMost { period, jitter, most: if again { 2 } else { 1 } }
+                    let Turns { response: jitter, most } = turns[number];
+                    let arrivals = Arrivals::AtMost { period: other.period, jitter, most };
+                    Stream { parts: turn(other, costs)?, arrivals }
                 }
                 Order::Preemptive | Order::NonPreemptive => {
-                    Arrivals::Every { period: other.period, jitter: other.jitter, distance: 0 }
+                    let mut parts = job(other, Kind::Preemption, costs)?;
+                    parts.extend(self.waits(set, other, costs)?);
+                    parts.extend(switch_to(other, costs)?);
+                    parts.push(switch_from(other, costs)?);
+                    let (period, jitter) = (other.period, other.jitter);
+                    Stream { parts, arrivals: Arrivals::Every { period, jitter, distance: 0 } }
                 }
             };
-            streams.push(Stream { parts, arrivals });
+            streams.push(stream);
         }
         if self.order == Order::NonPreemptive {
             last = task.work;
@@ -245,21 +249,54 @@ impl Model {
         Ok(Question { period, jitter, own, last, once, streams })
     }
 
-    /// How long a batch can take in which every task is polled; none where handlers leave no end to it.
-    fn batch(&self, set: &Set, costs: &Costs) -> Result<Option<u64>, Missing> {
+    /// What is known of tasks that take turns: how long each takes at the most, its period where that is not
+    /// known yet, and how often another one may have to wait for it. Nothing where tasks take none.
+    fn turns(
+        &self,
+        set: &Set,
+        costs: &Costs,
+        known: Option<&[Result<Bound, NoBound>]>,
+    ) -> Result<Vec<Turns>, Missing> {
         if self.order != Order::Batches {
-            return Ok(None);
+            return Ok(Vec::new());
         }
+        let known = |at: usize| known?.get(at)?.as_ref().ok().map(|bound| bound.response);
+        let responses = (0..).zip(&set.tasks).map(|(at, task)| known(at).unwrap_or(task.period));
+        let responses: Vec<u64> = responses.collect();
+        let turns = (0..).zip(&set.tasks).map(|(at, task)| {
+            let until = Self::next_batch(set, costs, at, &responses)?;
+            let again = until.is_none_or(|until| task.period.saturating_sub(task.jitter) <= until);
+            Ok(Turns { response: responses[at], most: if again { 2 } else { 1 } })
+        });
+        turns.collect()
+    }
+
+    /// How long it can take from a release of a task to the end of the batch in which its job is polled; none
+    /// where handlers leave no end to it.
+    ///
+    /// A job that waits in one batch and then in the next waits for a task at most twice: for its poll in the
+    /// rest of the one and ahead of itself in the other. For twice, that task's next release must come within
+    /// this time. Until then each other task is polled in the rest of the batch before and in that batch, for
+    /// releases that are no longer ago than its response.
+    fn next_batch(
+        set: &Set,
+        costs: &Costs,
+        index: usize,
+        responses: &[u64],
+    ) -> Result<Option<u64>, Missing> {
         let mut own = vec![costs.part(Cost::HeldBack, "the kernel", 1)?];
-        for task in &set.tasks {
-            own.extend(job(task, Kind::Turns, costs)?);
-            own.extend(switch_to(task, costs)?);
-            own.push(switch_from(task, costs)?);
+        own.extend(turn(&set.tasks[index], costs)?);
+        own.extend(switch_to(&set.tasks[index], costs)?);
+        let mut streams = handlers(set, costs)?;
+        for (at, task) in set.tasks.iter().enumerate().filter(|(at, _)| *at != index) {
+            let (period, jitter) = (task.period, responses[at]);
+            let arrivals = Arrivals::AtMost { period, jitter, most: 2 };
+            streams.push(Stream { parts: turn(task, costs)?, arrivals });
+            // An alarm more, for the batch behind.
             own.push(costs.part(Cost::Tick, &task.name, 1)?);
         }
-        // Nothing but itself and handlers are in its way: one comes after the other for ever.
+        // Nothing but these is in its way: no second job of its own.
         let period = u64::MAX;
-        let streams = handlers(set, costs)?;
         let question = Question { period, jitter: 0, own, last: 0, once: Vec::new(), streams };
         Ok(question.bound().ok().map(|bound| bound.response))
     }
@@ -377,10 +414,11 @@ impl Model {
 
     /// The bounds of all tasks.
     pub fn bounds(&self, set: &Set, costs: &Costs) -> Vec<Result<Bound, NoBound>> {
-        let mut responses: Vec<u64> = set.tasks.iter().map(|task| task.period).collect();
-        let all = |responses: &[u64]| {
+        let all = |known: Option<&[Result<Bound, NoBound>]>| {
+            let turns = self.turns(set, costs, known);
             let each = |index: usize| {
-                let bound = self.question_with(set, costs, index, responses)?.bound()?;
+                let turns = turns.as_ref().map_err(Clone::clone)?;
+                let bound = self.question_with(set, costs, index, turns)?.bound()?;
                 let task = &set.tasks[index];
                 // From its beginning on, a job takes no less than its work.
                 let cycles = bound.response.saturating_sub(task.work);
@@ -392,35 +430,26 @@ impl Model {
             };
             (0..set.tasks.len()).map(each).collect::<Vec<Result<Bound, NoBound>>>()
         };
-        let mut bounds = all(&responses);
+        let mut bounds = all(None);
         if self.order == Order::Batches {
             let late = |(task, bound): &(&Task, &Result<Bound, NoBound>)| {
                 !bound.as_ref().is_ok_and(|bound| bound.response <= task.period)
             };
-            let longest = set.tasks.iter().max_by_key(|task| task.work);
-            let found = set.tasks.iter().zip(&bounds).find(late);
-            if let (Some((task, Ok(bound))), Some(longest)) = (found, longest) {
-                let late = NoBound::LateTurn {
-                    task: task.name.clone(),
-                    response: bound.response,
-                    period: task.period,
-                    longest: longest.name.clone(),
-                    cycles: longest.work,
-                };
+            // Nobody's bound stands on a task that is late: each counts one poll for each release.
+            if let Some((task, bound)) = set.tasks.iter().zip(&bounds).find(late) {
+                let why = late_turn(set, task, bound);
                 for bound in bounds.iter_mut().filter(|bound| bound.is_ok()) {
-                    *bound = Err(late.clone());
+                    *bound = Err(why.clone());
                 }
-                return bounds;
-            }
-            if found.is_some() {
                 return bounds;
             }
             // What is known of each task makes the others' bounds shorter.
             for _ in 0..ROUNDS {
-                for (response, bound) in responses.iter_mut().zip(&bounds) {
-                    *response = bound.as_ref().map_or(*response, |bound| bound.response);
+                let shorter = all(Some(&bounds));
+                if shorter == bounds {
+                    break;
                 }
-                bounds = all(&responses);
+                bounds = shorter;
             }
         }
         bounds
@@ -433,6 +462,23 @@ impl Model {
             .iter()
             .zip(&bounds)
             .all(|(task, bound)| bound.as_ref().is_ok_and(|bound| bound.response <= task.deadline))
+    }
+}
+
+/// Why others have no bound where one that takes turns with them may be late, or has none itself.
+fn late_turn(set: &Set, task: &Task, bound: &Result<Bound, NoBound>) -> NoBound {
+    let response = match bound {
+        Ok(bound) => bound.response,
+        Err(NoBound::LostReleases { cycles, .. }) => cycles.saturating_add(task.work),
+        Err(other) => return other.clone(),
+    };
+    let longest = set.tasks.iter().max_by_key(|other| other.work).unwrap_or(task);
+    NoBound::LateTurn {
+        task: task.name.clone(),
+        response,
+        period: task.period,
+        longest: longest.name.clone(),
+        cycles: longest.work,
     }
 }
 
@@ -487,6 +533,17 @@ fn job(task: &Task, kind: Kind, costs: &Costs) -> Result<Vec<Part>, Missing> {
     for (cost, times) in counted.into_iter().filter(|(_, times)| *times > 0) {
         parts.push(costs.part(cost, &task.name, times)?);
     }
+    Ok(parts)
+}
+
+/// A poll that goes before another task's, with its alarm and the switch from it. The switch to the first one
+/// of a batch is that of the task itself.
+fn turn(task: &Task, costs: &Costs) -> Result<Vec<Part>, Missing> {
+    let mut parts = job(task, Kind::Turns, costs)?;
+    if task.release == Release::Clock {
+        parts.push(costs.part(Cost::Tick, &task.name, 1)?);
+    }
+    parts.push(switch_from(task, costs)?);
     Ok(parts)
 }
 

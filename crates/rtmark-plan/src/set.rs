@@ -167,6 +167,7 @@ impl Set {
         for task in &mut set.tasks {
             (task.period, task.offset) = (time(task.period), time(task.offset));
             task.deadline = time(task.deadline);
+            task.jitter = if task.jitter > 0 { scale(task.jitter) } else { 0 };
         }
         for interrupt in &mut set.interrupts {
             interrupt.distance = scale(interrupt.distance);

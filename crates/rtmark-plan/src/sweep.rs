@@ -6,21 +6,110 @@ use serde::{Deserialize, Serialize};
 use crate::answer::{Document, KernelPlan, Verdict};
 
 /// The answers of a sweep.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Sweep {
     /// The version of this form.
     pub schema_version: u32,
     /// The program that wrote it.
     pub generator: String,
-    /// A plan for each clock and tick: the ticks in their order, and for each the clocks in theirs.
+    /// SHA-256 of the system's file.
+    pub file_sha256: String,
+    /// How many points the whole sweep has, of which this may be a part.
+    pub points_in_all: usize,
+    /// A plan for each clock and tick: the ticks in ascending order, and for each the clocks in theirs.
     pub points: Vec<Document>,
+}
+
+/// Why parts are not joined.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum JoinError {
+    /// They answer different questions.
+    #[error("parts of different sweeps: {what} of one is {one}, of another {other}")]
+    Different {
+        /// What differs.
+        what: &'static str,
+        /// That of one part.
+        one: String,
+        /// That of another part.
+        other: String,
+    },
+    /// A point is in two of them, with different answers.
+    #[error("two parts have different answers for {megahertz} MHz{tick}")]
+    Contradictory {
+        /// The point's clock.
+        megahertz: String,
+        /// Its tick, in words.
+        tick: String,
+    },
+}
+
+impl Document {
+    /// Where it belongs in a sweep.
+    fn point(&self) -> (Option<u64>, u64) {
+        (self.tick_hz, self.clock_hz)
+    }
 }
 
 impl Sweep {
     /// The schema of its JSON.
     pub fn json_schema() -> schemars::Schema {
         schemars::schema_for!(Self)
+    }
+
+    /// Whether it has all of its points.
+    pub fn is_complete(&self) -> bool {
+        self.points.len() == self.points_in_all
+    }
+
+    /// Takes in another part of the same sweep; points that both have are taken once.
+    ///
+    /// # Errors
+    /// When it is of another sweep, or answers a point differently.
+    pub fn join(&mut self, part: Self) -> Result<(), JoinError> {
+        let kernels = |sweep: &Self| {
+            let plans = sweep.points.first().into_iter().flat_map(|point| &point.kernels);
+            let told =
+                plans.map(|plan| format!("{} {} {}", plan.kernel, plan.version, plan.profile));
+            told.collect::<Vec<_>>().join(", ")
+        };
+        let soc = |sweep: &Self| sweep.points.first().map(|point| point.soc.clone());
+        let mut facts = vec![
+            (
+                "the version of the form",
+                self.schema_version.to_string(),
+                part.schema_version.to_string(),
+            ),
+            ("the program", self.generator.clone(), part.generator.clone()),
+            ("the file's SHA-256", self.file_sha256.clone(), part.file_sha256.clone()),
+            (
+                "the number of points",
+                self.points_in_all.to_string(),
+                part.points_in_all.to_string(),
+            ),
+        ];
+        if let (Some(one), Some(other)) = (soc(self), soc(&part)) {
+            facts.push(("the soc", one, other));
+            facts.push(("the list of kernels", kernels(self), kernels(&part)));
+        }
+        if let Some((what, one, other)) = facts.into_iter().find(|(_, one, other)| one != other) {
+            return Err(JoinError::Different { what, one, other });
+        }
+        for point in part.points {
+            match self.points.binary_search_by_key(&point.point(), Document::point) {
+                Err(at) => self.points.insert(at, point),
+                Ok(at) if self.points[at] == point => {}
+                Ok(_) => {
+                    let tick = point.tick_hz.map(|hertz| format!(" and a tick of {hertz} Hz"));
+                    let megahertz = megahertz(point.clock_hz);
+                    return Err(JoinError::Contradictory {
+                        megahertz,
+                        tick: tick.unwrap_or_default(),
+                    });
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Whether some kernel holds somewhere.
@@ -92,6 +181,7 @@ pub(crate) fn megahertz(hertz: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::answer::CostsOf;
 
     fn point(clock_hz: u64, tick_hz: Option<u64>, verdict: Verdict) -> Document {
         let plan = KernelPlan {
@@ -100,6 +190,7 @@ mod tests {
             profile: String::new(),
             order: String::new(),
             verdict,
+            costs_of: CostsOf::Suite,
             tasks: Vec::new(),
             utilisation_percent: 0.0,
             breakdown_percent: None,
@@ -107,6 +198,8 @@ mod tests {
             costs: Vec::new(),
             missing: Vec::new(),
             sensitivity: Vec::new(),
+            curves: None,
+            of_suite: None,
             run: None,
         };
         Document {
@@ -122,7 +215,39 @@ mod tests {
     }
 
     fn sweep(points: Vec<Document>) -> Sweep {
-        Sweep { schema_version: 1, generator: String::new(), points }
+        Sweep {
+            schema_version: 1,
+            generator: String::new(),
+            file_sha256: String::new(),
+            points_in_all: points.len(),
+            points,
+        }
+    }
+
+    /// Parts come to the whole, in any order and more than once; of another sweep, or with another
+    /// answer, they are refused.
+    #[test]
+    fn parts_are_joined() {
+        use Verdict::{Holds, Misses};
+        let all = [(1, Some(10)), (2, Some(10)), (1, Some(20)), (2, Some(20))];
+        let whole = sweep(all.iter().map(|&(clock, tick)| point(clock, tick, Holds)).collect());
+        let part = |from: usize, to: usize| Sweep {
+            points: whole.points[from..to].to_vec(),
+            ..whole.clone()
+        };
+        let mut joined = part(3, 4);
+        for (from, to) in [(0, 2), (1, 1), (2, 4), (0, 1)] {
+            assert_eq!(joined.is_complete(), joined.points.len() == 4);
+            joined.join(part(from, to)).expect("they belong together");
+        }
+        assert!(joined.is_complete());
+        assert_eq!(joined, whole);
+        let other = Sweep { file_sha256: "other".to_owned(), ..part(0, 1) };
+        assert!(joined.join(other).is_err_and(|error| error.to_string().contains("SHA-256")));
+        let other = Sweep { points: vec![point(2, Some(10), Misses)], ..whole.clone() };
+        let error = joined.join(other).expect_err("another answer").to_string();
+        assert!(error.contains("0.000002 MHz and a tick of 10 Hz"), "{error}");
+        assert_eq!(joined, whole);
     }
 
     #[test]

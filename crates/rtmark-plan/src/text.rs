@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use crate::answer::{Document, KernelPlan, RunPlan, TaskPlan};
+use crate::answer::{CostFigure, CostsOf, Document, KernelPlan, RunPlan, TaskPlan, WakePlan};
 use crate::sweep::{Sweep, megahertz};
 use crate::term::Kind;
 
@@ -114,8 +114,17 @@ impl Document {
 }
 
 /// What is said of a kernel in a line.
-const SUMMARY: [&str; 8] =
-    ["kernel", "verdict", "load %", "breakdown %", "clock %", "slack", "slack %", "worst task"];
+const SUMMARY: [&str; 9] = [
+    "kernel",
+    "verdict",
+    "costs of",
+    "load %",
+    "breakdown %",
+    "clock %",
+    "slack",
+    "slack %",
+    "worst task",
+];
 
 impl Sweep {
     /// Renders it for people or pages.
@@ -148,11 +157,12 @@ impl Sweep {
 
 impl KernelPlan {
     /// The cells of [`SUMMARY`].
-    fn summary(&self) -> [String; 8] {
+    fn summary(&self) -> [String; 9] {
         let worst = self.worst();
         [
             self.kernel.clone(),
             self.verdict.name().to_owned(),
+            self.costs_of.name().to_owned(),
             percent(Some(self.utilisation_percent)),
             percent(self.breakdown_percent),
             percent(self.slowest_clock_percent),
@@ -169,19 +179,7 @@ impl KernelPlan {
             Form::Text => writeln!(text, "\n{title}\n"),
             Form::Markdown => writeln!(text, "\n## {title}\n"),
         };
-        let mut columns =
-            Columns::new(&["task", "priority", "deadline", "bound", "slack", "slack %"]);
-        for task in &self.tasks {
-            columns.row([
-                task.name.clone(),
-                task.priority.to_string(),
-                cycles(Some(task.deadline)),
-                cycles(task.response),
-                task.slack.map_or_else(|| "-".to_owned(), grouped),
-                percent(task.slack_percent()),
-            ]);
-        }
-        text.push_str(&columns.written(form));
+        text.push_str(&self.bounds().written(form));
         for task in &self.tasks {
             if let Some(why) = &task.no_bound {
                 let _ = writeln!(text, "\n{} has no bound: {why}.", task.name);
@@ -193,19 +191,8 @@ impl KernelPlan {
             text.push_str(&bars(&bounded).written(form));
         }
         if !self.costs.is_empty() {
-            text.push_str("\nWith these costs of the kernel:\n\n");
-            let mut columns = Columns::new(&["cost", "cycles", "least", "samples", "measured as"]);
-            for cost in &self.costs {
-                let figure = &cost.figure;
-                columns.row([
-                    cost.what.clone(),
-                    grouped(figure.cycles as i64),
-                    grouped(figure.least as i64),
-                    grouped(figure.samples as i64),
-                    figure.scenario.clone(),
-                ]);
-            }
-            text.push_str(&columns.written(form));
+            let _ = writeln!(text, "\nWith these costs of the kernel, {}:\n", self.costs_of.told());
+            text.push_str(&costs(&self.costs).written(form));
         }
         for missing in &self.missing {
             let _ = writeln!(text, "\n{missing}.");
@@ -219,13 +206,14 @@ impl KernelPlan {
             );
         }
         if let Some(run) = &self.run {
-            text.push_str(&ran(run, form));
-            for (task, run) in self.tasks.iter().zip(&run.tasks) {
+            text.push_str(&ran(run, self.utilisation_percent, form));
+            let of_suite = self.of_suite.iter().flat_map(|suite| &suite.tasks);
+            for (task, run) in of_suite.zip(&run.tasks) {
                 if task.response.is_some_and(|bound| run.longest > bound) {
                     let _ = writeln!(
                         text,
-                        "\n{} took longer than the bound made with the costs of scenarios: in this image \
-                         the kernel costs more, and only the bound beside the run is one.",
+                        "\n{} took longer than the bound made with the suite's costs: in this image the \
+                         kernel costs more.",
                         task.name
                     );
                 }
@@ -233,10 +221,61 @@ impl KernelPlan {
         }
         text
     }
+
+    /// The bounds, and beside them what they would be with the suite's costs where they are others.
+    fn bounds(&self) -> Columns {
+        let heads = ["task", "priority", "deadline", "bound", "slack", "slack %"];
+        let beside = self.of_suite.as_ref().map(|_| "bound, suite's costs");
+        let mut columns = Columns::new(&heads.into_iter().chain(beside).collect::<Vec<_>>());
+        for (at, task) in self.tasks.iter().enumerate() {
+            let suite = self
+                .of_suite
+                .as_ref()
+                .map(|suite| cycles(suite.tasks.get(at).and_then(|task| task.response)));
+            let cells = [
+                task.name.clone(),
+                task.priority.to_string(),
+                cycles(Some(task.deadline)),
+                cycles(task.response),
+                task.slack.map_or_else(|| "-".to_owned(), grouped),
+                percent(task.slack_percent()),
+            ];
+            columns.row(cells.into_iter().chain(suite));
+        }
+        columns
+    }
 }
 
-/// What runs brought.
-fn ran(run: &RunPlan, form: Form) -> String {
+impl CostsOf {
+    /// Where they were measured, and what that means for a verdict.
+    pub(crate) const fn told(self) -> &'static str {
+        match self {
+            Self::Suite => {
+                "measured in the suite's images: where code lies elsewhere it may cost more, and \
+                 `--run` measures the image that runs"
+            }
+            Self::Image => "measured in the image that ran the set",
+        }
+    }
+}
+
+fn costs(costs: &[CostFigure]) -> Columns {
+    let mut columns = Columns::new(&["cost", "cycles", "least", "samples", "measured as"]);
+    for cost in costs {
+        let figure = &cost.figure;
+        columns.row([
+            cost.what.clone(),
+            grouped(figure.cycles as i64),
+            grouped(figure.least as i64),
+            grouped(figure.samples as i64),
+            figure.scenario.clone(),
+        ]);
+    }
+    columns
+}
+
+/// What runs brought, beside the load that the file states.
+fn ran(run: &RunPlan, load: f64, form: Form) -> String {
     if let Some(why) = &run.not_run {
         return format!("\nNot run: {why}.\n");
     }
@@ -267,11 +306,30 @@ fn ran(run: &RunPlan, form: Form) -> String {
             task.name
         );
     }
+    if let Some(wake) = run.wake {
+        let _ = writeln!(text, "\n{}", wake.told(load));
+    }
     if let Some(share) = run.breakdown_percent {
         let _ =
             writeln!(text, "\nIn runs the first deadline is missed above {share:.1} % of load.");
     }
     text
+}
+
+impl WakePlan {
+    /// In a sentence, beside the load that tasks and handlers state, in percent.
+    pub(crate) fn told(self, load: f64) -> String {
+        if self.awake == self.cycles {
+            return "In runs the processor never sleeps: it is never idle, or the kernel's idle task spins."
+                .to_owned();
+        }
+        let awake = self.awake_percent();
+        format!(
+            "In runs the processor is awake for {awake:.1} % of the time and asleep for {:.1} %; tasks and \
+             handlers ask for {load:.1} %.",
+            100.0 - awake
+        )
+    }
 }
 
 /// The terms of bounds, kinds down and tasks across.

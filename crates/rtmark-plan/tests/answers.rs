@@ -1,8 +1,8 @@
 //! What is answered for a kernel: verdicts, and why there is no bound where there is none.
 
 use rtmark_plan::{
-    Cost, Costs, Form, Interrupt, KernelPlan, Kind, Model, NoBound, Origin, Release, Section, Set,
-    Spans, Task, Verdict, search,
+    Cost, Costs, CostsOf, Document, Form, Interrupt, KernelPlan, Kind, Model, NoBound, Origin,
+    Outcome, Release, RunPlan, Section, Set, Spans, Task, TaskRun, Verdict, search,
 };
 
 const TICK: u64 = 10_000;
@@ -77,19 +77,103 @@ fn a_scenario_that_is_missing_leaves_the_bound_unknown() {
     assert!(plan.breakdown_percent.is_none());
     let why = plan.tasks[2].no_bound.as_deref().expect("none");
     assert!(why.contains("growth.delay.delayed.4 has no answer"), "{why}");
-    let file = rtmark_plan::Document {
+    let file = Document { file: "a|b\n.toml".into(), ..document(plan) };
+    for form in [Form::Text, Form::Markdown] {
+        assert!(file.text(form).contains("cannot be had"), "{}", file.text(form));
+    }
+}
+
+fn run_of(longest: [u64; 3], bounds: [Option<u64>; 3]) -> RunPlan {
+    let task = |at: usize| TaskRun {
+        name: ["high", "middle", "low"][at].into(),
+        bound: bounds[at],
+        longest: longest[at],
+        jobs: 1,
+        witness: None,
+        timeline: None,
+    };
+    RunPlan {
+        not_run: None,
+        elf_sha256: String::new(),
+        offsets_tried: 1,
+        tasks: (0..3).map(task).collect(),
+        wake: None,
+        breakdown_percent: None,
+    }
+}
+
+fn document(plan: KernelPlan) -> Document {
+    Document {
         schema_version: 1,
         generator: "test".into(),
-        file: "a|b\n.toml".into(),
+        file: "system.toml".into(),
         soc: "s".into(),
         clock_hz: 1,
         tick_hz: None,
         slack_percent_wanted: 0.0,
         kernels: vec![plan],
-    };
-    for form in [Form::Text, Form::Markdown] {
-        assert!(file.text(form).contains("cannot be had"), "{}", file.text(form));
     }
+}
+
+/// An image that costs more than the suite's decides, and so does one that costs less.
+#[test]
+fn the_verdict_rests_on_the_image_that_runs() {
+    let set = three();
+    let (cheap, dear) = (costs(&set, &[]), costs(&set, &[("timer.wake", 20_000)]));
+    let of = |suite: &Costs, image: &Costs| {
+        let plan = KernelPlan::new(&set, &freertos(), suite, 0.0);
+        assert_eq!(plan.costs_of, CostsOf::Suite);
+        let before = (plan.verdict, plan.tasks[0].response, plan.breakdown_percent);
+        let plan = plan.on_image(&set, &freertos(), image, 0.0);
+        assert_eq!(plan.costs_of, CostsOf::Image);
+        let suite = plan.of_suite.as_ref().expect("kept");
+        assert_eq!((suite.verdict, suite.tasks[0].response, suite.breakdown_percent), before);
+        plan
+    };
+    let short = of(&cheap, &dear);
+    assert_eq!(
+        (short.verdict, short.of_suite.as_ref().map(|it| it.verdict)),
+        (Verdict::Misses, Some(Verdict::Holds))
+    );
+    assert_eq!(document(short.clone()).outcome(), Outcome::Short);
+    let text = document(short).text(Form::Text);
+    assert!(
+        text.contains("in the image that ran the set") && text.contains("bound, suite's costs"),
+        "{text}"
+    );
+    let holds = of(&dear, &cheap);
+    assert_eq!(
+        (holds.verdict, holds.of_suite.as_ref().map(|it| it.verdict)),
+        (Verdict::Holds, Some(Verdict::Misses))
+    );
+    assert_eq!(document(holds).outcome(), Outcome::Holds);
+    let alone = document(KernelPlan::new(&set, &freertos(), &cheap, 0.0)).text(Form::Text);
+    assert!(
+        alone.contains("in the suite's images") && !alone.contains("bound, suite's costs"),
+        "{alone}"
+    );
+}
+
+/// What a run shows is no matter of bounds: neither a deadline that it misses nor a bound that it exceeds.
+#[test]
+fn runs_overrule_bounds() {
+    let set = three();
+    let costs = costs(&set, &[]);
+    let plan =
+        || KernelPlan::new(&set, &freertos(), &costs, 0.0).on_image(&set, &freertos(), &costs, 0.0);
+    let bounds: Vec<_> = plan().tasks.iter().map(|task| task.response).collect();
+    let bounds = [bounds[0], bounds[1], bounds[2]];
+    let within = plan().with_run(run_of([2_000, 4_000, 9_000], bounds));
+    assert_eq!((within.verdict, document(within).outcome()), (Verdict::Holds, Outcome::Holds));
+    let above = [bounds[0].expect("bounded") + 1, 4_000, 9_000];
+    let above = document(plan().with_run(run_of(above, bounds)));
+    assert_eq!(above.outcome(), Outcome::AboveBound);
+    assert!(above.text(Form::Text).contains("high took longer than its bound"));
+    let unbounded = plan().with_run(run_of([2_000, 5 * TICK + 1, 9_000], [None; 3]));
+    assert_eq!(
+        (unbounded.verdict, document(unbounded).outcome()),
+        (Verdict::Misses, Outcome::Short)
+    );
 }
 
 #[test]

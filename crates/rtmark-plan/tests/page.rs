@@ -2,7 +2,7 @@
 
 use rtmark_plan::{
     Costs, Document, Form, KernelPlan, Model, RanPlan, ReleasePlan, RunPlan, SCHEMA_VERSION, Set,
-    Task, TaskRun, Timeline, Who, WitnessPlan,
+    Task, TaskRun, Timeline, WakePlan, Who, WitnessPlan,
 };
 
 fn ran(who: Who, from: u64, until: u64) -> RanPlan {
@@ -16,7 +16,7 @@ fn document() -> Document {
     ];
     let set = Set { tick: 1_000, tasks, ..Set::default() };
     let model = Model::of("freertos").expect("known");
-    let mut plan = KernelPlan::new(&set, &model, &Costs::zero(), 0.0);
+    let plan = KernelPlan::new(&set, &model, &Costs::zero(), 0.0);
     let slow = || Who::Task(set.tasks[1].name.clone());
     let fast = || Who::Task("fast".to_owned());
     let timeline = Timeline {
@@ -45,18 +45,18 @@ fn document() -> Document {
             ended: 100_000 + longest,
             offsets: vec![0, 0],
         }),
-        terms: plan.tasks[at].terms.clone(),
         timeline,
     };
     let tasks = vec![run(0, 2_200, None), run(1, 7_400, Some(timeline))];
-    plan.run = Some(RunPlan {
+    let run = RunPlan {
         not_run: None,
         elf_sha256: String::new(),
         offsets_tried: 1,
-        costs: Vec::new(),
         tasks,
+        wake: Some(WakePlan { cycles: 1_000, awake: 375 }),
         breakdown_percent: None,
-    });
+    };
+    let plan = plan.on_image(&set, &model, &Costs::zero(), 0.0).with_run(run);
     Document {
         schema_version: SCHEMA_VERSION,
         generator: "a test".to_owned(),
@@ -116,11 +116,22 @@ fn bars_are_as_long_as_their_bounds() {
     assert_eq!(bars.matches("text-anchor=\"end\"").count(), 4, "three bars and a unit: {bars}");
 }
 
+/// How long the processor slept stands in both.
+#[test]
+fn time_awake_and_asleep_is_told() {
+    let document = document();
+    for text in [document.page(), document.text(Form::Markdown)] {
+        assert!(text.contains("awake for 37.5 % of the time and asleep for 62.5 %"), "{text}");
+        assert!(text.contains("ask for 30.0 %"), "{text}");
+    }
+}
+
 /// Scenarios may cost less than the image that runs: that is said where a run shows it.
 #[test]
 fn a_run_above_the_bound_of_scenarios_is_told() {
     let mut document = document();
-    let told = |document: &Document| document.text(Form::Text).contains("the costs of scenarios");
+    let told =
+        |document: &Document| document.text(Form::Text).contains("made with the suite's costs");
     assert_eq!(document.kernels[0].tasks[1].response, Some(7_000));
     assert!(told(&document), "7 400 cycles of 7 000");
     let run = document.kernels[0].run.as_mut().expect("a run");

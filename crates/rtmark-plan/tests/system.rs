@@ -6,7 +6,7 @@ const CHIP: Chip = Chip { hertz: 168_000_000, clock: 168_000_000, ram: 128 * 102
 
 fn set(text: &str) -> Result<Set, SystemError> {
     System::from_toml("system.toml", text)?.set(CHIP, &mut |work| match work {
-        Work::Scenario(_) => Ok(1_000),
+        Work::Scenario(_) => Ok(Some(1_000)),
         other => Err(format!("{other:?} is not measured here")),
     })
 }
@@ -110,6 +110,25 @@ fn what_is_wrong_is_named_with_line_and_key() {
         );
         assert!(!error.hint.is_empty() && !error.key.is_empty(), "{error:?}");
     }
+}
+
+/// Before anything is measured, what is stated is checked, and what is to be measured is in nobody's way.
+#[test]
+fn work_that_is_not_measured_yet_is_not_judged() {
+    let scenario = "work = { scenario = \"queue.send.immediate\" }";
+    let text = EXAMPLE.replacen("work = \"30us\"", scenario, 1);
+    let shape = |text: &str| {
+        System::from_toml("system.toml", text).expect("read").set(CHIP, &mut |_| Ok(None))
+    };
+    let set = shape(&text).expect("its lock is held for longer than one cycle");
+    assert_eq!((set.tasks[0].work, set.tasks[0].sections[0].cycles), (1, 336));
+    assert!(set_of(&text, 335).is_err() && set_of(&text, 336).is_ok(), "the lock is held for 336");
+    let much = text.replacen("work = \"1.5ms\"", "work = \"9.9ms\"", 1);
+    assert!(shape(&much).expect_err("by what is stated").problem.contains("% of the processor"));
+}
+
+fn set_of(text: &str, measured: u64) -> Result<Set, SystemError> {
+    System::from_toml("system.toml", text)?.set(CHIP, &mut |_| Ok(Some(measured)))
 }
 
 #[test]

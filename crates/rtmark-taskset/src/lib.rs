@@ -16,5 +16,5 @@ mod timeline;
 
 pub use calibrate::Calibration;
 pub use image::{Bench, MOST_INTERRUPTS, MOST_LOCKS, MOST_TASKS, SetError};
-pub use run::{Observed, Ran, Witness};
-pub use search::{Effort, Found};
+pub use run::{Observed, Ran, Wake, Witness};
+pub use search::{Effort, Found, Searched};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use rtmark_plan::{Release, Section, Set};
-use rtmark_sim::{Machine, Stop, Watch, WatchId};
+use rtmark_sim::{Hit, Machine, Stop, Watch, WatchId};
 use rtmark_units::Cycles;
 
 use crate::calibrate::Calibration;
@@ -72,11 +72,30 @@ pub struct Observed {
     pub witness: Option<Witness>,
 }
 
+/// How long the processor was awake, from the beginning of a run's first job to that of its last one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wake {
+    /// Cycles in all.
+    pub cycles: u64,
+    /// Those in which it did not sleep.
+    pub awake: u64,
+}
+
+impl Wake {
+    /// Both together.
+    #[must_use]
+    pub fn with(self, other: Self) -> Self {
+        Self { cycles: self.cycles + other.cycles, awake: self.awake + other.awake }
+    }
+}
+
 /// A run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ran {
     /// The tasks, in the set's order.
     pub tasks: Vec<Observed>,
+    /// How long the processor was awake.
+    pub wake: Wake,
     /// Cycles that were run.
     pub cycles: u64,
 }
@@ -89,6 +108,16 @@ impl Bench {
         ticks: u64,
         wanted: Wanted,
     ) -> Result<Vec<(Mark, u64)>, SetError> {
+        self.watched(table, ticks, wanted).map(|(marks, _)| marks)
+    }
+
+    /// The same, and how long the processor was awake.
+    fn watched(
+        &self,
+        table: &Table,
+        ticks: u64,
+        wanted: Wanted,
+    ) -> Result<(Vec<(Mark, u64)>, Wake), SetError> {
         self.check(table)?;
         let mut machine = self.machine(table)?;
         let mut watched: BTreeMap<WatchId, Mark> = BTreeMap::new();
@@ -140,6 +169,7 @@ impl Bench {
         };
         let limit = table.tick.saturating_mul(ticks).saturating_add(before + 100_000);
         let mut marks = Vec::new();
+        let mut beginnings = Beginnings::default();
         let mut begun = vec![false; table.rows.len()];
         let mut scheduled = table.interrupts.is_empty();
         loop {
@@ -150,7 +180,9 @@ impl Bench {
             let slice = if scheduled { SLICE } else { table.tick / 2 };
             let until = machine.cycles().0.saturating_add(slice).min(limit);
             let stop = machine.run(Cycles(until));
-            let hits = machine.take_hits().into_iter();
+            let hits = machine.take_hits();
+            beginnings.see(&hits, |watch| matches!(watched.get(&watch), Some(Mark::Begin(_))));
+            let hits = hits.into_iter();
             let seen = hits.filter_map(|hit| Some((*watched.get(&hit.watch)?, hit.cycle.0)));
             // The first wait may share its first instruction with those at jobs' ends.
             marks.extend(seen.filter(|(mark, _)| match mark {
@@ -163,7 +195,7 @@ impl Bench {
             }));
             let cycle = machine.cycles().0;
             match stop {
-                Stop::Limit if cycle >= limit => return Ok(marks),
+                Stop::Limit if cycle >= limit => return Ok((marks, beginnings.wake())),
                 Stop::Limit => {}
                 other => {
                     let console = machine.take_console();
@@ -181,8 +213,8 @@ impl Bench {
     pub fn run(&self, set: &Set, calibration: &Calibration, cycles: u64) -> Result<Ran, SetError> {
         let table = self.table(set, calibration)?;
         let ticks = cycles.div_ceil(table.tick);
-        let marks = self.marks(&table, ticks, Wanted::Jobs)?;
-        observed(&table, self.start(&table, &marks)?, &marks)
+        let (marks, wake) = self.watched(&table, ticks, Wanted::Jobs)?;
+        Ok(Ran { wake, ..observed(&table, self.start(&table, &marks)?, &marks)? })
     }
 
     /// The cycle from which offsets count.
@@ -192,6 +224,31 @@ impl Bench {
             Clock::Tick => Ok(first_tick(marks)? + (START - 1) * table.tick),
             Clock::Alarm(alarm) => Ok(alarm.start),
         }
+    }
+}
+
+/// The first and the last beginning of a job, as cycle and cycles slept so far: then the core is awake, and
+/// its sleep has been counted.
+#[derive(Default)]
+struct Beginnings {
+    first: Option<(u64, u64)>,
+    last: Option<(u64, u64)>,
+}
+
+impl Beginnings {
+    fn see(&mut self, hits: &[Hit], begins: impl Fn(WatchId) -> bool) {
+        let all = hits.iter().filter(|hit| begins(hit.watch));
+        let mut all = all.map(|hit| (hit.cycle.0, hit.besides.asleep.0)).peekable();
+        self.first = self.first.or_else(|| all.peek().copied());
+        self.last = all.last().or(self.last);
+    }
+
+    fn wake(&self) -> Wake {
+        let (Some((from, before)), Some((until, after))) = (self.first, self.last) else {
+            return Wake::default();
+        };
+        let cycles = until.saturating_sub(from);
+        Wake { cycles, awake: cycles.saturating_sub(after.saturating_sub(before)) }
     }
 }
 
@@ -266,7 +323,7 @@ fn observed(table: &Table, start: u64, marks: &[(Mark, u64)]) -> Result<Ran, Set
             (seen.longest, seen.witness) = (so_far, None);
         }
     }
-    Ok(Ran { tasks, cycles })
+    Ok(Ran { tasks, wake: Wake::default(), cycles })
 }
 
 impl Bench {

@@ -5,7 +5,7 @@ use rtmark_plan::{Cost, Order, Release, Set, Task};
 
 use crate::calibrate::Calibration;
 use crate::image::{Bench, SetError};
-use crate::run::{Observed, Witness};
+use crate::run::{Observed, Wake, Witness};
 
 /// How much is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +31,15 @@ pub struct Found {
     pub jobs: u64,
 }
 
+/// What a search brought.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Searched {
+    /// The tasks, in the set's order.
+    pub tasks: Vec<Found>,
+    /// How long the processor was awake, all runs together.
+    pub wake: Wake,
+}
+
 impl Bench {
     /// Runs a set with the offsets it states, with all released at once, and with others that are drawn,
     /// each for its hyperperiod or the most cycles of a run.
@@ -42,7 +51,7 @@ impl Bench {
         set: &Set,
         calibration: &Calibration,
         effort: Effort,
-    ) -> Result<Vec<Found>, SetError> {
+    ) -> Result<Searched, SetError> {
         let mut draw = Rand64::new(u128::from(effort.seed));
         let none = Found { longest: 0, witness: None, offsets: Vec::new(), jobs: 0 };
         let mut found = vec![none; set.tasks.len()];
@@ -65,12 +74,14 @@ impl Bench {
         // The releases of all at once stand in the place of the first ones that are drawn.
         let first = u32::from(tried[0].iter().all(|offset| *offset == 0));
         tried.extend((0..effort.offsets + first).map(drawn).skip(first as usize));
+        let mut wake = Wake::default();
         let mut shifted = set.clone();
         for offsets in tried {
             for (task, offset) in shifted.tasks.iter_mut().zip(offsets) {
                 task.offset = offset;
             }
             let ran = self.run(&shifted, calibration, cycles + slowest)?;
+            wake = wake.with(ran.wake);
             for (found, seen) in found.iter_mut().zip(ran.tasks) {
                 let Observed { jobs, longest, witness } = seen;
                 found.jobs += jobs;
@@ -80,7 +91,7 @@ impl Bench {
                 }
             }
         }
-        Ok(found)
+        Ok(Searched { tasks: found, wake })
     }
 
     /// Where tasks take turns: for each of them the offsets with which all others are woken at once, and

@@ -22,8 +22,12 @@ fn plan(file: &Path, more: &[&str]) -> (i32, Value) {
     answered("plan", file, more)
 }
 
-/// Runs a plan whose document is of a schema.
+/// Runs a plan with FreeRTOS, whose document is of a schema.
 fn answered(of: &str, file: &Path, more: &[&str]) -> (i32, Value) {
+    answered_by("freertos", of, file, more)
+}
+
+fn answered_by(kernel: &str, of: &str, file: &Path, more: &[&str]) -> (i32, Value) {
     let data = tempfile::tempdir().expect("a scratch folder");
     let store = data.path().join("store.sqlite");
     let output = Command::new(env!("CARGO_BIN_EXE_rtmark"))
@@ -31,7 +35,7 @@ fn answered(of: &str, file: &Path, more: &[&str]) -> (i32, Value) {
         .env("RTMARK_STORE", store)
         .arg("plan")
         .arg(file)
-        .args(["--kernel", "freertos", "--placements", "1", "--format", "json", "--quiet"])
+        .args(["--kernel", kernel, "--placements", "1", "--format", "json", "--quiet"])
         .args(more)
         .output()
         .expect("rtmark runs");
@@ -40,6 +44,12 @@ fn answered(of: &str, file: &Path, more: &[&str]) -> (i32, Value) {
     let document = document.unwrap_or_else(|error| panic!("{error}: {said}"));
     assert!(jsonschema::is_valid(&schema(of), &document), "{document:#}");
     (output.status.code().expect("a code"), document)
+}
+
+/// For how much of the time the processor was awake in runs.
+fn wake_percent(kernel: &Value) -> f64 {
+    let wake = |key: &str| kernel["run"]["wake"][key].as_f64().expect("seen");
+    wake("awake") * 100.0 / wake("cycles")
 }
 
 #[test]
@@ -54,6 +64,13 @@ fn the_plans_that_ship_hold_and_no_run_exceeds_its_bound() {
         assert_eq!(code, 0, "{name}: {document:#}");
         let kernel = &document["kernels"][0];
         assert_eq!(kernel["verdict"], "holds", "{name}");
+        assert_eq!(kernel["costs_of"], "image", "{name}");
+        let of_suite = &kernel["of_suite"];
+        assert_eq!(
+            of_suite["tasks"].as_array().map(Vec::len),
+            kernel["tasks"].as_array().map(Vec::len)
+        );
+        assert!(kernel["costs"] != of_suite["costs"], "{name}: placement moves costs");
         let tasks = kernel["tasks"].as_array().expect("tasks");
         for task in tasks {
             let terms = task["terms"].as_array().expect("terms").iter();
@@ -65,15 +82,162 @@ fn the_plans_that_ship_hold_and_no_run_exceeds_its_bound() {
         for (run, task) in runs.iter().zip(tasks) {
             let number = |key: &str| run[key].as_u64().expect("a number");
             assert!(number("longest") <= number("bound"), "{name}: {run:#}");
+            assert_eq!(
+                run["bound"], task["response"],
+                "{name}: bound and verdict rest on one image"
+            );
             // No job ends before it has executed; of its work no more than its loop's last round is lost.
             let work = task["work"].as_u64().expect("work");
             assert!(number("longest") + 200 > work && number("jobs") > 0, "{name}: {run:#}");
         }
+        // The idle task spins, as FreeRTOS' documents configure it.
+        assert!((wake_percent(kernel) - 100.0).abs() < 1e-9, "{name}: {kernel:#}");
         let bound = kernel["breakdown_percent"].as_f64().expect("bounded");
         let ran = kernel["run"]["breakdown_percent"].as_f64().expect("ran");
         // What bounds allow, runs hold.
         assert!(ran > kernel["utilisation_percent"].as_f64().expect("load"), "{name}");
         assert!(bound <= ran + 1.0, "{name}: {bound} {ran}");
+    }
+}
+
+/// RTIC costs more in the motor controller's image than in the suite's. A deadline between both bounds is
+/// met by what the suite's costs say, and missed by what decides: the image's.
+#[test]
+fn the_verdict_of_a_run_rests_on_its_image() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let file = folder.path().join("motor.toml");
+    let text = std::fs::read_to_string(root().join("docs/plan/motor.toml")).expect("there");
+    let text = text.replace("slack_percent = 10.0", "slack_percent = 0.0");
+    std::fs::write(&file, &text).expect("writable");
+    let run = ["--run", "--offsets", "1", "--max-cycles", "3400000"];
+    let rtic = |more: &[&str]| answered_by("rtic", "plan", &file, more);
+    let (code, document) = rtic(&run);
+    assert_eq!(code, 0, "{document:#}");
+    let kernel = &document["kernels"][0];
+    // Awake for no less than what tasks and handlers execute, and asleep for the rest.
+    let load = kernel["utilisation_percent"].as_f64().expect("load");
+    assert!((load - 3.0..90.0).contains(&wake_percent(kernel)), "{kernel:#}");
+    let bound = |plan: &Value| plan["tasks"][3]["response"].as_u64().expect("a bound");
+    let (suite, image) = (bound(&kernel["of_suite"]), bound(kernel));
+    assert!(suite < image, "{suite} {image}");
+
+    let between = format!("work = \"1.5ms\"\ndeadline = {}", suite.midpoint(image));
+    std::fs::write(&file, text.replace("work = \"1.5ms\"", &between)).expect("writable");
+    let (code, document) = rtic(&[]);
+    let kernel = &document["kernels"][0];
+    assert_eq!(
+        (code, &kernel["verdict"], &kernel["costs_of"]),
+        (0, &"holds".into(), &"suite".into())
+    );
+    assert_eq!(bound(kernel), suite);
+    let (code, document) = rtic(&run);
+    let kernel = &document["kernels"][0];
+    assert_eq!(
+        (code, &kernel["verdict"], &kernel["costs_of"]),
+        (3, &"misses".into(), &"image".into())
+    );
+    assert_eq!(kernel["of_suite"]["verdict"], "holds");
+    assert!(kernel["tasks"][3]["slack"].as_i64().is_some_and(|slack| slack < 0), "{kernel:#}");
+
+    // People are told whose costs decide, with a run and without.
+    for (more, told) in [(&run[..], "the image that ran the set"), (&[], "in the suite's images")] {
+        let common = ["--kernel", "rtic", "--placements", "1"];
+        let (_, shown, _) = ended(rtmark(folder.path()).arg(&file).args(common).args(more));
+        assert!(shown.contains(told), "{shown}");
+    }
+}
+
+/// Runs a plan in a folder: its exit code, and what is said on stdout and on stderr, there without its
+/// frame and line breaks.
+fn said(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
+    ended(rtmark(folder).args(arguments))
+}
+
+fn rtmark(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rtmark"));
+    command.current_dir(folder).env("RTMARK_STORE", folder.join("store.sqlite"));
+    command.args(["plan", "--quiet"]);
+    command
+}
+
+fn ended(command: &mut Command) -> (i32, String, String) {
+    let output = command.output().expect("rtmark runs");
+    let plain = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let stderr = plain(&output.stderr);
+    let words: Vec<_> = stderr.split_whitespace().filter(|word| *word != "│").collect();
+    (output.status.code().expect("a code"), plain(&output.stdout), words.join(" "))
+}
+
+/// What is wrong with a file is told with its line and reason, before anything is built, from any folder.
+#[test]
+fn bad_input_is_named_with_line_and_reason() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let task = "[[task]]\nname = \"one\"\nperiod = \"1ms\"\npriority = 1\n";
+    let locks = |first: &str, second: &str| {
+        format!(
+            "lock = [{{ name = \"{first}\", for = 90 }}, {{ name = \"{second}\", for = 9, inside = \"{first}\" }}]\n"
+        )
+    };
+    let circle = format!(
+        "{task}work = 200\n{}[[task]]\nname = \"two\"\nperiod = 9000\npriority = 2\nwork = 200\n{}",
+        locks("a", "b"),
+        locks("b", "a")
+    );
+    let cases = [
+        (
+            format!("{task}work = \"1.2ms\"\ndeadline = \"2ms\"\n"),
+            8,
+            "work of all tasks",
+            "120.0 % of the processor",
+        ),
+        (
+            format!("{task}work = \"0.5ms\"\ndeadline = \"0.4ms\"\n"),
+            9,
+            "deadline of task one",
+            "less than the 24000",
+        ),
+        (circle, 9, "lock of task one", "wait for ever"),
+        (
+            format!("{task}work = {{ elf = \"none.elf\", function = \"step\" }}\n"),
+            8,
+            "work of task one",
+            "none.elf",
+        ),
+        (
+            format!("{task}work = {{ scenario = \"queue.sned\" }}\n"),
+            8,
+            "work of task one",
+            "no scenario `queue.sned`",
+        ),
+        (format!("{task}work = 9\nstack = 20000\n"), 9, "stack of task one", "12288 of RAM"),
+        (format!("{task}work = 9\nwrok = 9\n"), 9, "wrok", "unknown field"),
+        (format!("{task}work = 9\npriority = 2\n"), 9, "priority", "duplicate key"),
+        (format!("{task}work = -9\n"), 8, "-9", "not negative"),
+        ("[[task]\n".to_owned(), 4, "", ""),
+        (String::new(), 1, "task", "no [[task]]"),
+    ];
+    for (text, line, key, problem) in cases {
+        let head = "soc = \"stm32c031\"\nkernels = [\"freertos\"]\nlocks = [\"a\", \"b\"]\n";
+        std::fs::write(folder.path().join("system.toml"), format!("{head}{text}"))
+            .expect("writable");
+        let build = folder.path().join("build");
+        let mut command = rtmark(folder.path());
+        let (code, stdout, said) = ended(command.arg("system.toml").env("RTMARK_BUILD", &build));
+        assert_eq!((code, stdout.as_str()), (2, ""), "{text}: {said}");
+        let at = format!("system.toml:{line}: {key}");
+        assert!(said.contains(&at) && said.contains(problem), "{at}, {problem}: {said}");
+        // Sources may have been unpacked; nothing is built of them.
+        let built = std::fs::read_dir(&build).into_iter().flatten();
+        let built = built.map(|it| it.expect("readable").file_name());
+        assert!(built.into_iter().all(|name| name == "firmware"), "{text}");
+    }
+    for (arguments, wanted) in [
+        (&["no-such-file.toml"][..], "--init"),
+        (&["system.toml", "--offsets", "3"], "--run"),
+        (&["system.toml", "--sweep", "clock=9..1"], "ends before it begins"),
+    ] {
+        let (code, _, said) = said(folder.path(), arguments);
+        assert!(code == 2 && said.contains(wanted), "{arguments:?}: {said}");
     }
 }
 

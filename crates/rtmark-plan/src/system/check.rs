@@ -70,6 +70,11 @@ impl System {
         Ok(system)
     }
 
+    /// The file's text.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// The system with another tick, in ticks a second.
     #[must_use]
     pub fn with_tick(&self, hertz: u64) -> Self {
@@ -263,7 +268,8 @@ impl System {
         Ok(())
     }
 
-    /// Makes cycles of it; `measured` says how many a job's or handler's work takes that is to be measured.
+    /// Makes cycles of it; `measured` says how many a job's or handler's work takes that is to be measured,
+    /// or that this is not known yet: then it counts as one cycle, and what depends on it is not checked.
     ///
     /// # Errors
     /// When it does not fit the chip, asks for more than all of the processor, or something cannot
@@ -271,17 +277,17 @@ impl System {
     pub fn set(
         &self,
         chip: Chip,
-        measured: &mut dyn FnMut(&Work) -> Result<u64, String>,
+        measured: &mut dyn FnMut(&Work) -> Result<Option<u64>, String>,
     ) -> Result<Set, SystemError> {
-        let mut cycles = |of: &str, at: &Spanned<Work>| -> Result<u64, SystemError> {
+        let mut cycles = |of: &str, at: &Spanned<Work>| -> Result<Option<u64>, SystemError> {
             let found = match at.get_ref() {
-                Work::Time(time) => Ok(time.cycles(chip.hertz)),
+                Work::Time(time) => Ok(Some(time.cycles(chip.hertz))),
                 other => measured(other),
             };
             let hint = "`rtmark list scenarios` names the scenarios; a function is named as in the ELF file";
             let found =
                 found.map_err(|problem| self.refuse(at, format!("work of {of}"), problem, hint))?;
-            if found == 0 {
+            if found == Some(0) {
                 let hint = "state at least one cycle";
                 return Err(self.refuse(at, format!("work of {of}"), "it is nothing", hint));
             }
@@ -298,7 +304,7 @@ impl System {
             let of = format!("interrupt {name}");
             set.interrupts.push(Interrupt {
                 distance: self.positive(&interrupt.distance, &format!("distance of {of}"), chip)?,
-                work: cycles(&of, &interrupt.work)?,
+                work: cycles(&of, &interrupt.work)?.unwrap_or(1),
                 name,
             });
         }
@@ -384,7 +390,13 @@ impl System {
         at.map(|at| self.positive(at, key, chip)).transpose()
     }
 
-    fn task(&self, file: &TaskFile, work: u64, chip: Chip, set: &Set) -> Result<Task, SystemError> {
+    fn task(
+        &self,
+        file: &TaskFile,
+        work: Option<u64>,
+        chip: Chip,
+        set: &Set,
+    ) -> Result<Task, SystemError> {
         let name = file.name.get_ref();
         let of = |key: &str| format!("{key} of task {name}");
         let (period, release) = match (&file.period, &file.on) {
@@ -414,8 +426,8 @@ impl System {
             let outer = lock.inside.as_ref().and_then(|inside| {
                 file.lock.iter().find(|it| it.name.get_ref() == inside.get_ref())
             });
-            let room = outer.map_or(work, |outer| outer.length.get_ref().cycles(chip.hertz));
-            if cycles > room {
+            let around = outer.map(|outer| outer.length.get_ref().cycles(chip.hertz));
+            if let Some(room) = around.or(work).filter(|room| cycles > *room) {
                 let problem = format!(
                     "`{}` is held for {cycles} cycles, of {room} that there are",
                     lock.name.get_ref()
@@ -427,7 +439,7 @@ impl System {
             let inside = lock.inside.as_ref().map(lock_of);
             sections.push(Section { lock: lock_of(&lock.name), cycles, inside });
         }
-        if outermost > work {
+        if let Some(work) = work.filter(|work| outermost > *work) {
             let problem = format!("locks are held for {outermost} cycles, of {work} that it works");
             return Err(self.refuse(
                 &file.name,
@@ -436,7 +448,8 @@ impl System {
                 "hold them for less, or say that they are nested, with `inside`",
             ));
         }
-        if deadline < work && chip.clock == chip.hertz {
+        let late = work.filter(|work| deadline < *work && chip.clock == chip.hertz);
+        if let Some(work) = late {
             let problem = format!("{deadline} cycles are less than the {work} that a job executes");
             let at = file.deadline.as_ref().or(file.period.as_ref());
             let hint = "no kernel can meet that";
@@ -456,7 +469,7 @@ impl System {
             offset: zero(&file.offset),
             jitter: zero(&file.jitter),
             priority,
-            work,
+            work: work.unwrap_or(1),
             sections,
             sends: 0,
             receives: 0,

@@ -125,7 +125,7 @@ pub enum Work {
 }
 
 /// A function of a firmware that is run on the soc.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Function {
     /// The ELF file, from the folder of the system's file.

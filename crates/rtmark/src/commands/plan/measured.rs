@@ -5,7 +5,10 @@ use std::path::Path;
 
 use rtmark_firmware::{Kernel, Target, Variant};
 use rtmark_model::{Answer, Basis, Pattern, Series};
-use rtmark_plan::{Chip, Costs, KernelPlan, Model, Set, Spans, System, Timer, Work, search};
+use rtmark_plan::{
+    Chip, Costs, Curves, Function, KernelPlan, Model, Protocol, Set, Spans, System, Timer, Work,
+    search,
+};
 use rtmark_runner::socs::SocFile;
 use rtmark_runner::{Placements, Plan, Platform, Suite, Unit};
 use rtmark_sim::MemoryKind;
@@ -35,8 +38,8 @@ pub struct Bench<'a> {
     pub fresh: bool,
     /// Whether sets are run, and how much is tried then.
     pub runs: Option<Effort>,
-    pub timelines: run::Timelines,
-    pub talk: Verbosity,
+    pub report: run::Report,
+    pub verbosity: Verbosity,
 }
 
 /// A kernel of the file's with what analysis knows of it.
@@ -53,7 +56,11 @@ type Figures = BTreeMap<(String, String), Result<Spans, String>>;
 pub struct Measured<'a> {
     candidates: Vec<Candidate<'a>>,
     figures: Figures,
+    functions: Functions,
 }
+
+/// The longest calls of functions, in cycles.
+type Functions = BTreeMap<Function, u64>;
 
 impl Bench<'_> {
     /// The soc's own clock, in cycles a second.
@@ -64,52 +71,83 @@ impl Bench<'_> {
     /// Measures what the kernels cost.
     pub fn measured(&self) -> Result<Measured<'_>, CliError> {
         let candidates = self.candidates()?;
-        // Which scenarios there are to be depends on no execution time.
-        let shape = self.set(self.hertz(), &mut |_| Ok(1))?;
+        let mut functions = Functions::new();
+        // Which scenarios there are to be depends on no execution time; what is wrong with the file is
+        // told before they are measured.
+        let shape = self.set(self.hertz(), &mut |work| match work {
+            Work::Time(time) => Ok(Some(time.cycles(self.hertz()))),
+            Work::Scenario(id) => {
+                let mut all = self.found.catalogue.scenarios().iter();
+                let found = all.find(|scenario| scenario.id.as_str() == id);
+                found.map(|_| None).ok_or_else(|| format!("there is no scenario `{id}`"))
+            }
+            Work::Function(wanted) => {
+                let longest = function::longest(self.soc, self.folder, wanted)?;
+                functions.insert(wanted.clone(), longest);
+                Ok(Some(longest))
+            }
+        })?;
         let figures = self.measure(&candidates, &shape)?;
-        Ok(Measured { candidates, figures })
+        Ok(Measured { candidates, figures, functions })
     }
 
     /// Answers for each kernel at a clock, in cycles a second.
     pub fn plans(&self, measured: &Measured<'_>, clock: u64) -> Result<Vec<KernelPlan>, CliError> {
-        let Measured { candidates, figures } = measured;
+        let Measured { candidates, figures, functions } = measured;
         let mut plans = Vec::new();
         for candidate in candidates {
             let name = candidate.kernel.manifest.id.as_str();
-            let mut spans = |scenario: &str| {
+            let spans = |scenario: &str| {
                 let found = figures.get(&(name.to_owned(), scenario.to_owned())).cloned();
                 found.unwrap_or_else(|| Err(format!("there is no scenario {scenario}")))
             };
-            let mut set = self.set(clock, &mut |work| match work {
-                Work::Scenario(id) => spans(id).map(|spans| spans.worst),
-                Work::Function(wanted) => function::longest(self.soc, self.folder, wanted),
-                Work::Time(time) => Ok(time.cycles(self.hertz())),
+            let set = self.set(clock, &mut |work| match work {
+                Work::Scenario(id) => spans(id).map(|spans| Some(spans.worst)),
+                Work::Function(wanted) => Ok(functions.get(wanted).copied()),
+                Work::Time(time) => Ok(Some(time.cycles(self.hertz()))),
             })?;
-            let costs = candidate.model.measured(&set, &mut spans);
-            if self.system.assigns() {
-                assign(&mut set, &candidate.model, &costs);
-            }
-            let wanted = wanted_slack(self.system);
-            let run = self.runs.map(|effort| {
-                let Candidate { kernel, model, variant } = candidate;
-                let timelines = self.timelines;
-                let subject = run::Subject { kernel, model, variant, soc: self.soc, timelines };
-                subject.run(&self.found.tree, &set, effort, self.talk)
-            });
-            plans.push(KernelPlan {
-                run: run.transpose()?,
-                version: candidate.kernel.manifest.version.clone(),
-                profile: candidate.variant.to_string(),
-                ..KernelPlan::new(&set, &candidate.model, &costs, wanted)
-            });
+            let costs = |set: &Set| candidate.model.measured(set, &mut |scenario| spans(scenario));
+            plans.push(self.plan(candidate, &set, &costs)?);
         }
         Ok(plans)
+    }
+
+    /// Answers for one kernel with the suite's costs and, where the set is run, with those of the image.
+    fn plan(
+        &self,
+        candidate: &Candidate<'_>,
+        set: &Set,
+        costs_with: &dyn Fn(&Set) -> Costs,
+    ) -> Result<KernelPlan, CliError> {
+        let Candidate { kernel, model, variant } = candidate;
+        let costs = &costs_with(set);
+        let order = |set: &mut Set, costs: &Costs| {
+            if self.system.assigns() {
+                assign(set, model, costs);
+            }
+        };
+        let mut ordered = set.clone();
+        order(&mut ordered, costs);
+        let slack_percent = wanted_slack(self.system);
+        let plan = KernelPlan {
+            version: kernel.manifest.version.clone(),
+            profile: variant.to_string(),
+            curves: self
+                .report
+                .is_wanted()
+                .then(|| Curves::of(&ordered, model, self.most_tasks(model), costs_with)),
+            ..KernelPlan::new(&ordered, model, costs, slack_percent)
+        };
+        let Some(effort) = self.runs else { return Ok(plan) };
+        let subject = run::Subject { kernel, model, variant, soc: self.soc, report: self.report };
+        let asked = run::Asked { set, plan, slack_percent, effort };
+        subject.run(&self.found.tree, asked, order, self.verbosity)
     }
 
     fn set(
         &self,
         clock: u64,
-        work: &mut dyn FnMut(&Work) -> Result<u64, String>,
+        work: &mut dyn FnMut(&Work) -> Result<Option<u64>, String>,
     ) -> Result<Set, CliError> {
         let memories = self.soc.soc.memories.iter();
         let ram = memories.filter(|memory| memory.kind == MemoryKind::Ram);
@@ -146,13 +184,11 @@ impl Bench<'_> {
                 model.timer = Timer::Tick;
                 variant = self.variant(kernel, &model)?;
             }
-            // Each task has an interrupt level of its own, and the timer the most urgent one.
-            let levels = 1_usize << self.soc.soc.priority_bits;
-            if name == "rtic" && self.system.task.len() + 1 > levels {
-                let tasks = self.system.task.len();
+            let (tasks, most) = (self.system.task.len(), self.most_tasks(&model));
+            if tasks > most {
                 let problem = format!(
-                    "rtic: {tasks} tasks and the timer want levels of their own, and the soc has \
-                     {levels}"
+                    "{name}: {tasks} tasks and the timer want levels of their own, and the soc has {}",
+                    most + 1
                 );
                 return Err(refuse(problem).into());
             }
@@ -164,6 +200,15 @@ impl Bench<'_> {
             return Err(CliError::new(Exit::NothingSelected, message, hint));
         }
         Ok(candidates)
+    }
+
+    /// How many tasks a kernel can have on the soc. RTIC's have each an interrupt level of its own, and the
+    /// timer has the most urgent one.
+    fn most_tasks(&self, model: &Model) -> usize {
+        match model.protocol {
+            Protocol::Ceiling => (1_usize << self.soc.soc.priority_bits) - 1,
+            Protocol::None | Protocol::Inheritance | Protocol::Cooperative => usize::MAX,
+        }
     }
 
     /// The profile, with the tick that the file wants where the kernel releases tasks by one.
@@ -191,6 +236,13 @@ impl Bench<'_> {
         let mut units = Vec::new();
         for candidate in candidates {
             let mut wanted = candidate.model.scenarios(shape);
+            if self.report.is_wanted() {
+                // What is not measured yet may be divided as well.
+                let mut shape = shape.clone();
+                shape.tasks.iter_mut().for_each(|task| task.work = task.work.max(1_000));
+                let sets = Curves::divided(&shape, self.most_tasks(&candidate.model));
+                wanted.extend(sets.iter().flat_map(|set| candidate.model.scenarios(set)));
+            }
             wanted.extend(self.system.task.iter().filter_map(|task| match task.work.get_ref() {
                 Work::Scenario(id) => Some(id.clone()),
                 _ => None,
@@ -207,10 +259,10 @@ impl Bench<'_> {
         refuse_without_tools(&suite.builder, &plan)?;
         let revision = shelf::commit_here().or_else(|| suite.builder.tree().commit());
         let run = self.store.begin(&command_line(), &suite.rtmark, revision.as_deref())?;
-        let keeper = RunRecorder::new(self.store, run, self.talk);
-        let mut keeper = if self.fresh { keeper.fresh() } else { keeper };
-        let answers = suite.run(&plan, &mut keeper)?;
-        keeper.finish()?;
+        let recorder = RunRecorder::new(self.store, run, self.verbosity);
+        let mut recorder = if self.fresh { recorder.fresh() } else { recorder };
+        let answers = suite.run(&plan, &mut recorder)?;
+        recorder.finish()?;
         show_failures(&answers);
         Ok(answers.iter().map(figure).collect())
     }

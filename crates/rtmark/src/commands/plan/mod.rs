@@ -9,15 +9,17 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use rtmark_model::Pattern;
-use rtmark_plan::{Document, Form, SCHEMA_VERSION, Sweep, System, SystemError, TaskRun, Verdict};
+use rtmark_plan::{Document, Form, Outcome, SCHEMA_VERSION, System, SystemError};
 use rtmark_runner::socs;
 use rtmark_taskset::Effort;
+use rtmark_worst::Share;
 
 use crate::cli::Verbosity;
 use crate::config::Config;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, GENERATOR};
+use crate::replacement::replace;
 use crate::shelf::StoreFlag;
 use crate::sources::Sources;
 use sweep::Swept;
@@ -33,6 +35,8 @@ use sweep::Swept;
   rtmark plan system.toml
   rtmark plan system.toml --kernel freertos --format md
   rtmark plan system.toml --sweep clock=24..48 tick=100..10000
+  rtmark plan system.toml --sweep clock=24..48 --partition 2/8 --format json > part2.json
+  rtmark plan --join part*.json
   rtmark plan system.toml --run            and what the kernel's own binary does with the set
   rtmark plan system.toml --run --report plan.html   with the timelines of the longest responses
 
@@ -41,7 +45,7 @@ sweep, when that is so everywhere.
 Exit codes: see `rtmark help exit-codes`.")]
 pub struct Arguments {
     /// The system's file
-    #[arg(value_name = "FILE", required_unless_present = "init")]
+    #[arg(value_name = "FILE", required_unless_present_any = ["init", "join"])]
     file: Option<PathBuf>,
     /// Write an example of such a file
     #[arg(long, conflicts_with = "file")]
@@ -57,6 +61,12 @@ pub struct Arguments {
     /// at the soc's own clock, wait states included
     #[arg(long, value_name = "KEY=VALUES", num_args = 1.., conflicts_with = "run")]
     sweep: Vec<Swept>,
+    /// Answer for part K of N of a sweep's points: another computer may answer for another part
+    #[arg(long, value_name = "K/N", requires = "sweep")]
+    partition: Option<Share>,
+    /// Join the parts of a sweep, which `--partition K/N --format json` has written, and show the whole
+    #[arg(long, value_name = "PART.json", num_args = 1.., conflicts_with_all = ["file", "init", "kernel", "sweep", "run", "fresh"])]
+    join: Vec<PathBuf>,
     /// Run the set on each kernel's own binary as well, and compare the longest responses found
     /// with bounds made of what that very image costs
     #[arg(long)]
@@ -100,7 +110,10 @@ impl From<SystemError> for CliError {
 }
 
 impl Arguments {
-    pub fn run(self, talk: Verbosity) -> Result<Exit, CliError> {
+    pub fn run(self, verbosity: Verbosity) -> Result<Exit, CliError> {
+        if !self.join.is_empty() {
+            return sweep::join(&self.join, self.format);
+        }
         let Some(path) = &self.file else {
             output::data(rtmark_plan::EXAMPLE)?;
             return Ok(Exit::Fine);
@@ -124,14 +137,15 @@ impl Arguments {
                 seed: 0,
                 cycles: self.max_cycles,
             }),
-            timelines: match self.report {
-                Some(_) => run::Timelines::Drawn,
-                None => run::Timelines::None,
+            report: match self.report {
+                Some(_) => run::Report::Wanted,
+                None => run::Report::None,
             },
-            talk,
+            verbosity,
         };
         if !self.sweep.is_empty() {
-            return answer_sweep(path, &bench, &self.sweep, self.format);
+            let share = self.partition.unwrap_or(Share::WHOLE);
+            return sweep::answer(path, &bench, &self.sweep, share, self.format);
         }
         let at = Point { hertz: bench.hertz(), tick_hz: None };
         let document = document(path, &bench, &bench.measured()?, at)?;
@@ -142,64 +156,27 @@ impl Arguments {
         };
         output::data(&text)?;
         if let Some(path) = &self.report {
-            std::fs::write(path, document.page()).map_err(|error| {
+            replace(path, document.page().as_bytes()).map_err(|error| {
                 let message = format!("{}: {error}", path.display());
                 CliError::new(Exit::Usage, message, "name a file in a folder that exists")
             })?;
         }
-        let ran = document.kernels.iter().filter_map(|plan| plan.run.as_ref());
-        if ran.flat_map(|run| &run.tasks).any(TaskRun::exceeds) {
-            let message = "a run took longer than its bound";
-            let hint = "this is a mistake of the analysis or news about the kernel: please report it \
-                        with the file and this output; --format json has the witness";
-            return Err(CliError::new(Exit::Internal, message, hint));
-        }
-        let all_hold = document.kernels.iter().all(|plan| plan.verdict == Verdict::Holds);
-        Ok(if all_hold { Exit::Fine } else { Exit::Regression })
+        exit_of(document.outcome())
     }
 }
 
-/// Answers for every clock and tick.
-fn answer_sweep(
-    path: &Path,
-    bench: &measured::Bench<'_>,
-    wanted: &[Swept],
-    format: Format,
-) -> Result<Exit, CliError> {
-    let own = bench.hertz();
-    let mut clocks = vec![own];
-    let mut ticks = vec![None];
-    for swept in wanted {
-        match swept {
-            Swept::Clocks(values) => clocks.clone_from(values),
-            Swept::Ticks(values) => ticks = values.iter().copied().map(Some).collect(),
+/// What a plan alone comes to.
+fn exit_of(outcome: Outcome) -> Result<Exit, CliError> {
+    match outcome {
+        Outcome::Holds => Ok(Exit::Fine),
+        Outcome::Short => Ok(Exit::Regression),
+        Outcome::AboveBound => {
+            let message = "a run took longer than its bound";
+            let hint = "this is a mistake of the analysis or news about the kernel: please report it \
+                        with the file and this output; --format json has the witness";
+            Err(CliError::new(Exit::Internal, message, hint))
         }
     }
-    if let Some(fast) = clocks.iter().find(|clock| **clock > own) {
-        let message = format!("{fast} Hz is more than the {own} Hz of {}", bench.soc.soc.name);
-        let hint = "sweep slower clocks, or name a soc file with a faster one";
-        return Err(CliError::new(Exit::Usage, message, hint));
-    }
-    let mut points = Vec::new();
-    for tick in ticks {
-        let system = match tick {
-            Some(hertz) => bench.system.with_tick(hertz),
-            None => bench.system.clone(),
-        };
-        let bench = measured::Bench { system: &system, ..*bench };
-        let measured = bench.measured()?;
-        for &hertz in &clocks {
-            points.push(document(path, &bench, &measured, Point { hertz, tick_hz: tick })?);
-        }
-    }
-    let sweep = Sweep { schema_version: SCHEMA_VERSION, generator: GENERATOR.to_owned(), points };
-    let text = match format {
-        Format::Table => sweep.text(Form::Text),
-        Format::Md => sweep.text(Form::Markdown),
-        Format::Json => output::json(&sweep)?,
-    };
-    output::data(&text)?;
-    Ok(if sweep.holds_somewhere() { Exit::Fine } else { Exit::Regression })
 }
 
 /// Where a plan is made.

@@ -1,9 +1,9 @@
 //! The set on a kernel's own binary.
 
 use rtmark_firmware::{Kernel, Tree, Variant};
-use rtmark_plan::{Model, RunPlan, Set, TaskRun, WitnessPlan, cost_figures, search};
+use rtmark_plan::{Costs, KernelPlan, Model, RunPlan, Set, TaskRun, WakePlan, WitnessPlan, search};
 use rtmark_runner::socs::SocFile;
-use rtmark_taskset::{Bench, Calibration, Effort, Found, SetError};
+use rtmark_taskset::{Bench, Calibration, Effort, Found, SetError, Wake};
 
 use crate::cli::Verbosity;
 use crate::commands::run::suite;
@@ -20,31 +20,102 @@ pub struct Subject<'a> {
     pub model: &'a Model,
     pub variant: &'a Variant,
     pub soc: &'a SocFile,
-    pub timelines: Timelines,
+    pub report: Report,
 }
 
-/// Whether it is to be seen who ran in the longest responses.
+/// Whether a page is to be written, which shows more: who ran in the longest responses, and breakdown with
+/// more tasks and other periods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Timelines {
+pub enum Report {
     None,
-    Drawn,
+    Wanted,
+}
+
+impl Report {
+    pub const fn is_wanted(self) -> bool {
+        matches!(self, Self::Wanted)
+    }
+}
+
+/// What is to be run, and what is known of it.
+pub struct Asked<'a> {
+    /// The set, with the priorities that its file states.
+    pub set: &'a Set,
+    /// What the suite's costs came to.
+    pub plan: KernelPlan,
+    /// How much of each deadline must be left, in percent.
+    pub slack_percent: f64,
+    pub effort: Effort,
+}
+
+/// A kernel's image with what it costs.
+struct Image {
+    bench: Bench,
+    calibration: Calibration,
+    sha256: String,
 }
 
 impl Subject<'_> {
-    /// Measures the image, runs the set on it, and sets both beside each other.
+    /// Measures the image, makes the bounds of what it costs, runs the set on it, and sets both beside each
+    /// other. Where that cannot be done, the plan stays what it is and says why.
+    ///
+    /// `order` gives the set's tasks priorities, where those are to be assigned.
     pub fn run(
         &self,
         tree: &Tree,
-        set: &Set,
-        effort: Effort,
-        talk: Verbosity,
-    ) -> Result<RunPlan, CliError> {
+        asked: Asked<'_>,
+        order: impl Fn(&mut Set, &Costs),
+        verbosity: Verbosity,
+    ) -> Result<KernelPlan, CliError> {
+        let Asked { set, plan, slack_percent, effort } = asked;
+        if !verbosity.quiet {
+            say(format!("running the set on {}", self.kernel.manifest.id));
+        }
+        let image = match self.image(tree)? {
+            Ok(image) => image,
+            Err(why) => return Ok(plan.with_run(not_run(why))),
+        };
+        let Image { bench, calibration, sha256 } = image;
+        let mut set = set.clone();
+        order(&mut set, &calibration.costs);
+        let searched = match bench.search(&set, &calibration, effort) {
+            Ok(searched) => searched,
+            Err(SetError::Unfit(why)) => return Ok(plan.with_run(not_run(why))),
+            Err(error) => return Err(failed(error)),
+        };
+        let plan = plan.on_image(&set, self.model, &calibration.costs, slack_percent);
+        let mut tasks = Vec::new();
+        for (task, found) in plan.tasks.iter().zip(searched.tasks) {
+            let timeline = match self.report {
+                Report::Wanted => bench.timeline(&set, &calibration, &found).map_err(failed)?,
+                Report::None => None,
+            };
+            tasks.push(TaskRun {
+                name: task.name.clone(),
+                bound: task.response,
+                longest: found.longest,
+                jobs: found.jobs,
+                witness: witness(found),
+                timeline,
+            });
+        }
+        let Wake { cycles, awake } = searched.wake;
+        let breakdown = broken_down(&bench, &set, &calibration, effort);
+        Ok(plan.with_run(RunPlan {
+            not_run: None,
+            elf_sha256: sha256,
+            offsets_tried: effort.offsets + 1,
+            tasks,
+            wake: (cycles > 0).then_some(WakePlan { cycles, awake }),
+            breakdown_percent: breakdown,
+        }))
+    }
+
+    /// Builds the image of task sets and measures it; or says why there is none.
+    fn image(&self, tree: &Tree) -> Result<Result<Image, String>, CliError> {
         let manifest = &self.kernel.manifest;
         if !manifest.plan {
-            return Ok(not_run(format!("there is no image of task sets for {}", manifest.id)));
-        }
-        if !talk.quiet {
-            say(format!("running the set on {}", manifest.id));
+            return Ok(Err(format!("there is no image of task sets for {}", manifest.id)));
         }
         let mut variant = self.variant.clone();
         if manifest.switches.contains_key("priorities") {
@@ -58,47 +129,15 @@ impl Subject<'_> {
         let built =
             suite(tree.clone(), None).builder.build_plan(self.kernel, &self.soc.soc, &switched)?;
         let Some(image) = built.get(rtmark_firmware::PLAN) else {
-            return Ok(not_run("the build brought no image of task sets".to_owned()));
+            return Ok(Err("the build brought no image of task sets".to_owned()));
         };
         let bench = match Bench::new(&self.soc.soc, &image.elf, self.model) {
             Ok(bench) => bench,
-            Err(SetError::Unfit(why)) => return Ok(not_run(why)),
-            Err(error) => return Err(trouble(error)),
+            Err(SetError::Unfit(why)) => return Ok(Err(why)),
+            Err(error) => return Err(failed(error)),
         };
-        let calibration = bench.calibrate().map_err(trouble)?;
-        let found = match bench.search(set, &calibration, effort) {
-            Ok(found) => found,
-            Err(SetError::Unfit(why)) => return Ok(not_run(why)),
-            Err(error) => return Err(trouble(error)),
-        };
-        let bounds = self.model.bounds(set, &calibration.costs);
-        let mut tasks = Vec::new();
-        for ((task, bound), found) in set.tasks.iter().zip(bounds).zip(found) {
-            let timeline = match self.timelines {
-                Timelines::Drawn => bench.timeline(set, &calibration, &found).map_err(trouble)?,
-                Timelines::None => None,
-            };
-            let (bound, terms) = bound
-                .map_or_else(|_| (None, Vec::new()), |bound| (Some(bound.response), bound.terms));
-            tasks.push(TaskRun {
-                name: task.name.clone(),
-                bound,
-                longest: found.longest,
-                jobs: found.jobs,
-                witness: witness(found),
-                terms,
-                timeline,
-            });
-        }
-        let breakdown = broken_down(&bench, set, &calibration, effort);
-        Ok(RunPlan {
-            not_run: None,
-            elf_sha256: image.sha256.clone(),
-            offsets_tried: effort.offsets + 1,
-            costs: cost_figures(&calibration.costs),
-            tasks,
-            breakdown_percent: breakdown,
-        })
+        let calibration = bench.calibrate().map_err(failed)?;
+        Ok(Ok(Image { bench, calibration, sha256: image.sha256.clone() }))
     }
 }
 
@@ -107,8 +146,8 @@ fn not_run(why: String) -> RunPlan {
         not_run: Some(why),
         elf_sha256: String::new(),
         offsets_tried: 0,
-        costs: Vec::new(),
         tasks: Vec::new(),
+        wake: None,
         breakdown_percent: None,
     }
 }
@@ -125,14 +164,14 @@ fn broken_down(bench: &Bench, set: &Set, calibration: &Calibration, effort: Effo
     let holds = |set: &Set| {
         let found = bench.search(set, calibration, effort);
         found.is_ok_and(|found| {
-            set.tasks.iter().zip(found).all(|(task, found)| found.longest <= task.deadline)
+            set.tasks.iter().zip(found.tasks).all(|(task, found)| found.longest <= task.deadline)
         })
     };
     let factor = search::breakdown(set, holds);
     (factor > 0).then(|| set.scaled(factor).utilisation_exact() * 100.0)
 }
 
-fn trouble(error: SetError) -> CliError {
+fn failed(error: SetError) -> CliError {
     let hint = "build the firmware again; if that does not help, report it with the system's file";
     let exit = match &error {
         SetError::Unfit(_) => Exit::Usage,

@@ -1,6 +1,16 @@
-//! Which clocks and ticks a sweep has.
+//! Answers for several clocks and ticks: which a sweep has, and its parts.
 
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
+
+use rtmark_firmware::sha256;
+use rtmark_plan::{Form, SCHEMA_VERSION, Sweep};
+use rtmark_worst::Share;
+
+use super::{Format, Point, document, measured};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::output::{self, GENERATOR};
 
 /// The clocks of a range, both ends among them.
 const CLOCKS: u64 = 8;
@@ -65,6 +75,108 @@ fn clocks(from: u64, to: u64, unit: u64) -> Vec<u64> {
 
 fn ticks(from: u64, to: u64) -> Vec<u64> {
     TICKS.into_iter().filter(|tick| (from..=to).contains(tick)).collect()
+}
+
+/// Answers for a share of all clocks and ticks: points that lie beside each other, as those of one tick are
+/// measured together.
+pub fn answer(
+    path: &Path,
+    bench: &measured::Bench<'_>,
+    wanted: &[Swept],
+    share: Share,
+    format: Format,
+) -> Result<Exit, CliError> {
+    let (clocks, ticks) = asked(bench, wanted)?;
+    let all = clocks.len() * ticks.len();
+    let from = |number: usize| all * number / share.of;
+    let own = from(share.number - 1)..from(share.number);
+    let mut points = Vec::new();
+    for (number, tick) in ticks.into_iter().enumerate() {
+        let here = (0..clocks.len()).filter(|at| own.contains(&(number * clocks.len() + at)));
+        let mut here = here.map(|at| clocks[at]).peekable();
+        if here.peek().is_none() {
+            continue;
+        }
+        let system = match tick {
+            Some(hertz) => bench.system.with_tick(hertz),
+            None => bench.system.clone(),
+        };
+        let bench = measured::Bench { system: &system, ..*bench };
+        let measured = bench.measured()?;
+        for hertz in here {
+            points.push(document(path, &bench, &measured, Point { hertz, tick_hz: tick })?);
+        }
+    }
+    show(
+        &Sweep {
+            schema_version: SCHEMA_VERSION,
+            generator: GENERATOR.to_owned(),
+            file_sha256: sha256(bench.system.text().as_bytes()),
+            points_in_all: all,
+            points,
+        },
+        format,
+    )
+}
+
+/// The clocks and the ticks of a sweep, both in ascending order.
+fn asked(
+    bench: &measured::Bench<'_>,
+    wanted: &[Swept],
+) -> Result<(Vec<u64>, Vec<Option<u64>>), CliError> {
+    let own = bench.hertz();
+    let (mut clocks, mut ticks) = (vec![own], vec![None]);
+    for swept in wanted {
+        match swept {
+            Swept::Clocks(values) => clocks.clone_from(values),
+            Swept::Ticks(values) => ticks = values.iter().copied().map(Some).collect(),
+        }
+    }
+    if let Some(fast) = clocks.iter().find(|clock| **clock > own) {
+        let message = format!("{fast} Hz is more than the {own} Hz of {}", bench.soc.soc.name);
+        let hint = "sweep slower clocks, or name a soc file with a faster one";
+        return Err(CliError::new(Exit::Usage, message, hint));
+    }
+    Ok((clocks, ticks))
+}
+
+/// Joins parts that were written as JSON, and shows the whole.
+pub fn join(parts: &[PathBuf], format: Format) -> Result<Exit, CliError> {
+    let mut whole: Option<Sweep> = None;
+    for path in parts {
+        let shown = path.display();
+        let hint = "parts are what `rtmark plan --sweep ... --partition K/N --format json` writes";
+        let refuse = |why: String| CliError::new(Exit::Usage, format!("{shown}: {why}"), hint);
+        let text = std::fs::read_to_string(path).map_err(|error| refuse(error.to_string()))?;
+        let part: Sweep = serde_json::from_str(&text).map_err(|error| refuse(error.to_string()))?;
+        match &mut whole {
+            None => whole = Some(part),
+            Some(whole) => whole.join(part).map_err(|error| {
+                let hint = "join parts of one sweep, made by one version from one file";
+                CliError::new(Exit::Incomparable, format!("{shown}: {error}"), hint)
+            })?,
+        }
+    }
+    let Some(whole) = whole else { return Ok(Exit::NothingSelected) };
+    let exit = show(&whole, format)?;
+    if whole.is_complete() {
+        return Ok(exit);
+    }
+    let (have, all) = (whole.points.len(), whole.points_in_all);
+    let message = format!("parts are missing: of {all} points there are {have}");
+    Ok(CliError::new(Exit::OutOfBudget, message, "give all parts").show())
+}
+
+/// Shows a sweep; it is well where some kernel holds somewhere, and so is a part, whatever it says.
+fn show(sweep: &Sweep, format: Format) -> Result<Exit, CliError> {
+    let text = match format {
+        Format::Table => sweep.text(Form::Text),
+        Format::Md => sweep.text(Form::Markdown),
+        Format::Json => output::json(sweep)?,
+    };
+    output::data(&text)?;
+    let fine = !sweep.is_complete() || sweep.holds_somewhere();
+    Ok(if fine { Exit::Fine } else { Exit::Regression })
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 //!
 //! One file without a script; its pictures have the page's own colours and follow its theme.
 
+mod curves;
+
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::answer::{Document, KernelPlan, TaskPlan, TaskRun, WitnessPlan};
@@ -176,6 +178,7 @@ impl Document {
                          pending to the job's last instruction."
                     }
                     @for plan in &self.kernels { (plan.section(self.clock_hz)) }
+                    (curves::breakdown(&self.kernels))
                 }
             }
         };
@@ -199,6 +202,10 @@ impl KernelPlan {
                 }
                 "."
             }
+            p { "Verdict and bounds rest on costs " (self.costs_of.told()) "." }
+            @if let Some(wake) = self.run.as_ref().and_then(|run| run.wake) {
+                p { (wake.told(self.utilisation_percent)) }
+            }
             @if let Some(why) = not_run { p { "Not run: " (why) "." } }
             ul.legend {
                 @for colour in Colour::ALL {
@@ -217,6 +224,8 @@ impl KernelPlan {
 
     fn task(&self, task: &TaskPlan, run: Option<&TaskRun>, clock_hz: u64) -> Markup {
         let micros = |cycles: u64| format!("{:.1} µs", cycles as f64 * 1e6 / clock_hz as f64);
+        let suite = self.of_suite.iter().flat_map(|suite| &suite.tasks);
+        let suite = suite.into_iter().find(|suite| suite.name == task.name);
         let drawn = run.and_then(|run| Some((run.witness.as_ref()?, run.timeline.as_ref()?)));
         html! {
             h3 { (task.name) }
@@ -226,16 +235,13 @@ impl KernelPlan {
                 @if let Some(why) = &task.no_bound { ", no bound: " (why) }
                 @if let Some(run) = run {
                     ", longest of " (run.jobs) " jobs " (micros(run.longest))
-                    @if let Some(bound) = run.bound {
-                        " of " (micros(bound)) " that this image's own costs allow"
-                    }
                 }
                 "."
             }
             @if let Some((witness, timeline)) = drawn {
                 (self.gantt(task, witness, timeline, clock_hz))
             }
-            (bars(task, run, clock_hz))
+            (bars(task, suite, run, clock_hz))
             @if !task.terms.is_empty() { (terms(&task.terms)) }
         }
     }
@@ -325,7 +331,7 @@ fn said(who: &Who, from: u64, until: u64, lock: Option<&str>, witness: &WitnessP
 type Pieces = Vec<(Colour, String, f64)>;
 
 /// What bounds are made of, and what the longest run was.
-fn bars(task: &TaskPlan, run: Option<&TaskRun>, clock_hz: u64) -> Markup {
+fn bars(task: &TaskPlan, suite: Option<&TaskPlan>, run: Option<&TaskRun>, clock_hz: u64) -> Markup {
     let mut rows: Vec<(&str, Pieces, f64)> = Vec::new();
     let mut add = |name, terms: &[Term]| {
         if !terms.is_empty() {
@@ -335,7 +341,7 @@ fn bars(task: &TaskPlan, run: Option<&TaskRun>, clock_hz: u64) -> Markup {
         }
     };
     add("bound", &task.terms);
-    add("bound, image", run.map_or(&[], |run| &run.terms));
+    add("suite's costs", suite.map_or(&[], |suite| &suite.terms));
     if let Some((witness, timeline)) =
         run.and_then(|it| it.witness.as_ref().zip(it.timeline.as_ref()))
     {

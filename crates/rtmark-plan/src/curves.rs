@@ -1,0 +1,186 @@
+//! At which load the first deadline is missed, against how many tasks share it and how often they come.
+//!
+//! Both make a kernel cost more while tasks ask for as much: a job more is a switch more, and a period half
+//! as long has the same costs in half the time. What a set is made of otherwise stays.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::costs::Costs;
+use crate::model::Model;
+use crate::search;
+use crate::set::{Release, Set, Task};
+
+/// Into how many parts tasks are divided.
+const PARTS: [u64; 8] = [1, 2, 3, 4, 6, 8, 12, 16];
+
+/// The most tasks of a divided set: the kernels' costs were measured for no more.
+const MOST_TASKS: usize = 64;
+
+/// What periods are divided or multiplied by: from a sixteenth to sixteen times, in ten-thousandths.
+const PACES: [u64; 9] = [625, 1_250, 2_500, 5_000, 10_000, 20_000, 40_000, 80_000, 160_000];
+
+/// Breakdown of one kernel, with the suite's costs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Curves {
+    /// By number of tasks: the work of each that the clock releases divided among several.
+    pub by_tasks: Vec<TasksPoint>,
+    /// By period: all periods, deadlines, distances and the tick longer or shorter.
+    pub by_period: Vec<PeriodPoint>,
+}
+
+/// A point by number of tasks.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TasksPoint {
+    /// How many tasks.
+    pub tasks: usize,
+    /// At what share of the processor the first deadline is missed; none where there is no bound at all.
+    pub breakdown_percent: Option<f64>,
+}
+
+/// A point by period.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PeriodPoint {
+    /// How long periods are, in percent of what the file states.
+    pub period_percent: f64,
+    /// At what share of the processor the first deadline is missed; none where there is no bound at all.
+    pub breakdown_percent: Option<f64>,
+}
+
+impl Curves {
+    /// The sets that stand behind the points by number of tasks, with no more tasks than `most`.
+    pub fn divided(set: &Set, most: usize) -> Vec<Set> {
+        let all = PARTS.into_iter().map(|parts| set.divided(parts));
+        let mut sets: Vec<Set> =
+            all.filter(|set| set.tasks.len() <= most.min(MOST_TASKS)).collect();
+        sets.dedup();
+        sets
+    }
+
+    /// Both curves of a set; `costs` has what the kernel costs with a set.
+    pub fn of(set: &Set, model: &Model, most: usize, costs: &dyn Fn(&Set) -> Costs) -> Self {
+        let breakdown = |set: &Set, costs: &Costs| {
+            let factor = search::breakdown(set, |set| model.holds(set, costs));
+            (factor > 0).then(|| set.scaled(factor).utilisation_exact() * 100.0)
+        };
+        let by_tasks = Self::divided(set, most).into_iter().map(|set| TasksPoint {
+            tasks: set.tasks.len(),
+            breakdown_percent: breakdown(&set, &costs(&set)),
+        });
+        let own = costs(set);
+        let by_period = PACES.into_iter().map(|pace| PeriodPoint {
+            period_percent: pace as f64 / 100.0,
+            breakdown_percent: breakdown(&set.clocked(pace), &own),
+        });
+        Self { by_tasks: by_tasks.collect(), by_period: by_period.collect() }
+    }
+}
+
+impl Set {
+    /// The same load by more tasks: each that the clock releases is so many, one priority after the other.
+    /// Sections and messages are the first one's, and so is as much work as they need.
+    #[must_use]
+    pub fn divided(&self, parts: u64) -> Self {
+        let mut order: Vec<u32> = self.tasks.iter().map(|task| task.priority).collect();
+        order.sort_unstable();
+        order.dedup();
+        let mut set = Self { tasks: Vec::new(), ..self.clone() };
+        for task in &self.tasks {
+            let rank = order.iter().position(|level| *level == task.priority).unwrap_or(0) as u64;
+            let above = |part: u64| u32::try_from(rank * parts + parts - part).unwrap_or(u32::MAX);
+            let first = Task { priority: above(0), ..task.clone() };
+            if parts < 2 || task.release != Release::Clock || task.work < parts {
+                set.tasks.push(first);
+                continue;
+            }
+            let held: u64 = task.sections.iter().map(|section| section.cycles).sum();
+            let own = (task.work - task.work / parts * (parts - 1)).max(held.min(task.work));
+            set.tasks.push(Task { work: own, ..first });
+            let (left, others) = (task.work - own, parts - 1);
+            set.tasks.extend((1..parts).map(|part| Task {
+                name: format!("{} {}", task.name, part + 1),
+                priority: above(part),
+                work: left / others + u64::from(part <= left % others),
+                sections: Vec::new(),
+                sends: 0,
+                receives: 0,
+                ..task.clone()
+            }));
+        }
+        // Where sections leave nothing to others, there are none.
+        set.tasks.retain(|task| task.work > 0);
+        set
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::blocking::Protocol;
+    use crate::set::{Interrupt, Section};
+
+    fn set() -> Set {
+        let section = Section { lock: 0, cycles: 600, inside: None };
+        let tasks = vec![
+            Task { sections: vec![section], ..Task::new("a", 7, 1_000, 10_000) },
+            Task::new("b", 3, 1_001, 20_000),
+            Task { release: Release::Interrupt(0), ..Task::new("c", 5, 500, 30_000) },
+        ];
+        let interrupts = vec![Interrupt { name: "i".into(), distance: 30_000, work: 10 }];
+        Set { tick: 1_000, tasks, locks: vec!["l".into()], interrupts, ..Set::default() }
+    }
+
+    #[test]
+    fn a_divided_set_asks_for_as_much() {
+        for parts in [1, 2, 3, 7] {
+            let divided = set().divided(parts);
+            assert_eq!(divided.tasks.len() as u64, 2 * parts + 1, "the interrupt's task stays one");
+            assert!((divided.utilisation_exact() - set().utilisation_exact()).abs() < 1e-12);
+            let mut levels: Vec<u32> = divided.tasks.iter().map(|task| task.priority).collect();
+            levels.sort_unstable();
+            levels.dedup();
+            assert_eq!(levels.len(), divided.tasks.len(), "no two of one level");
+            // Who was more urgent still is.
+            let level = |of: &str| {
+                let of = divided.tasks.iter().filter(|task| task.name.starts_with(of));
+                let of = of.map(|task| task.priority);
+                (of.clone().min(), of.max())
+            };
+            assert!(level("a").0 > level("c").1 && level("c").0 > level("b").1);
+            let a = &divided.tasks[0];
+            assert!(a.sections[0].cycles == 600 && a.work >= 600);
+        }
+    }
+
+    /// A kernel that costs nothing misses at the same load however its time is divided; one that costs
+    /// something misses sooner with more tasks, and later with longer periods.
+    #[test]
+    fn costs_bend_the_curves() {
+        let set = Set { interrupts: Vec::new(), tasks: set().tasks[..2].to_vec(), ..set() };
+        let free = Curves::of(&set, &Model::ideal(Protocol::Ceiling), 64, &|_| Costs::zero());
+        assert_eq!(free.by_tasks.len(), PARTS.len());
+        for point in &free.by_period {
+            let breakdown = point.breakdown_percent.expect("bounded");
+            assert!((breakdown - 100.0).abs() < 1.0, "{point:?}: harmonic periods");
+        }
+        let model = Model::of("freertos").expect("known");
+        let dear = |_: &Set| {
+            let mut costs = Costs::zero();
+            for figure in costs.known.values_mut() {
+                figure.cycles = 50;
+            }
+            costs
+        };
+        let dear = Curves::of(&set, &model, 64, &dear);
+        let tasks: Vec<_> = dear.by_tasks.iter().map(|point| point.breakdown_percent).collect();
+        // With 24 tasks releases alone may take longer than a tick.
+        assert!(tasks[..6].is_sorted_by(|a, b| a > b), "{tasks:?}");
+        assert_eq!(tasks[6..], [None, None]);
+        let periods: Vec<_> = dear.by_period.iter().map(|point| point.breakdown_percent).collect();
+        assert!(periods.is_sorted(), "{periods:?}");
+        assert_eq!(Curves::divided(&set, 5).len(), 2, "no more tasks than there are levels");
+    }
+}
