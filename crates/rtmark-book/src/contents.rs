@@ -34,6 +34,7 @@ pub const PARTS: [Part; 5] = [
             "docs/trace.md",
             "docs/site.md",
             "docs/ci.md",
+            "docs/cluster.md",
             "docs/bundle.md",
         ],
     },
