@@ -11,9 +11,12 @@ use sha2::{Digest, Sha256};
 /// Lines in the form of a bundle, with counts and digest that are right.
 fn completed(lines: &[u8]) -> Vec<u8> {
     let mut whole = b"{\"rtmark_bundle\":1,\"generator\":\"fuzz\"}\n".to_vec();
-    whole.extend(lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).flat_map(
-        |line| line.iter().copied().chain([b'\n']),
-    ));
+    whole.extend(
+        lines
+            .split(|byte| *byte == b'\n')
+            .filter(|line| !line.is_empty())
+            .flat_map(|line| line.iter().copied().chain([b'\n'])),
+    );
     let count = |kind: &[u8]| whole.split(|b| *b == b'\n').filter(|l| l.starts_with(kind)).count();
     let (runs, answers) = (count(b"{\"run\":"), count(b"{\"answer\":"));
     let digest = Sha256::digest(&whole);
@@ -38,7 +41,8 @@ fuzz_target!(|bytes: &[u8]| {
         Ok(imported) => {
             assert_eq!(imported.added.len(), runs.len());
             let mut again = Vec::new();
-            let answers = export(&store, &runs, "fuzz", Packing::Plain, &mut again).expect("writes");
+            let answers =
+                export(&store, &runs, "fuzz", Packing::Plain, &mut again).expect("writes");
             let other = Store::open(":memory:").expect("opens");
             let there = import(&other, again.as_slice()).expect("reads what was written");
             assert_eq!((there.added.len(), there.answers), (runs.len(), answers));

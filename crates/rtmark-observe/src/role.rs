@@ -16,9 +16,10 @@ use serde::Serialize;
 pub enum Role {
     /// Code of a thread, or of a program without threads.
     Thread,
-    /// Code of the handlers of PendSV and SVCall, by which kernels switch; of SVC on a Cortex-R.
+    /// Code of the handlers of PendSV and SVCall, by which kernels switch; of SVC on a Cortex-R, of ECALL
+    /// and the software interrupt on RISC-V.
     Switch,
-    /// Code of SysTick's handler.
+    /// Code of the handler of SysTick; of the timer interrupt on RISC-V.
     Tick,
     /// Code of an external interrupt's handler.
     Interrupt,
@@ -41,7 +42,7 @@ impl Role {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Thread => "thread code",
-            Self::Switch => "PendSV and SVCall handlers",
+            Self::Switch => "handlers of calls and switches",
             Self::Tick => "the tick's handler",
             Self::Interrupt => "interrupt handlers",
             Self::Fault => "fault handlers",
@@ -86,8 +87,8 @@ impl Role {
             _ => {}
         }
         Self::of_helper(function).unwrap_or(match outermost {
-            "[PendSV]" | "[SVCall]" | "[SVC]" => Self::Switch,
-            "[SysTick]" => Self::Tick,
+            "[PendSV]" | "[SVCall]" | "[SVC]" | "[ECALL]" | "[software interrupt]" => Self::Switch,
+            "[SysTick]" | "[timer interrupt]" => Self::Tick,
             _ if outermost.starts_with("[IRQ ") => Self::Interrupt,
             _ if is_exception(outermost) => Self::Fault,
             _ => Self::Thread,
@@ -124,7 +125,11 @@ mod tests {
             ("vTaskSwitchContext", "[PendSV]", Role::Switch),
             ("vTaskSwitchContext", "[SVC]", Role::Switch),
             ("[exception return]", "[PendSV]", Role::ExceptionReturn),
+            ("vTaskSwitchContext", "[ECALL]", Role::Switch),
+            ("handler", "[software interrupt]", Role::Switch),
             ("xTaskIncrementTick", "[SysTick]", Role::Tick),
+            ("xTaskIncrementTick", "[timer interrupt]", Role::Tick),
+            ("trap", "[exception]", Role::Fault),
             ("handler", "[IRQ 3]", Role::Interrupt),
             ("__aeabi_uldivmod", "main", Role::Division),
             ("__udivsi3", "[SysTick]", Role::Division),

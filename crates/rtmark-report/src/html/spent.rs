@@ -13,7 +13,7 @@ use crate::why::{Cost, Part, Spent};
 /// The kinds of work: their names in data and in words, in the order in which bars show them.
 const ROLES: [(&str, &str); 10] = [
     ("thread", "thread code"),
-    ("switch", "PendSV and SVCall handlers"),
+    ("switch", "handlers of calls and switches"),
     ("tick", "the tick’s handler"),
     ("interrupt", "interrupt handlers"),
     ("fault", "fault handlers"),

@@ -73,6 +73,8 @@ impl Machine {
             Core::CortexM(_) => self.observe(Core::cortex_m, until, observer),
             Core::CortexR5(_) => self.observe(Core::cortex_r5, until, observer),
             Core::Hazard3(_) => self.observe(Core::hazard3, until, observer),
+            #[cfg(test)]
+            Core::Toy(_) => self.observe(Core::toy, until, observer),
         };
         on!(&self.core, core => core.reason(stop))
     }

@@ -16,6 +16,10 @@ pub const VENDORS: [Range<u64>; 2] = [0xE004_2000..0xE00F_F000, 0xE010_0000..0x1
 /// How many lines of an STM32's EXTI come from pins (RM0090, 12.2.5).
 pub const EXTI_LINES: u8 = 16;
 
+/// The most wait states of a memory behind a cache beside a Hazard3: both of its ports lead there by one,
+/// so that a transfer may wait as long again for the other port's, and both are counted in eight bits.
+const MOST_CACHED_WAITS: u8 = 126;
+
 /// Addresses from here on belong to the core itself, most of them.
 const SYSTEM_SPACE: u64 = 0xE000_0000;
 
@@ -284,6 +288,37 @@ impl Soc {
         Ok(())
     }
 
+    /// Refuses what has no model beside a Hazard3.
+    fn check_hazard3_timing(at: usize, memory: &Memory) -> Checked {
+        let name = memory.name.as_str();
+        let path = [KeyStep::Key("memory"), KeyStep::Index(at), KeyStep::Key("timing")];
+        let MemoryTiming { wait_states, line_bytes, cache_lines, cache_ways, .. } = memory.timing;
+        let plain = MemoryTiming { wait_states, ..MemoryTiming::default() };
+        let cached = MemoryTiming { line_bytes, cache_lines, cache_ways, ..plain };
+        let is_cached = cache_lines > 0;
+        if memory.timing != if is_cached { cached } else { plain } {
+            return refuse(
+                &path,
+                format!(
+                    "memory {name}: beside a Hazard3 buffers and prefetch have no model yet; give \
+                     wait_states, and a cache for all by cache_lines if there is one"
+                ),
+            );
+        }
+        if is_cached && wait_states > MOST_CACHED_WAITS {
+            let [memory, index, timing] = path;
+            return refuse(
+                &[memory, index, timing, KeyStep::Key("wait_states")],
+                format!(
+                    "memory {name}: wait_states = {wait_states}: behind a cache beside a Hazard3 \
+                     there are {MOST_CACHED_WAITS} at most, since a transfer waits for another \
+                     one's, too"
+                ),
+            );
+        }
+        Ok(())
+    }
+
     /// Refuses waits, lines and caches that make no sense or have no model beside the core.
     fn check_timing(&self, at: usize, memory: &Memory) -> Checked {
         let name = memory.name.as_str();
@@ -293,17 +328,8 @@ impl Soc {
         };
         let waits = memory.timing.wait_states;
         let plain = MemoryTiming { wait_states: waits, ..MemoryTiming::default() };
-        let MemoryTiming { line_bytes, cache_lines, cache_ways, .. } = memory.timing;
-        let cached = MemoryTiming { line_bytes, cache_lines, cache_ways, ..plain };
-        let known = if cache_lines > 0 { cached } else { plain };
-        if self.core == CoreKind::Hazard3 && memory.timing != known {
-            return refuse(
-                &path,
-                format!(
-                    "memory {name}: beside a Hazard3 buffers and prefetch have no model yet; give \
-                     wait_states, and a cache for all by cache_lines if there is one"
-                ),
-            );
+        if self.core == CoreKind::Hazard3 {
+            Self::check_hazard3_timing(at, memory)?;
         }
         let beats = MemoryTiming { beat_cycles: memory.timing.beat_cycles, ..plain };
         if self.core == CoreKind::CortexR5 && memory.timing != beats {

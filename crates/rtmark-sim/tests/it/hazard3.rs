@@ -545,6 +545,12 @@ fn a_memory_that_has_no_model_beside_it_is_refused() {
     };
     assert!(with("wait_states = 2").is_ok());
     assert!(with("wait_states = 2, line_bytes = 8, cache_lines = 64, cache_ways = 2").is_ok());
+    // As many as both ports' waits can be counted of.
+    let cached = |waits| with(&format!("wait_states = {waits}, cache_lines = 64"));
+    assert!(cached(126).is_ok());
+    let refusal = cached(127).expect_err("too many").to_string();
+    assert!(refusal.contains("wait_states = 127: behind a cache"), "{refusal}");
+    assert!(with("wait_states = 255").is_ok());
     for timing in ["line_bytes = 8", "prefetch = true", "instruction_lines = 2"] {
         let refusal = with(timing).expect_err(timing).to_string();
         assert!(refusal.contains("memory FLASH: beside a Hazard3"), "{timing}: {refusal}");

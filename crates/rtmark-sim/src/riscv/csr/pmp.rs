@@ -1,16 +1,19 @@
 //! Physical memory protection: 11 regions in steps of 32 bytes, the last three fixed.
 //!
-//! Sources: the RISC-V privileged specification 1.12, 3.7; RP2350 datasheet, 3.8.8.1; Hazard3's
-//! documentation, `pmpcfg` and `pmpaddr` (only OFF and NAPOT, 8 words at least) and "Xh3pmpm".
+//! Sources: the RISC-V privileged specification 1.12, 3.7; RP2350 datasheet, 3.8.3 (only OFF and NAPOT, 32
+//! bytes at least, PMPCFGM0) and 3.8.8.1 (the fixed regions); where they leave a question open, the RTL at the
+//! revision that RP2350 reports.
 
 /// Regions, of which [`FIXED`] cannot be changed.
 const REGIONS: usize = 11;
-const FIXED: [(u32, u8); 3] = [
+const FIXED: [u32; 3] = [
     // The ROM, the peripherals, the core-local peripherals: RP2350 datasheet, 3.8.8.1.
-    (napot(0, 28), CONFIG_NAPOT | READ | EXECUTE),
-    (napot(0x4000_0000, 29), CONFIG_NAPOT | READ | WRITE),
-    (napot(0xD000_0000, 28), CONFIG_NAPOT | READ | WRITE),
+    napot(0, 28),
+    napot(0x4000_0000, 29),
+    napot(0xD000_0000, 28),
 ];
+/// User mode may do all with them: what it may not, ACCESSCTRL says, which is not modelled.
+const FIXED_CONFIG: u8 = CONFIG_NAPOT | READ | WRITE | EXECUTE;
 const FIRST_FIXED: usize = REGIONS - FIXED.len();
 
 /// The bits lie in the other order than the specification has them (RP2350 datasheet, erratum
@@ -21,7 +24,8 @@ const EXECUTE: u8 = 1;
 const CONFIG_MODE: u8 = 3 << 3;
 const CONFIG_NAPOT: u8 = 3 << 3;
 const LOCK: u8 = 1 << 7;
-/// The two lowest bits of an address are always ones: a grain of 32 bytes.
+/// The two lowest bits of an address are always ones: a grain of 32 bytes. They read as zeros while the
+/// region is on, as the RTL has it; the datasheet (3.8.3.1) has them ones then.
 const GRAIN: u32 = 3;
 
 /// PMPADDR of a naturally aligned range of two to the power of `log`.
@@ -51,6 +55,8 @@ pub struct Pmp {
     machine: u32,
     /// Whether any region holds in machine mode.
     guards_machine: bool,
+    /// Whether any region is on besides the fixed ones.
+    is_on: bool,
 }
 
 impl Default for Pmp {
@@ -60,9 +66,10 @@ impl Default for Pmp {
             address: [GRAIN; REGIONS],
             machine: 0,
             guards_machine: false,
+            is_on: false,
         };
-        for (at, (address, config)) in (FIRST_FIXED..).zip(FIXED) {
-            (pmp.address[at], pmp.config[at]) = (address, config);
+        for (at, address) in (FIRST_FIXED..).zip(FIXED) {
+            (pmp.address[at], pmp.config[at]) = (address, FIXED_CONFIG);
         }
         pmp
     }
@@ -111,6 +118,8 @@ impl Pmp {
         }
         let locked = self.config.iter().any(|config| config & LOCK != 0);
         self.guards_machine = locked || self.machine != 0;
+        let mut open = self.config.iter().take(FIRST_FIXED);
+        self.is_on = open.any(|config| config & CONFIG_MODE != 0);
     }
 
     fn is_open(&self, region: usize) -> bool {
@@ -131,7 +140,12 @@ impl Pmp {
         if machine && !self.guards_machine {
             return true;
         }
-        let Some(region) = self.region(address) else { return machine };
+        self.permits(self.region(address), purpose, machine)
+    }
+
+    /// Whether the region that an access is in permits it.
+    fn permits(&self, region: Option<usize>, purpose: Purpose, machine: bool) -> bool {
+        let Some(region) = region else { return machine };
         let config = self.config[region];
         let holds = !machine || config & LOCK != 0 || self.machine >> region & 1 == 1;
         let bit = match purpose {
@@ -142,13 +156,118 @@ impl Pmp {
         !holds || config & bit != 0
     }
 
-    /// Whether an instruction may be executed. One that lies half in a region is refused.
+    /// Whether an instruction may be executed. One that lies half in a region is refused in every mode
+    /// (RP2350 datasheet, 3.8.3.3). Of one of 16 bits the RTL looks at the halfword behind, too, so that a
+    /// region of a lower number which begins there decides about it.
     pub fn allows_code(&self, address: u32, size: u8, machine: bool) -> bool {
-        if machine && !self.guards_machine {
+        if machine && !self.guards_machine && !self.is_on {
             return true;
         }
-        let upper = address.wrapping_add(2);
-        let split = size == 4 && self.region(address) != self.region(upper);
-        !split && self.allows(address, Purpose::Execute, machine)
+        let (first, behind) = (self.region(address), self.region(address.wrapping_add(2)));
+        if size == 4 && first != behind {
+            return false;
+        }
+        let lowest = first.into_iter().chain(behind).min();
+        self.permits(lowest, Purpose::Execute, machine)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CODE: u32 = 0x2000_0100;
+
+    /// With a region of so many bytes, to the power of two, at an address.
+    fn with_region(number: u16, base: u32, log: u32, config: u8) -> Pmp {
+        let mut pmp = Pmp::default();
+        pmp.write(PMPADDR0 + number, napot(base, log));
+        let shift = 8 * (number % 4);
+        pmp.write(PMPCFG0 + number / 4, u32::from(CONFIG_NAPOT | config) << shift);
+        pmp
+    }
+
+    #[test]
+    fn fixed_regions_are_those_of_the_datasheet_and_stay() {
+        let mut pmp = Pmp::default();
+        for _ in 0..2 {
+            assert_eq!(pmp.read(PMPCFG0 + 2), 0x001F_1F1F);
+            let addresses = [8, 9, 10, 11].map(|region| pmp.read(PMPADDR0 + region));
+            assert_eq!(addresses, [0x01FF_FFFF, 0x13FF_FFFF, 0x35FF_FFFF, 0]);
+            for (address, inside) in [
+                (0, true),
+                (0x0FFF_FFFC, true),
+                (0x1000_0000, false),
+                (0x3FFF_FFFC, false),
+                (0x4000_0000, true),
+                (0x5FFF_FFFC, true),
+                (0xCFFF_FFFC, false),
+                (0xDFFF_FFFC, true),
+                (0xE000_0000, false),
+            ] {
+                for purpose in [Purpose::Read, Purpose::Write, Purpose::Execute] {
+                    assert_eq!(pmp.allows(address, purpose, false), inside, "{address:#x}");
+                    assert!(pmp.allows(address, purpose, true), "{address:#x}");
+                }
+            }
+            pmp.write(PMPCFG0 + 2, 0);
+            (8..11).for_each(|region| pmp.write(PMPADDR0 + region, 0));
+        }
+    }
+
+    #[test]
+    fn a_region_has_32_bytes_at_least() {
+        let mut pmp = Pmp::default();
+        pmp.write(PMPADDR0, CODE >> 2);
+        assert_eq!(pmp.read(PMPADDR0), CODE >> 2 | 3, "off");
+        pmp.write(PMPCFG0, (CONFIG_NAPOT | READ).into());
+        assert_eq!(pmp.read(PMPADDR0), CODE >> 2, "on");
+        let readable = |address| pmp.allows(address, Purpose::Read, false);
+        assert!(readable(CODE) && readable(CODE + 31));
+        assert!(!readable(CODE - 1) && !readable(CODE + 32));
+        // Four bytes, and up to an address: there is no such region (WARL).
+        for mode in [1, 2] {
+            pmp.write(PMPCFG0, mode << 3 | u32::from(READ));
+            assert_eq!(pmp.read(PMPCFG0), u32::from(READ));
+        }
+    }
+
+    #[test]
+    fn an_instruction_across_the_border_of_a_region_is_refused_in_every_mode() {
+        let pmp = with_region(0, CODE, 8, READ | EXECUTE);
+        for machine in [false, true] {
+            assert!(pmp.allows_code(CODE, 4, machine));
+            assert!(!pmp.allows_code(CODE - 2, 4, machine), "{machine}");
+            assert!(!pmp.allows_code(CODE + 0xFE, 4, machine), "{machine}");
+            assert_eq!(pmp.allows_code(CODE + 0x100, 4, machine), machine);
+        }
+        assert!(Pmp::default().allows_code(CODE - 2, 4, true), "there is no border");
+    }
+
+    #[test]
+    fn a_short_instruction_before_a_region_of_a_lower_number_is_that_ones() {
+        // All of it may be executed, but for a guard behind.
+        let mut pmp = with_region(0, CODE, 5, 0);
+        pmp.write(PMPADDR0 + 1, u32::MAX);
+        pmp.write(PMPCFG0, u32::from(CONFIG_NAPOT | EXECUTE) << 8 | u32::from(CONFIG_NAPOT));
+        assert!(pmp.allows_code(CODE - 4, 2, false));
+        assert!(!pmp.allows_code(CODE - 2, 2, false));
+        assert!(pmp.allows_code(CODE - 2, 2, true), "which does not hold in machine mode");
+        assert!(pmp.allows_code(CODE + 32, 2, false));
+    }
+
+    #[test]
+    fn a_region_holds_in_machine_mode_where_that_is_asked_for() {
+        let mut pmp = with_region(3, CODE, 6, READ);
+        assert!(pmp.allows(CODE, Purpose::Write, true) && !pmp.allows(CODE, Purpose::Write, false));
+        pmp.write(PMPCFGM0, 1 << 3 | 1 << 9);
+        assert_eq!(pmp.read(PMPCFGM0), 1 << 3, "not of a fixed one");
+        assert!(!pmp.allows(CODE, Purpose::Write, true) && pmp.allows(CODE, Purpose::Read, true));
+        pmp.write(PMPCFGM0, 0);
+        pmp.write(PMPCFG0, u32::from(LOCK | CONFIG_NAPOT | READ) << 24);
+        assert!(!pmp.allows(CODE, Purpose::Write, true));
+        pmp.write(PMPCFG0, 0);
+        pmp.write(PMPADDR0 + 3, 0);
+        assert!(!pmp.allows(CODE, Purpose::Write, true), "it is locked");
     }
 }

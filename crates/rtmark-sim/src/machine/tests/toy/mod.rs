@@ -1,0 +1,432 @@
+//! A core of a made-up architecture: a dozen instructions of one, two or six bytes, four registers, one
+//! handler for all interrupts.
+//!
+//! It shares no line with the cores that exist. What a machine's parts know of it is what it tells them
+//! here, so what works on it works on any core.
+
+#![expect(
+    clippy::unused_self,
+    clippy::unnecessary_wraps,
+    reason = "all cores answer to the same methods"
+)]
+
+mod core;
+mod op;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use rtmark_units::{Cycles, Instructions};
+
+pub use self::core::ToyCore;
+pub use self::op::Toy;
+
+use crate::debug::Advance;
+use crate::devices::{Attached, Console, Devices, Effects, Env};
+use crate::host::Host;
+use crate::image::Image;
+use crate::memory::Bus;
+use crate::soc::Soc;
+use crate::state::stop::{FaultPolicy, Stop};
+use crate::state::{
+    Besides, Blocker, Convention, Counts, FileCalls, Hit, LoadError, NoMemory, Register, Watch,
+    WatchId, Watches,
+};
+use crate::timing::{LineMemories, LineMemory};
+
+/// Where the handler is, behind the first instruction.
+pub const HANDLER: u32 = 0x40;
+/// Cycles from the boundary at which an interrupt is taken to its handler's first instruction.
+pub const ENTRY: u64 = 4;
+/// The exception number of interrupt 0.
+const FIRST: u16 = 16;
+/// The registers by number: four of them, the stack pointer, the link register.
+const REGISTERS: usize = 6;
+const CONVENTION: Convention = Convention { sp: 4, link: 5, first_argument: 0, arguments: 2 };
+
+/// The core in its system.
+#[derive(Clone, Debug)]
+pub struct ToyState {
+    soc: Arc<Soc>,
+    bus: Bus,
+    devices: Devices,
+    console: Console,
+    lines: LineMemories,
+    watches: Watches,
+    stops: BTreeSet<u32>,
+    registers: [u32; REGISTERS],
+    pc: u32,
+    masked: bool,
+    asleep: bool,
+    /// The interrupt whose handler executes, and where it returns to.
+    handler: Option<(u16, u32)>,
+    /// Its first instruction has not executed.
+    entered: bool,
+    armed: u32,
+    pending: u32,
+    /// What becomes pending, and when.
+    coming: BTreeSet<(u64, u16)>,
+    cycles: u64,
+    instructions: u64,
+    slept: u64,
+    waited: u64,
+}
+
+impl ToyState {
+    fn counts(&self) -> Counts {
+        Counts { cycle: self.cycles, instructions: self.instructions, besides: self.besides() }
+    }
+
+    fn note(&mut self, happened: Watch) {
+        let counts = self.counts();
+        self.watches.note(happened, counts);
+    }
+
+    /// Takes note of what is due by now.
+    fn pass_time(&mut self) {
+        while let Some(&(at, interrupt)) = self.coming.first().filter(|(at, _)| *at <= self.cycles)
+        {
+            self.coming.pop_first();
+            self.pending |= 1 << interrupt;
+            let counts = Counts { cycle: at, ..self.counts() };
+            self.watches.note(Watch::Pend(FIRST + interrupt), counts);
+        }
+        for at in 0..self.devices.attached.len() {
+            if self.devices.attached[at].due.is_some_and(|due| due <= self.cycles) {
+                self.look_at_device(at);
+            }
+        }
+    }
+
+    fn look_at_device(&mut self, at: usize) {
+        let ratio = self.devices.ratio(at);
+        let attached = &mut self.devices.attached[at];
+        let (outputs, due) = attached.look(self.cycles, ratio);
+        attached.outputs = outputs;
+        attached.due = due.filter(|due| *due > self.cycles);
+        let dates = self.devices.attached.iter().filter_map(|attached| attached.due);
+        self.devices.next = dates.min().unwrap_or(u64::MAX);
+    }
+
+    fn with_device<T>(
+        &mut self,
+        at: usize,
+        act: impl FnOnce(&mut Attached, &mut Env<'_>) -> T,
+    ) -> T {
+        let mut env = Env {
+            now: self.cycles,
+            ratio: self.devices.ratio(at),
+            bus: &self.bus,
+            console: &mut self.console,
+            memories: &mut self.lines,
+            effects: Effects::default(),
+        };
+        let result = act(&mut self.devices.attached[at], &mut env);
+        self.look_at_device(at);
+        result
+    }
+
+    /// The interrupts that are pending, or whose devices ask for them.
+    fn wanted(&self) -> u32 {
+        let high = self.devices.attached.iter().flat_map(|attached| {
+            let outputs = attached.irq.iter().enumerate();
+            outputs.filter(|(at, _)| attached.outputs >> at & 1 == 1).map(|(_, irq)| *irq)
+        });
+        self.armed & high.fold(self.pending, |wanted, irq| wanted | 1 << irq)
+    }
+
+    fn blocker(&self) -> Option<Blocker> {
+        let active = self.handler.map(|(interrupt, _)| Blocker::Active(FIRST + interrupt));
+        active.or_else(|| self.masked.then_some(Blocker::MachineMask))
+    }
+
+    fn read(&mut self, address: u32) -> Option<u32> {
+        if let Some((bytes, place)) = self.bus.load(address) {
+            let waits = self.lines[place.memory].read(place.offset);
+            self.cycles += waits;
+            self.waited += waits;
+            return Some(u32::from_le_bytes(bytes));
+        }
+        let at = self.devices.find(address)?;
+        let offset = address - self.devices.attached[at].base;
+        self.with_device(at, |device, env| device.read(offset, env))
+    }
+
+    fn write(&mut self, address: u32, value: u32) -> Option<()> {
+        if self.bus.store(address, value.to_le_bytes()).is_some() {
+            return Some(());
+        }
+        let at = self.devices.find(address)?;
+        let offset = address - self.devices.attached[at].base;
+        self.with_device(at, |device, env| device.write(offset, value, u32::MAX, env))
+    }
+
+    fn fetch(&self, address: u32) -> Option<Toy> {
+        let mut bytes = [0; 6];
+        self.bus.peek(address, &mut bytes);
+        Toy::decode(bytes)
+    }
+
+    fn execute(&mut self, it: Toy) -> Result<(), Stop> {
+        let place = self.bus.place(self.pc).map(|place| (place.memory, place.offset));
+        let waits = place.map_or(0, |(memory, offset)| self.lines[memory].read(offset));
+        self.waited += waits;
+        self.cycles += waits;
+        let stuck = Stop::Breakpoint(self.pc);
+        let mut next = self.pc + it.size();
+        let r = |number: u8| usize::from(number) % REGISTERS;
+        let mut cycles = 1;
+        match it {
+            Toy::Nop => {}
+            Toy::Set(a, value) => self.registers[r(a)] = value,
+            Toy::Add(a, b) => {
+                self.registers[r(a)] = self.registers[r(a)].wrapping_add(self.registers[r(b)]);
+            }
+            Toy::Multiply(a, b) => {
+                self.registers[r(a)] = self.registers[r(a)].wrapping_mul(self.registers[r(b)]);
+                cycles = 5;
+            }
+            Toy::Load(a, b) => {
+                self.registers[r(a)] = self.read(self.registers[r(b)]).ok_or(stuck)?;
+                cycles = 2;
+            }
+            Toy::Store(a, b) => {
+                self.write(self.registers[r(b)], self.registers[r(a)]).ok_or(stuck)?;
+            }
+            Toy::Branch(a, by) => {
+                if self.registers[r(a)] != 0 {
+                    next = next.wrapping_add_signed(by.into());
+                    cycles = 2;
+                }
+            }
+            Toy::Return => {
+                let Some((interrupt, to)) = self.handler.take() else { return Err(stuck) };
+                (next, cycles) = (to, 3);
+                self.watches.left += 1;
+                self.cycles += cycles;
+                self.note(Watch::Return(FIRST + interrupt));
+                self.cycles -= cycles;
+            }
+            Toy::Mask => self.masked = true,
+            Toy::Unmask => self.masked = false,
+            Toy::Sleep => self.asleep = true,
+            Toy::Break => return Err(stuck),
+        }
+        self.pc = next;
+        self.cycles += cycles;
+        self.instructions += 1;
+        Ok(())
+    }
+
+    /// Enters the handler of the first interrupt that is wanted.
+    fn enter(&mut self, wanted: u32) {
+        let interrupt = wanted.trailing_zeros() as u16;
+        self.pending &= !(1 << interrupt);
+        self.handler = Some((interrupt, self.pc));
+        self.entered = true;
+        self.pc = self.soc.vector_base() + HANDLER;
+        self.cycles += ENTRY;
+        self.watches.enter(FIRST + interrupt);
+    }
+
+    /// What happens at a boundary before an instruction can execute.
+    fn attend(&mut self, until: u64) -> Result<Option<Advance>, Stop> {
+        self.pass_time();
+        if self.cycles >= until {
+            return Err(Stop::Limit);
+        }
+        let wanted = self.wanted();
+        if wanted != 0 && self.asleep {
+            self.asleep = false;
+            return Ok(Some(Advance::Other));
+        }
+        if wanted != 0 && self.blocker().is_none() {
+            self.enter(wanted);
+            return Ok(Some(Advance::Other));
+        }
+        if self.asleep {
+            let coming = self.coming.first().map_or(u64::MAX, |(at, _)| *at);
+            let next = coming.min(self.devices.next);
+            if next == u64::MAX {
+                return Err(Stop::Asleep);
+            }
+            let next = next.min(until);
+            self.slept += next - self.cycles;
+            self.cycles = next;
+            return Ok(Some(Advance::Other));
+        }
+        if self.stops.contains(&self.pc) { Err(Stop::Breakpoint(self.pc)) } else { Ok(None) }
+    }
+
+    /// Executes an instruction, and notes what of it is watched.
+    fn step(&mut self) -> Result<Toy, Stop> {
+        let it = self.fetch(self.pc).ok_or(Stop::Breakpoint(self.pc))?;
+        let counts = self.counts();
+        self.watches.reach(self.pc, counts);
+        if std::mem::take(&mut self.entered)
+            && let Some((interrupt, _)) = self.handler
+        {
+            self.note(Watch::Handle(FIRST + interrupt));
+        }
+        self.execute(it).map(|()| it)
+    }
+}
+
+/// What machines ask of a state.
+impl ToyState {
+    fn new(soc: &Soc) -> Self {
+        let lines = soc.memories.iter().map(|memory| LineMemory::new(memory.timing));
+        Self {
+            soc: Arc::new(soc.clone()),
+            bus: Bus::new(soc, |_| false),
+            devices: Devices::new(soc),
+            console: Console::default(),
+            lines: LineMemories::new(lines.collect()),
+            watches: Watches::default(),
+            stops: BTreeSet::new(),
+            registers: [0; REGISTERS],
+            pc: soc.vector_base(),
+            masked: false,
+            asleep: false,
+            handler: None,
+            entered: false,
+            armed: 0,
+            pending: 0,
+            coming: BTreeSet::new(),
+            cycles: 0,
+            instructions: 0,
+            slept: 0,
+            waited: 0,
+        }
+    }
+
+    pub fn load(&mut self, image: &Image) -> Result<(), LoadError> {
+        for segment in image.segments() {
+            self.bus.program(segment.load_address, &segment.bytes);
+        }
+        self.reset()
+    }
+
+    pub fn poke(&mut self, address: u32, bytes: &[u8]) -> Result<(), NoMemory> {
+        let written = self.bus.program(address, bytes);
+        if written == bytes.len() { Ok(()) } else { Err(NoMemory(address + written as u32)) }
+    }
+
+    pub fn poke_word(&mut self, address: u32, value: u32) -> Result<(), NoMemory> {
+        self.poke(address, &value.to_le_bytes())
+    }
+
+    pub fn peek(&self, address: u32, length: usize) -> Vec<u8> {
+        let mut bytes = vec![0; length.min(self.bus.peek_len(address))];
+        self.bus.peek(address, &mut bytes);
+        bytes
+    }
+
+    pub fn reset(&mut self) -> Result<(), LoadError> {
+        let mut bus = self.bus.clone();
+        bus.reset();
+        let watches = std::mem::take(&mut self.watches);
+        *self = Self { bus, watches, ..Self::new(&self.soc) };
+        Ok(())
+    }
+
+    pub fn watch(&mut self, watch: Watch) -> WatchId {
+        self.watches.add(watch)
+    }
+
+    pub fn hits(&self) -> &[Hit] {
+        &self.watches.hits
+    }
+
+    pub fn take_hits(&mut self) -> Vec<Hit> {
+        std::mem::take(&mut self.watches.hits)
+    }
+
+    pub fn take_console(&mut self) -> Vec<u8> {
+        self.console.take()
+    }
+
+    pub fn stop_at_output(&mut self, text: &[u8]) -> usize {
+        self.console.await_text(text)
+    }
+
+    pub fn soc(&self) -> &Soc {
+        &self.soc
+    }
+
+    pub fn cycles(&self) -> Cycles {
+        Cycles(self.cycles)
+    }
+
+    pub fn instructions(&self) -> Instructions {
+        Instructions(self.instructions)
+    }
+
+    pub fn waited(&self) -> Cycles {
+        Cycles(self.waited)
+    }
+
+    pub fn besides(&self) -> Besides {
+        let exceptions = self.watches.taken;
+        Besides { waited: self.waited(), asleep: Cycles(self.slept), exceptions }
+    }
+
+    pub fn register(&self, register: Register) -> u32 {
+        match register.by(CONVENTION) {
+            Register::R(number) => self.registers.get(usize::from(number)).copied().unwrap_or(0),
+            Register::Pc => self.pc,
+            _ => 0,
+        }
+    }
+
+    pub fn set_register(&mut self, register: Register, value: u32) {
+        match register.by(CONVENTION) {
+            Register::R(number) if usize::from(number) < REGISTERS => {
+                self.registers[usize::from(number)] = value;
+            }
+            Register::Pc => self.pc = value,
+            _ => {}
+        }
+    }
+
+    pub fn pend_interrupt(&mut self, interrupt: u16, at: Cycles) {
+        self.coming.insert((at.0.max(self.cycles), interrupt));
+    }
+
+    pub fn devices(&self) -> &Devices {
+        &self.devices
+    }
+
+    pub fn devices_mut(&mut self) -> &mut Devices {
+        &mut self.devices
+    }
+}
+
+/// What it has not.
+impl ToyState {
+    pub fn set_fault_policy(&self, _policy: FaultPolicy) {}
+
+    pub fn empty_caches(&self) {}
+
+    pub fn empty_caches_at(&self, _watch: WatchId) {}
+
+    pub fn gave_way(&self) -> Instructions {
+        Instructions(0)
+    }
+
+    pub fn take_stimulus(&self, _port: u8) -> Vec<u8> {
+        Vec::new()
+    }
+
+    pub fn take_defmt(&self) -> Vec<u8> {
+        Vec::new()
+    }
+
+    pub fn set_file_calls(&self, _calls: FileCalls) {}
+
+    pub fn serve(&self, _host: &impl Host) {}
+
+    pub fn way_to_core(&self) -> u64 {
+        0
+    }
+}
