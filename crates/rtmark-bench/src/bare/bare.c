@@ -93,6 +93,7 @@ __asm__(".pushsection .vectors, \"ax\", %progbits\n"
         ".ltorg\n"
         ".popsection\n");
 #else
+void first(void) __attribute__((alias("start")));
 void tick(void) __attribute__((weak, alias("failed")));
 void device(void) __attribute__((weak, alias("failed")));
 
