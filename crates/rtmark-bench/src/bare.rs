@@ -2,7 +2,9 @@
 //!
 //! They are linked for the MPS2's machines, on which QEMU runs the same file. There code lies in
 //! memory that can be written, as these machines have it; with one word of the soc file changed
-//! it is flash. Nothing else differs, so that what two runs take tells what that costs.
+//! it is flash. Nothing else differs, so that what two runs take tells what that costs. Those for a
+//! Cortex-R5 are linked for the chip, whose addresses are RAM on a machine of QEMU's that takes the
+//! core; caches are on.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -16,11 +18,15 @@ use crate::process::{emulate, measure, simulate};
 const AN385: &str = include_str!("../../../socs/mps2-an385.toml");
 const AN386: &str = include_str!("../../../socs/mps2-an386.toml");
 const AN505: &str = include_str!("../../../socs/mps2-an505.toml");
+const ZYNQMP: &str = include_str!("../../../socs/zynqmp-r5.toml");
 
 /// A core with the machine that has it.
 pub struct Target {
+    /// Its name, and its folder's.
     pub core: &'static str,
     machine: &'static str,
+    /// Further arguments of QEMU.
+    extra: &'static [&'static str],
     soc: &'static str,
     flags: &'static [&'static str],
     code: u32,
@@ -30,10 +36,11 @@ pub struct Target {
 
 /// A core that QEMU has only with little memory runs on a machine with another one, whose
 /// instructions are more.
-pub const TARGETS: [Target; 4] = [
+pub const TARGETS: [Target; 6] = [
     Target {
         core: "cortex-m0plus",
         machine: "mps2-an385",
+        extra: &[],
         soc: AN385,
         flags: &["-mcpu=cortex-m0plus"],
         code: 0,
@@ -43,6 +50,7 @@ pub const TARGETS: [Target; 4] = [
     Target {
         core: "cortex-m3",
         machine: "mps2-an385",
+        extra: &[],
         soc: AN385,
         flags: &["-mcpu=cortex-m3"],
         code: 0,
@@ -53,18 +61,34 @@ pub const TARGETS: [Target; 4] = [
     Target {
         core: "cortex-m33",
         machine: "mps2-an505",
+        extra: &[],
         soc: AN505,
         flags: &["-mcpu=cortex-m33", "-mfpu=fpv5-sp-d16", "-mfloat-abi=hard"],
         code: 0x1000_0000,
         data: 0x3800_0000,
         timer: 0x5000_0000,
     },
+    Target { core: "cortex-r5", flags: &["-mcpu=cortex-r5", "-marm"], ..R5_THUMB },
+    R5_THUMB,
 ];
+
+/// In T32; the other one is in A32.
+const R5_THUMB: Target = Target {
+    core: "cortex-r5-t32",
+    machine: "integratorcp",
+    extra: &["-cpu", "cortex-r5f", "-audiodev", "none,id=none"],
+    soc: ZYNQMP,
+    flags: &["-mcpu=cortex-r5"],
+    code: 0x0010_0000,
+    data: 0x0020_0000,
+    timer: 0,
+};
 
 /// The one of which the curves are.
 pub const M4F: Target = Target {
     core: "cortex-m4f",
     machine: "mps2-an386",
+    extra: &[],
     soc: AN386,
     flags: &["-mcpu=cortex-m4", "-mfpu=fpv4-sp-d16", "-mfloat-abi=hard"],
     code: 0,
@@ -134,7 +158,7 @@ impl Target {
         std::fs::write(&file, source)?;
         let elf = file.with_extension("elf");
         let mut compile = Command::new("arm-none-eabi-gcc");
-        compile.args(self.flags).args(["-mthumb", "-std=gnu11", "-O2", "-nostartfiles"]);
+        compile.arg("-mthumb").args(self.flags).args(["-std=gnu11", "-O2", "-nostartfiles"]);
         compile.args(["-fno-tree-loop-distribute-patterns", "-specs=nano.specs"]);
         compile.args(["-specs=nosys.specs", "-Wl,--build-id=none"]);
         compile.arg(format!("-DTIMER={:#x}", self.timer));
@@ -150,16 +174,22 @@ impl Target {
         self.compile(folder, &format!("functions-{functions}"), &generate::program(functions))
     }
 
-    /// The soc file with code in a kind of memory.
+    /// The soc file with code in a kind of memory. Code is in the first one.
     fn soc_text(&self, from: From) -> String {
-        let core =
-            |line: &str| line.starts_with("core = ").then(|| format!("core = \"{}\"", self.core));
+        let is_m = self.core.starts_with("cortex-m");
+        let core = |line: &str| {
+            (is_m && line.starts_with("core = ")).then(|| format!("core = \"{}\"", self.core))
+        };
         let lines = self.soc.lines().map(|line| core(line).unwrap_or_else(|| line.to_owned()));
         let text = lines.collect::<Vec<_>>().join("\n");
-        match from {
-            // The first memory is that of the code.
-            From::Flash => text.replacen("kind = \"ram\"", "kind = \"flash\"", 1),
-            From::Ram => text,
+        let kind = match from {
+            From::Flash => "kind = \"flash\"",
+            From::Ram => "kind = \"ram\"",
+        };
+        let kinds = ["kind = \"ram\"", "kind = \"flash\""];
+        match kinds.iter().filter_map(|kind| text.find(kind).map(|at| (at, kind))).min() {
+            Some((at, before)) => [&text[..at], kind, &text[at + before.len()..]].concat(),
+            None => text,
         }
     }
 
@@ -202,7 +232,8 @@ impl Program<'_> {
     /// Processor seconds of the fastest of several runs on QEMU, with its start.
     pub fn emulate(&self, mode: &[&str], rounds: usize) -> Result<f64, Box<dyn Error>> {
         (0..rounds).try_fold(f64::INFINITY, |best, _| {
-            Ok(best.min(emulate(self.target.machine, &self.elf, mode)?))
+            let mode = [self.target.extra, mode].concat();
+            Ok(best.min(emulate(self.target.machine, &self.elf, &mode)?))
         })
     }
 }

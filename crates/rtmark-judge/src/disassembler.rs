@@ -68,6 +68,32 @@ pub fn compare(
     encodings: &[(u16, u16)],
     folder: &Path,
 ) -> Result<Comparison, ToolError> {
+    let (source, addresses) = thumb_source(encodings);
+    let (cpu, fpu) = match core {
+        CoreKind::CortexM4F => ("cortex-m4", "fpv4-sp-d16"),
+        CoreKind::CortexM7 => ("cortex-m7", "fpv5-d16"),
+        CoreKind::CortexM33 => ("cortex-m33", "fpv5-sp-d16"),
+        other => (other.name(), "softvfp"),
+    };
+    let flags = ["-mthumb".to_owned(), format!("-mcpu={cpu}"), format!("-mfpu={fpu}")];
+    let texts = objdump(&source, &flags, &addresses, folder)?;
+    let mut comparison = Comparison::default();
+    for ((&(first, second), &address), theirs) in encodings.iter().zip(&addresses).zip(texts) {
+        let encoding = u32::from(first) << 16 | u32::from(second);
+        if is_unjudged(core, &theirs, encoding) {
+            continue;
+        }
+        comparison.compared += 1;
+        let ours = Disassembly::of(core, address, first, second, None).to_string();
+        if normal(&ours, address) != normal(&theirs, address) {
+            comparison.differing.push((encoding, ours, theirs));
+        }
+    }
+    Ok(comparison)
+}
+
+/// Encodings of T32 as bare words, with the address of each.
+pub(crate) fn thumb_source(encodings: &[(u16, u16)]) -> (String, Vec<u32>) {
     let mut source = String::from(".syntax unified\n.thumb\n");
     let mut addresses = Vec::new();
     let mut address = 0;
@@ -86,47 +112,35 @@ pub fn compare(
             address += 8;
         }
     }
+    (source, addresses)
+}
+
+/// objdump's texts for what stands at some addresses of an assembled source, in ascending order.
+pub(crate) fn objdump(
+    source: &str,
+    flags: &[String],
+    addresses: &[u32],
+    folder: &Path,
+) -> Result<Vec<String>, ToolError> {
     let (text, object) = (folder.join("encodings.s"), folder.join("encodings.o"));
     std::fs::write(&text, source)?;
-    let (cpu, fpu) = match core {
-        CoreKind::CortexM4F => ("cortex-m4", "fpv4-sp-d16"),
-        CoreKind::CortexM7 => ("cortex-m7", "fpv5-d16"),
-        CoreKind::CortexM33 => ("cortex-m33", "fpv5-sp-d16"),
-        other => (other.name(), "softvfp"),
-    };
     let mut assemble = Command::new(ASSEMBLER);
-    assemble
-        .args(["-mthumb", &format!("-mcpu={cpu}"), &format!("-mfpu={fpu}"), "-o"])
-        .arg(&object)
-        .arg(&text);
-    output(ASSEMBLER, &mut assemble)?;
+    output(ASSEMBLER, assemble.args(flags).arg("-o").arg(&object).arg(&text))?;
     let mut dump = Command::new(OBJDUMP);
     dump.args(["-d", "-z", "-M", "reg-names-std"]).arg(&object);
     let listing = output(OBJDUMP, &mut dump)?;
-
     let mut lines = listing.lines().filter_map(|line| {
         let mut columns = line.split('\t');
         let address = u32::from_str_radix(columns.next()?.trim().strip_suffix(':')?, 16).ok()?;
         let _encoding = columns.next()?;
         Some((address, columns.collect::<Vec<_>>().join(" ")))
     });
-    let mut comparison = Comparison::default();
-    for (&(first, second), &address) in encodings.iter().zip(&addresses) {
-        let Some((_, theirs)) = lines.find(|(at, _)| *at == address) else {
-            let problem = format!("no line for address {address:#x}");
-            return Err(ToolError::Tool { tool: OBJDUMP, problem });
-        };
-        let encoding = u32::from(first) << 16 | u32::from(second);
-        if is_unjudged(core, &theirs, encoding) {
-            continue;
-        }
-        comparison.compared += 1;
-        let ours = Disassembly::of(core, address, first, second, None).to_string();
-        if normal(&ours, address) != normal(&theirs, address) {
-            comparison.differing.push((encoding, ours, theirs));
-        }
-    }
-    Ok(comparison)
+    let text = |address: &u32| {
+        let found = lines.find(|(at, _)| at == address).map(|(_, text)| text);
+        let problem = || format!("no line for address {address:#x}");
+        found.ok_or_else(|| ToolError::Tool { tool: OBJDUMP, problem: problem() })
+    };
+    addresses.iter().map(text).collect()
 }
 
 fn output(tool: &'static str, command: &mut Command) -> Result<String, ToolError> {
@@ -172,7 +186,7 @@ fn is_unjudged(core: CoreKind, theirs: &str, encoding: u32) -> bool {
 }
 
 /// One form for both texts.
-fn normal(text: &str, address: u32) -> String {
+pub(crate) fn normal(text: &str, address: u32) -> String {
     let text = text.to_ascii_lowercase();
     let (instruction, comment) = text.split_once('@').unwrap_or((&text, ""));
     let instruction = instruction.split('<').next().unwrap_or_default().trim();

@@ -11,3 +11,4 @@ pub mod lockstep;
 pub mod qemu;
 pub mod random;
 pub mod riscv;
+mod sides;

@@ -1,12 +1,12 @@
 //! The judges at length, from the command line.
 
-use std::io::Write as _;
+use std::io::Write;
 use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::{Parser, Subcommand};
 use rtmark_judge::decoder::Comparison;
-use rtmark_judge::lockstep::{self, Plan};
+use rtmark_judge::lockstep::{self, Plan, Score};
 use rtmark_judge::{armr, riscv};
 use rtmark_sim::CoreKind;
 
@@ -79,6 +79,26 @@ fn core(name: &str) -> Result<CoreKind, String> {
         .ok_or_else(|| format!("no such core; there are {}", known()))
 }
 
+/// Says what a comparison with QEMU has come to.
+fn report(
+    out: &mut impl Write,
+    core: CoreKind,
+    seed: u64,
+    score: &Score,
+    start: Instant,
+) -> std::io::Result<()> {
+    writeln!(
+        out,
+        "{core}: {} instructions of {} programs from seed {seed} on in lockstep with QEMU: \
+         {} words of state at {} checkpoints agree ({:.1?})",
+        score.instructions,
+        score.programs,
+        score.words,
+        score.checkpoints,
+        start.elapsed()
+    )
+}
+
 fn run(judge: &Judge) -> Result<(), Box<dyn std::error::Error>> {
     let mut out = std::io::stdout();
     let start = Instant::now();
@@ -98,43 +118,15 @@ fn run(judge: &Judge) -> Result<(), Box<dyn std::error::Error>> {
                     );
                 }
             })?;
-            writeln!(
-                out,
-                "{core}: {} instructions of {} programs from seed {seed} on in lockstep with QEMU: \
-                 {} words of state at {} checkpoints agree ({:.1?})",
-                score.instructions,
-                score.programs,
-                score.words,
-                score.checkpoints,
-                start.elapsed()
-            )?;
+            report(&mut out, core, seed, &score, start)?;
         }
         Judge::RiscV { instructions, seed } => {
             let score = riscv::run(instructions, seed, |_| {})?;
-            writeln!(
-                out,
-                "hazard3: {} instructions of {} programs from seed {seed} on in lockstep with QEMU: \
-                 {} words of state at {} checkpoints agree ({:.1?})",
-                score.instructions,
-                score.programs,
-                score.words,
-                score.checkpoints,
-                start.elapsed()
-            )?;
+            report(&mut out, CoreKind::Hazard3, seed, &score, start)?;
         }
         Judge::ArmR { instructions, seed } => {
             let scores = armr::run(instructions, seed, |_| {})?;
-            let score = scores.all;
-            writeln!(
-                out,
-                "cortex-r5: {} instructions of {} programs from seed {seed} on in lockstep with QEMU: \
-                 {} words of state at {} checkpoints agree ({:.1?})",
-                score.instructions,
-                score.programs,
-                score.words,
-                score.checkpoints,
-                start.elapsed()
-            )?;
+            report(&mut out, CoreKind::CortexR5, seed, &scores.all, start)?;
             let modes = ["user", "FIQ", "IRQ", "supervisor", "abort", "undefined", "system"];
             for (set, counts) in ["A32", "T32"].iter().zip(scores.by_mode) {
                 let counts =

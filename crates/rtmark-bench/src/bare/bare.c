@@ -42,7 +42,13 @@ static void end(uint32_t reason)
 {
     register uint32_t operation __asm__("r0") = 0x18;
     register uint32_t argument __asm__("r1") = reason;
+#if __ARM_ARCH_PROFILE == 'M'
     __asm__ volatile("bkpt 0xab" : : "r"(operation), "r"(argument) : "memory");
+#elif __thumb__
+    __asm__ volatile("svc 0xab" : : "r"(operation), "r"(argument) : "memory");
+#else
+    __asm__ volatile("svc 0x123456" : : "r"(operation), "r"(argument) : "memory");
+#endif
     for (;;) {
     }
 }
@@ -61,7 +67,13 @@ void start(void)
     for (uint32_t *at = bss; at < bss_end; at++) {
         *at = 0;
     }
-#if __ARM_FP
+#if __ARM_ARCH_PROFILE == 'R'
+    /* SCTLR: both caches. */
+    uint32_t control;
+    __asm__ volatile("mrc p15, 0, %0, c1, c0, 0" : "=r"(control));
+    control |= 1 << 12 | 1 << 2;
+    __asm__ volatile("mcr p15, 0, %0, c1, c0, 0\n isb" : : "r"(control) : "memory");
+#elif __ARM_FP
     /* CPACR. */
     *(volatile uint32_t *)0xE000ED88 = 0xF << 20;
     __asm__ volatile("dsb\n isb");
@@ -70,6 +82,18 @@ void start(void)
     end(0x20026);
 }
 
+#if __ARM_ARCH_PROFILE == 'R'
+__asm__(".pushsection .vectors, \"ax\", %progbits\n"
+        ".arm\n"
+        ".globl first\n"
+        "first:\n"
+        "   ldr sp, =stack_top\n"
+        "   ldr r0, =start\n"
+        "   bx  r0\n"
+        ".ltorg\n"
+        ".popsection\n");
+#else
+void first(void) __attribute__((alias("start")));
 void tick(void) __attribute__((weak, alias("failed")));
 void device(void) __attribute__((weak, alias("failed")));
 
@@ -77,3 +101,4 @@ const void *const vectors[16 + 16] __attribute__((section(".vectors"), used)) = 
     stack_top, start, failed, failed, failed, failed, failed, [11] = failed, [14] = failed,
     [15] = tick, [16 ... 31] = device,
 };
+#endif

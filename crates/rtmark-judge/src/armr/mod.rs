@@ -6,23 +6,23 @@
 
 mod generate;
 mod patterns;
+pub mod text;
 mod writer;
 
 use std::fmt::Write as _;
 use std::process::Command;
 use std::time::Duration;
 
-use rtmark_sim::{
-    CoreKind, Cycles, ExitStatus, FaultPolicy, Machine, Observer, Register, Soc, Stop,
-};
+use rtmark_sim::{CoreKind, Cycles, FaultPolicy, Machine, Register, Soc};
 
 use crate::lockstep::{LockstepError, Score};
 use crate::qemu::{Emulator, Qemu, QemuError, Scratch};
+use crate::sides::{Ended, words};
 use generate::{BASE, CodeBlock, Program};
 use writer::{MODES, Set, WINDOW};
 
 /// How long QEMU may take for one program.
-const DEADLINE: Duration = Duration::from_secs(20);
+const DEADLINE: Duration = Duration::from_mins(1);
 /// Cycles after which a program that should have ended is stopped.
 const MOST_CYCLES: Cycles = Cycles(5_000_000);
 /// Calls of each program.
@@ -63,10 +63,6 @@ pub struct Scores {
     /// Exceptions other than calls: undefined instructions, data aborts, prefetch aborts.
     pub exceptions: [u64; 3],
 }
-
-struct Nobody;
-
-impl Observer for Nobody {}
 
 /// The harness as bytes, by GNU as.
 fn harness() -> Result<Vec<u8>, LockstepError> {
@@ -123,33 +119,23 @@ fn compare(program: &Program, seed: u64, scores: &mut Scores) -> Result<(), Lock
     let core = CoreKind::CortexR5;
     let scratch = Scratch::new(&program.image)?;
     let qemu = Qemu::start_on(Emulator::Arm, MACHINE, scratch.path(), 0, &EXTRA)?;
-    let mut ours = machine(program);
-    let stop = ours.run(MOST_CYCLES);
-    let console = ours.take_console();
-    let mut observed = machine(program);
-    let observed_stop = observed.run_observed(MOST_CYCLES, &mut Nobody);
-    if (observed_stop, observed.cycles(), observed.take_console())
-        != (stop.clone(), ours.cycles(), console.clone())
-    {
+    let mut at_end = machine(program);
+    let ours = Ended::of(&mut at_end, MOST_CYCLES);
+    if !ours.is_told_alike(machine(program), MOST_CYCLES) {
         return Err(LockstepError::Modes { core, seed });
     }
     let theirs = match qemu.finish(DEADLINE) {
         Err(error @ QemuError::Deadline(_)) => {
-            let stop = format!("{stop:?}; {error}; {}", last_block(program, &ours));
+            let stop = format!("{:?}; {error}; {}", ours.stop, last_block(program, &at_end));
             return Err(LockstepError::Stopped { core, seed, stop });
         }
         other => other?,
     };
-    if stop != Stop::Exit(ExitStatus(0)) || !theirs.success {
-        let stop = match &stop {
-            Stop::Fault(report) | Stop::Lockup(report) => report.to_string(),
-            other => format!("{other:?}"),
-        };
-        let last = last_block(program, &ours);
-        let stop = format!("{stop}; QEMU: {}, {}; {last}", theirs.success, theirs.messages);
+    if let Some(stop) = ours.failure(&theirs) {
+        let stop = format!("{stop}; {}", last_block(program, &at_end));
         return Err(LockstepError::Stopped { core, seed, stop });
     }
-    let (ours, theirs) = (words(&console), words(&theirs.console));
+    let (ours, theirs) = (words(&ours.console), words(&theirs.console));
     if ours != theirs {
         return Err(LockstepError::Diverged(describe(program, seed, &ours, &theirs)));
     }
@@ -176,10 +162,6 @@ fn last_block(program: &Program, machine: &Machine) -> String {
     let block = program.blocks.get(calls).map(|block| listing(program, *block));
     let pc = machine.register(Register::Pc);
     format!("at {pc:#x} after {calls} calls\n{}", block.unwrap_or_default())
-}
-
-fn words(bytes: &[u8]) -> Vec<u32> {
-    bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect()
 }
 
 /// A note of a log.

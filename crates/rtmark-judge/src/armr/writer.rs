@@ -1,7 +1,7 @@
 //! Random code as it is written: instructions of both sets, constants, places filled in later.
 
 use super::patterns::{self, ArmPatterns};
-use crate::lockstep::patterns::Pattern;
+use crate::lockstep::patterns::{Pattern, spelled, width};
 use crate::random::Random;
 
 /// The window that loads and stores work on, and the pages that are closed to some.
@@ -376,9 +376,7 @@ impl Writer {
 
     /// Fills every field of a pattern in.
     fn fill(&mut self, text: &str, spares_pointer: bool) -> u32 {
-        let letters = || text.bytes().filter(|byte| !matches!(byte, b' ' | b'_'));
-        let width = |letter| letters().filter(|&byte| byte == letter).count();
-        let is_low = |letter| width(letter) == 3;
+        let is_low = |letter| width(text, letter) == 3;
         let d = if is_low(b'd') { self.low() } else { self.destination() };
         let e = loop {
             let e = self.destination();
@@ -404,30 +402,21 @@ impl Writer {
         });
         let h = self.random.below(16);
         let c = self.condition();
-        let mut random = self.random.word();
-        let mut left: [usize; 256] = [0; 256];
-        letters().for_each(|letter| left[usize::from(letter)] += 1);
-        letters().fold(0, |bits, letter| {
-            left[usize::from(letter)] -= 1;
-            let field = |value: u32| value >> left[usize::from(letter)] & 1;
-            let bit = match letter {
-                b'0' => 0,
-                b'1' => 1,
-                b'c' => field(c),
-                b'd' => field(d),
-                b'e' => field(e),
-                b'q' => field(q),
-                b'n' => field(n),
-                b'm' | b'r' => field(m),
-                b'a' => field(a),
-                b'h' => field(h),
-                b'p' => field(self.pointer),
-                _ => {
-                    random = random.rotate_left(1);
-                    random & 1
-                }
-            };
-            bits << 1 | bit
+        let random = self.random.word();
+        let pointer = self.pointer;
+        spelled(text, random, |letter| {
+            Some(match letter {
+                b'c' => c,
+                b'd' => d,
+                b'e' => e,
+                b'q' => q,
+                b'n' => n,
+                b'm' | b'r' => m,
+                b'a' => a,
+                b'h' => h,
+                b'p' => pointer,
+                _ => return None,
+            })
         })
     }
 }

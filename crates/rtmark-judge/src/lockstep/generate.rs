@@ -8,7 +8,7 @@
 use super::code::Code;
 use super::harness::{self, Harness, Shape};
 use super::layout::Layout;
-use super::patterns::{Pattern, Patterns};
+use super::patterns::{self, Pattern, Patterns};
 use crate::random::Random;
 
 /// A program and where its parts lie.
@@ -339,7 +339,7 @@ impl Generator {
     }
 
     fn emit(&mut self, pattern: &Pattern, bits: u32) {
-        if pattern.text.bytes().filter(|byte| !matches!(byte, b' ' | b'_')).count() == 16 {
+        if patterns::length(pattern.text) == 16 {
             self.code.half(bits as u16);
         } else {
             self.code.wide(bits);
@@ -358,8 +358,7 @@ impl Generator {
 
     /// Fills in every field of a pattern once.
     pub(super) fn fill(&mut self, text: &str) -> u32 {
-        let letters = || text.bytes().filter(|byte| !matches!(byte, b' ' | b'_'));
-        let width = |letter| letters().filter(|&byte| byte == letter).count();
+        let width = |letter| patterns::width(text, letter);
         let register = |narrow, low, any| if narrow { low } else { any };
         let (narrow_d, narrow_n, narrow_m) = (width(b'd') == 3, width(b'n') == 3, width(b'm') == 3);
         let d = {
@@ -378,30 +377,19 @@ impl Generator {
         }
         let [n, m, a] = sources;
         let h = self.random.below(16) as u8;
-        let mut random = self.random.word();
-        // Taken from the most significant bit on; a letter's bits in order.
-        let mut left: [usize; 256] = [0; 256];
-        letters().for_each(|letter| left[usize::from(letter)] += 1);
-        letters().fold(0, |bits, letter| {
-            left[usize::from(letter)] -= 1;
-            let rest = left[usize::from(letter)];
-            let field = |value: u8| u32::from(value) >> rest & 1;
-            let bit = match letter {
-                b'0' => 0,
-                b'1' => 1,
-                b'd' => field(d),
-                b'e' => field(e),
-                b'n' => field(n),
-                b'm' | b'r' => field(m),
-                b'a' => field(a),
-                b'h' => field(h),
-                b'p' => field(self.pointer),
-                _ => {
-                    random = random.rotate_left(1);
-                    random & 1
-                }
-            };
-            bits << 1 | bit
+        let random = self.random.word();
+        let pointer = self.pointer;
+        patterns::spelled(text, random, |letter| {
+            Some(u32::from(match letter {
+                b'd' => d,
+                b'e' => e,
+                b'n' => n,
+                b'm' | b'r' => m,
+                b'a' => a,
+                b'h' => h,
+                b'p' => pointer,
+                _ => return None,
+            }))
         })
     }
 }

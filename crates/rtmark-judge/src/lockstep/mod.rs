@@ -22,9 +22,10 @@ mod v8m;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use rtmark_sim::{CoreKind, Cycles, ExitStatus, FaultPolicy, Machine, Observer, Stop, Watch};
+use rtmark_sim::{CoreKind, Cycles, ExitStatus, FaultPolicy, Machine, Stop, Watch};
 
 use crate::qemu::{Qemu, QemuError, Scratch};
+use crate::sides::Ended;
 use generate::{Generator, Program};
 pub use harness::Shape;
 use layout::Layout;
@@ -137,22 +138,8 @@ fn machine(program: &Program) -> Machine {
 }
 
 struct Run {
-    console: Vec<u8>,
-    stop: Stop,
+    ended: Ended,
     instructions: u64,
-    cycles: Cycles,
-}
-
-struct Nobody;
-
-impl Observer for Nobody {}
-
-/// Whether a run of which each instruction is told to an observer is the one at full speed, in
-/// what it prints and in cycles.
-fn is_told_alike(program: &Program, ours: &Run) -> bool {
-    let mut machine = machine(program);
-    let stop = machine.run_observed(MOST_CYCLES, &mut Nobody);
-    stop == ours.stop && machine.cycles() == ours.cycles && machine.take_console() == ours.console
 }
 
 /// Runs a program on the simulator; counts what lies between its checkpoints.
@@ -167,7 +154,7 @@ fn simulate(program: &Program) -> Run {
             machine.watch(Watch::Return(exception));
         }
     }
-    let stop = machine.run(MOST_CYCLES);
+    let ended = Ended::of(&mut machine, MOST_CYCLES);
     let (mut instructions, mut last) = (0u64, None::<u64>);
     let (mut depth, mut entered, mut in_handlers) = (0u32, 0u64, 0u64);
     for hit in machine.take_hits() {
@@ -187,7 +174,7 @@ fn simulate(program: &Program) -> Run {
             in_handlers += if depth == 0 { now - entered } else { 0 };
         }
     }
-    Run { console: machine.take_console(), stop, instructions, cycles: machine.cycles() }
+    Run { ended, instructions }
 }
 
 /// Starts QEMU with a program, of which it translates an instruction at a time: QEMU 7.2 goes on
@@ -201,24 +188,18 @@ fn start(program: &Program, image: &Scratch) -> Result<Qemu, QemuError> {
 fn compare(program: &Program, score: &mut Score) -> Result<(), LockstepError> {
     let scratch = Scratch::new(&program.image)?;
     let qemu = start(program, &scratch)?;
-    let ours = simulate(program);
-    let alike = is_told_alike(program, &ours);
+    let Run { ended: ours, instructions } = simulate(program);
+    let alike = ours.is_told_alike(machine(program), MOST_CYCLES);
     let theirs = qemu.finish(DEADLINE)?;
+    let (core, seed) = (program.shape.core, program.seed);
     if !alike {
-        let (core, seed) = (program.shape.core, program.seed);
         return Err(LockstepError::Modes { core, seed });
     }
     if ours.console == theirs.console {
-        if ours.stop != Stop::Exit(ExitStatus(0)) || !theirs.success {
-            let stop = match &ours.stop {
-                Stop::Fault(report) | Stop::Lockup(report) => report.to_string(),
-                other => format!("{other:?}"),
-            };
-            let stop = format!("{stop}; QEMU: success {}, {}", theirs.success, theirs.messages);
-            let (core, seed) = (program.shape.core, program.seed);
+        if let Some(stop) = ours.failure(&theirs) {
             return Err(LockstepError::Stopped { core, seed, stop });
         }
-        score.instructions += ours.instructions;
+        score.instructions += instructions;
         score.words += ours.console.len() as u64 / 4;
         let passes = u64::from(program.shape.passes);
         score.checkpoints += program.blocks.len() as u64 * passes;
@@ -258,7 +239,7 @@ fn first_exception(program: &Program) -> Result<String, LockstepError> {
     let program = Generator::program(shape, program.seed, program.bytes);
     let scratch = Scratch::new(&program.image)?;
     let qemu = start(&program, &scratch)?;
-    let ours = simulate(&program).console;
+    let ours = simulate(&program).ended.console;
     let theirs = qemu.finish(DEADLINE)?.console;
     let stride = faults::NAMES.len() * 4;
     let at = first_difference(&ours, &theirs) / stride;

@@ -24,6 +24,44 @@ pub const fn any(_: u32) -> bool {
     true
 }
 
+fn letters(text: &str) -> impl Iterator<Item = u8> + '_ {
+    text.bytes().filter(|byte| !matches!(byte, b' ' | b'_'))
+}
+
+/// How many bits a pattern has.
+pub fn length(text: &str) -> usize {
+    letters(text).count()
+}
+
+/// How many bits a letter has in a pattern.
+pub fn width(text: &str, letter: u8) -> usize {
+    letters(text).filter(|byte| *byte == letter).count()
+}
+
+/// The bits of a pattern with its fields filled in, each by its letter; what no letter names is
+/// taken from `random`.
+pub fn spelled(text: &str, mut random: u32, field: impl Fn(u8) -> Option<u32>) -> u32 {
+    // Taken from the most significant bit on; a letter's bits in order.
+    let mut left: [usize; 256] = [0; 256];
+    letters(text).for_each(|letter| left[usize::from(letter)] += 1);
+    letters(text).fold(0, |bits, letter| {
+        left[usize::from(letter)] -= 1;
+        let rest = left[usize::from(letter)];
+        let bit = match letter {
+            b'0' => 0,
+            b'1' => 1,
+            _ => field(letter).map_or_else(
+                || {
+                    random = random.rotate_left(1);
+                    random & 1
+                },
+                |value| value >> rest & 1,
+            ),
+        };
+        bits << 1 | bit
+    })
+}
+
 /// ThumbExpandImm does not know what a repeated zero byte means (DDI 0403, A5.3.2).
 const fn expandable(bits: u32) -> bool {
     let repeated = bits >> 26 & 1 == 0 && bits >> 14 & 1 == 0 && bits >> 12 & 3 != 0;

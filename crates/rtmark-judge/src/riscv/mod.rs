@@ -10,10 +10,11 @@ mod generate;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use rtmark_sim::{CoreKind, Cycles, ExitStatus, Machine, Observer, Soc, Stop};
+use rtmark_sim::{CoreKind, Cycles, Machine, Soc};
 
 use crate::lockstep::{LockstepError, Score};
 use crate::qemu::{Emulator, Qemu, Scratch};
+use crate::sides::{Ended, words};
 use generate::{BASE, NOTE, Program};
 
 /// How long QEMU may take for one program.
@@ -27,10 +28,6 @@ const SOC: &str = include_str!("../../../../socs/generic-hazard3.toml");
 /// QEMU's machine with the same memories, and the extensions that a Hazard3 has.
 const MACHINE: &str = "virt";
 const CPU: &str = "rv32,zba=true,zbb=true,zbs=true,zbkb=true,zbc=false";
-
-struct Nobody;
-
-impl Observer for Nobody {}
 
 fn machine(program: &Program) -> Machine {
     let soc = Soc::from_toml(SOC).unwrap_or_else(|error| panic!("generic-hazard3: {error}"));
@@ -69,29 +66,23 @@ fn compare(program: &Program, seed: u64) -> Result<u64, LockstepError> {
     let scratch = Scratch::new(&program.image)?;
     let extra = ["-bios", "none", "-cpu", CPU];
     let qemu = Qemu::start_on(Emulator::RiscV, MACHINE, scratch.path(), BASE, &extra)?;
-    let mut ours = machine(program);
-    let stop = ours.run(MOST_CYCLES);
-    let console = ours.take_console();
-    let mut observed = machine(program);
-    let observed_stop = observed.run_observed(MOST_CYCLES, &mut Nobody);
-    if (observed_stop, observed.cycles(), observed.take_console())
-        != (stop.clone(), ours.cycles(), console.clone())
-    {
+    let ours = Ended::of(&mut machine(program), MOST_CYCLES);
+    if !ours.is_told_alike(machine(program), MOST_CYCLES) {
         return Err(LockstepError::Modes { core, seed });
     }
     let theirs = qemu.finish(DEADLINE)?;
-    if stop != Stop::Exit(ExitStatus(0)) || !theirs.success {
-        let stop = match &stop {
-            Stop::Fault(report) | Stop::Lockup(report) => report.to_string(),
-            other => format!("{other:?}"),
-        };
-        let stop = format!("{stop}; QEMU: success {}, {}", theirs.success, theirs.messages);
+    if let Some(stop) = ours.failure(&theirs) {
         return Err(LockstepError::Stopped { core, seed, stop });
     }
-    if console != theirs.console {
-        return Err(LockstepError::Diverged(describe(program, seed, &console, &theirs.console)));
+    if ours.console != theirs.console {
+        return Err(LockstepError::Diverged(describe(
+            program,
+            seed,
+            &ours.console,
+            &theirs.console,
+        )));
     }
-    Ok(console.len() as u64 / 4)
+    Ok(ours.console.len() as u64 / 4)
 }
 
 /// Where the notes part, with the instructions that lead there.
@@ -101,9 +92,6 @@ fn describe(program: &Program, seed: u64, ours: &[u8], theirs: &[u8]) -> String 
         ours.len(),
         theirs.len()
     );
-    let words = |bytes: &[u8]| -> Vec<u32> {
-        bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect()
-    };
     let (ours, theirs) = (words(ours), words(theirs));
     let Some(at) = ours.iter().zip(&theirs).position(|(a, b)| a != b) else { return text };
     let (block, register) = (at / NOTE, at % NOTE + 1);

@@ -3,6 +3,7 @@
 #[path = "../../../rtmark-sim/tests/it/support/mod.rs"]
 mod support;
 
+mod armr_text;
 mod decoder;
 mod disassembler;
 mod lockstep;

@@ -1,15 +1,13 @@
 //! The core in its system, instruction by instruction: what executing and the pipeline tell each
 //! other.
 
-use super::control::{Denied, Now, Place as Register};
+use super::code::{Code, Met, of_one};
+use super::control::{Denied, Kind, Now, Place as Register};
 use super::cpu::psr;
 use super::exec::{Arch, Done, Exception};
-use super::isa::{Instruction, Op, Set, decode, is_wide};
-use super::timing::{Demand, ENTRY, Pipeline, Place, demand};
+use super::isa::{Instruction, Set, decode};
+use super::timing::{ENTRY, Pipeline, Place};
 use crate::soc::Soc;
-
-/// How many decoded instructions are kept: a power of two.
-const KEPT: usize = 8192;
 
 /// Numbers of calls of the host (Arm's semihosting specification): of A32 and of T32.
 const HOST_CALLS: [u32; 2] = [0x12_3456, 0xAB];
@@ -23,7 +21,7 @@ pub enum Passed {
     HostCall { pc: u32, issued: u64 },
     /// An instruction has called the supervisor, whose handler comes next.
     Call { pc: u32, issued: u64 },
-    /// Another exception has been entered: by the number of the interrupt, if it was one.
+    /// Another exception has been entered: by its number, if it was an interrupt.
     Trap(Exception, Option<u16>),
     /// Time has passed.
     Slept,
@@ -43,33 +41,20 @@ pub enum Refusal {
     Faults,
 }
 
-/// An instruction decoded once: where it stood, its bits and its set.
-#[derive(Clone, Copy, Debug)]
-struct Decoded {
-    pc: u32,
-    bits: u32,
-    set: Set,
-    it: Instruction,
-    demand: Demand,
+/// What is known of the code that is executed: the same for all instructions of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Line {
+    /// The address divided by its bytes, which are those of the smallest region of protection.
+    number: u32,
+    privileged: bool,
+    kind: Kind,
 }
 
-impl Decoded {
-    const fn is(&self, set: Set, pc: u32, bits: u32) -> bool {
-        self.pc == pc && self.bits == bits && self.set as u8 == set as u8
-    }
-}
-
-/// Where a decoded instruction is kept.
-const fn place(pc: u32) -> usize {
-    (pc >> 1) as usize % KEPT
-}
-
-/// The bits of one instruction, without those of the next one.
-const fn of_one(set: Set, bits: u32) -> u32 {
-    match set {
-        Set::T32 if !is_wide((bits >> 16) as u16) => bits & 0xFFFF_0000,
-        _ => bits,
-    }
+/// Whether a run goes through what is marked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Marks {
+    Pass,
+    Stop,
 }
 
 /// The core in its system.
@@ -77,12 +62,15 @@ const fn of_one(set: Set, bits: u32) -> u32 {
 pub struct Core {
     pub arch: Arch,
     pub pipeline: Pipeline,
-    decoded: Vec<Option<Decoded>>,
+    pub code: Code,
+    line: Option<Line>,
     pub instructions: u64,
     asleep: bool,
     /// Since when an interrupt asks to be taken, and which.
     asked: Option<(u64, u16)>,
     pub refusal: Refusal,
+    /// The last instruction has read or written a register of a device.
+    touched: bool,
     /// Exception returns so far.
     pub returns: u64,
 }
@@ -95,18 +83,20 @@ impl Core {
         Self {
             arch,
             pipeline,
-            decoded: vec![None; KEPT],
+            code: Code::default(),
+            line: None,
             instructions: 0,
             asleep: false,
             asked: None,
             refusal: Refusal::default(),
+            touched: false,
             returns: 0,
         }
     }
 
     /// The next cycle in which something may issue.
     pub const fn cycle(&self) -> u64 {
-        self.pipeline.next
+        self.pipeline.next()
     }
 
     pub const fn set(&self) -> Set {
@@ -123,9 +113,9 @@ impl Core {
     /// The instruction at an address, in the set that the core is in.
     pub fn instruction_at(&self, address: u32) -> Option<Instruction> {
         let set = self.set();
-        let bits = of_one(set, self.bits(address, set)?);
-        let known = self.decoded[place(address)].filter(|known| known.is(set, address, bits));
-        Some(known.map_or_else(|| decode(set, address, bits), |known| known.it))
+        let bits = self.bits(address, set)?;
+        let known = self.code.decoded(set, address, bits);
+        Some(known.unwrap_or_else(|| decode(set, address, of_one(set, bits))))
     }
 
     /// Something outside has changed: interrupt inputs are looked at again.
@@ -180,7 +170,8 @@ impl Core {
                 return self.sleep(until);
             }
         }
-        self.execute()
+        // Marks are nothing to it: it always executes.
+        self.execute(Marks::Pass).unwrap_or(Passed::Slept)
     }
 
     fn sleep(&mut self, until: u64) -> Passed {
@@ -190,7 +181,7 @@ impl Core {
         }
         let now = self.cycle();
         let to = next.min(until).max(now);
-        self.pipeline.next = to;
+        self.pipeline.wait(to);
         if to == next {
             self.pass_devices(to);
         } else if to == now {
@@ -209,89 +200,138 @@ impl Core {
         Passed::Trap(Exception::Interrupt, Some(which))
     }
 
+    /// What the memory is that code comes from.
     #[inline]
-    fn fetch(&mut self, pc: u32) -> Option<(Instruction, Demand)> {
-        let set = self.set();
-        let bits = of_one(set, self.bits(pc, set)?);
-        let at = place(pc);
-        match &self.decoded[at] {
-            Some(known) if known.is(set, pc, bits) => Some((known.it, known.demand)),
-            _ => {
-                let it = decode(set, pc, bits);
-                let demand = demand(&it);
-                self.decoded[at] = Some(Decoded { pc, bits, set, it, demand });
-                Some((it, demand))
-            }
+    fn line(&mut self, pc: u32) -> Result<Kind, Denied> {
+        let (number, privileged) = (pc / 32, self.arch.cpu.is_privileged());
+        if let Some(line) = self.line
+            && (line.number, line.privileged) == (number, privileged)
+        {
+            return Ok(line.kind);
         }
+        let kind = self.arch.control.protection.code(pc, privileged)?;
+        self.line = Some(Line { number, privileged, kind });
+        Ok(kind)
     }
 
-    fn execute(&mut self) -> Passed {
+    /// Has the instruction at an address at hand; answers whether there is one.
+    fn meet(&mut self, set: Set, pc: u32) -> bool {
+        let Some(bits) = self.bits(pc, set) else { return false };
+        let bus = &mut self.arch.system.bus;
+        if bus.place(pc).is_some_and(|place| bus.is_writable(place.memory)) {
+            // A store that is not aligned may begin before it.
+            bus.code_writes.cover(pc.saturating_sub(4));
+            bus.code_writes.cover(pc);
+        }
+        self.code.meet(set, pc, bits);
+        true
+    }
+
+    /// Executes instructions up to a cycle, as long as nothing else is due and none is marked.
+    /// Answers what the last one has led to, if that is to be noted.
+    pub fn leap(&mut self, until: u64) -> Option<Passed> {
+        if self.asked.is_some() || self.asleep {
+            return None;
+        }
+        let (horizon, returns) = (until.min(self.arch.system.next()), self.returns);
+        while self.cycle() < horizon {
+            let passed = self.execute(Marks::Stop)?;
+            let is_plain = matches!(passed, Passed::Instruction { .. });
+            if !is_plain || self.asleep || self.touched || self.returns != returns {
+                return Some(passed);
+            }
+        }
+        None
+    }
+
+    /// Executes the instruction at the program counter, unless it is marked and marks stop.
+    #[inline]
+    fn execute(&mut self, marks: Marks) -> Option<Passed> {
         let pc = self.arch.cpu.pc;
-        let privileged = self.arch.cpu.is_privileged();
-        let kind = match self.arch.control.protection.code(pc, privileged) {
+        let kind = match self.line(pc) {
             Ok(kind) => kind,
-            Err(why) => return self.raise(Exception::Code { address: pc, why }, 4, self.cycle()),
+            Err(why) => return Some(self.refuse(Exception::Code { address: pc, why })),
         };
-        let Some((it, demand)) = self.fetch(pc) else {
-            let exception = Exception::Code { address: pc, why: Denied::External };
-            return self.raise(exception, 4, self.cycle());
+        let set = self.set();
+        if self.arch.system.bus.code_writes.dirty {
+            self.arch.system.bus.code_writes.dirty = false;
+            self.code.look_again();
+        }
+        let Some(met) = self.code.known(set, pc) else {
+            if self.meet(set, pc) {
+                return self.execute(marks);
+            }
+            let why = Denied::External;
+            return Some(self.refuse(Exception::Code { address: pc, why }));
         };
+        if met.marked && marks == Marks::Stop {
+            return None;
+        }
+        let Met { it, demand, passages, .. } = met;
         let condition = self.arch.cpu.block_condition().unwrap_or(it.condition);
         let place = Place {
             pc,
             size: it.size,
-            thumb: self.arch.cpu.is_thumb(),
-            conditional: condition < 14 || it.op == Op::CompareBranch,
-            backwards: it.op == Op::Branch && it.imm <= pc,
+            thumb: set == Set::T32,
+            conditional: condition < 14 || met.decides,
+            backwards: met.backwards,
             kind,
         };
-        let issued = self.pipeline.issue(&demand, &place);
+        let issued = self.pipeline.issue(demand, passages, &place);
         let now = Now { cycle: issued, instructions: self.instructions };
-        match self.arch.execute(&it, now) {
+        Some(match self.arch.execute(it, now) {
             Ok(done) => {
-                self.pipeline.finish(&demand, &place, &done, issued);
+                self.pipeline.finish(demand, passages, &place, &done, issued);
                 self.instructions += 1;
-                self.after(&it, &done);
+                let written = met.writes;
+                self.after(&done, written);
                 Passed::Instruction { pc, issued }
             }
-            Err(Exception::Call(number)) if self.is_host_call(number) => {
+            Err(Exception::Call(number)) if number == HOST_CALLS[usize::from(place.thumb)] => {
                 self.arch.cpu.pc = pc.wrapping_add(it.size.into());
                 self.arch.cpu.advance_it();
-                self.pipeline.finish(&demand, &place, &Done::default(), issued);
+                self.pipeline.finish(demand, passages, &place, &Done::default(), issued);
                 self.instructions += 1;
                 Passed::HostCall { pc, issued }
             }
-            Err(exception) => self.raise(exception, it.size, issued),
-        }
-    }
-
-    const fn is_host_call(&self, number: u32) -> bool {
-        let thumb = self.arch.cpu.is_thumb();
-        number == HOST_CALLS[thumb as usize]
+            Err(exception) => {
+                let works = matches!(exception, Exception::Call(_));
+                if self.refusal == Refusal::Faults && !works {
+                    return Some(Passed::Refused(exception));
+                }
+                self.pipeline.raise(demand, &place, issued);
+                self.instructions += u64::from(works);
+                self.arch.enter(exception, it.size);
+                if works { Passed::Call { pc, issued } } else { Passed::Trap(exception, None) }
+            }
+        })
     }
 
     /// What an instruction may have changed besides registers.
-    fn after(&mut self, it: &Instruction, done: &Done) {
+    #[inline]
+    fn after(&mut self, done: &Done, written: Option<Register>) {
         self.asleep = done.sleeps;
         self.returns += u64::from(done.returns.is_some());
-        if self.arch.system.take_touched() {
+        self.touched = self.arch.system.take_touched();
+        if self.touched {
             self.look(self.cycle());
         }
-        if it.op == Op::WriteCoprocessor && Register::of(it.imm).n == 1 {
-            self.pipeline.configure(&self.arch.control);
+        if let Some(register) = written {
+            self.line = None;
+            if register.n == 1 {
+                self.pipeline.configure(&self.arch.control);
+            }
         }
     }
 
-    fn raise(&mut self, exception: Exception, size: u8, issued: u64) -> Passed {
-        let works = matches!(exception, Exception::Call(_));
-        if self.refusal == Refusal::Faults && !works {
+    /// The code at the program counter is refused.
+    fn refuse(&mut self, exception: Exception) -> Passed {
+        if self.refusal == Refusal::Faults {
             return Passed::Refused(exception);
         }
-        self.instructions += u64::from(works);
-        let pc = self.arch.cpu.pc;
-        self.arch.enter(exception, size);
-        self.pipeline.raise(issued);
-        if works { Passed::Call { pc, issued } } else { Passed::Trap(exception, None) }
+        self.arch.enter(exception, 4);
+        self.pipeline.refuse();
+        Passed::Trap(exception, None)
     }
 
     /// Goes on at an address, as after a jump there; its lowest bit says the set.
@@ -304,6 +344,7 @@ impl Core {
 
     /// Memory has been written behind the core's back.
     pub const fn forget_code(&mut self) {
+        self.code.look_again();
         self.pipeline.memory.refetch();
     }
 }

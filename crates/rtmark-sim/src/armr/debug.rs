@@ -4,11 +4,10 @@
 use rtmark_units::Cycles;
 
 use super::core::Passed;
-use super::gic::{FIRST_SHARED, Gic};
+use super::gic::{FIRST_EXTERNAL, FIRST_SHARED, Gic};
 use super::isa::op::{Index, Offset};
 use super::isa::{Instruction as Decoded, Op, disassemble};
 use super::machine::CortexR5;
-use super::state::number;
 use super::timing::ENTRY;
 use crate::debug::{Access, AccessKind, Advance, Instruction, Marks, Observed, RETURN, Tried};
 use crate::image::Image;
@@ -77,16 +76,17 @@ impl Observed for CortexR5 {
 #[expect(clippy::unused_self, reason = "all cores answer to the same methods")]
 impl CortexR5 {
     /// See [`Machine::load_and_call`](crate::Machine::load_and_call). The stack begins at the end
-    /// of the last memory that can be written.
+    /// of the last memory that can be written. Whichever set the function is in, it returns to T32,
+    /// which the lowest bit of the link says.
     pub(crate) fn load_and_call(&mut self, image: &Image, entry: u32) -> Result<(), LoadError> {
         self.state.load(image)?;
         let writable = |memory: &&crate::soc::Memory| memory.kind == crate::soc::MemoryKind::Ram;
         let top = self.state.soc().memories.iter().rev().find(writable);
         let sp = top.map_or(0, |memory| memory.range().end as u32 & !15);
         self.state.set_register(Register::R(13), sp);
-        self.state.set_register(Register::R(14), RETURN & !1);
+        self.state.set_register(Register::R(14), RETURN);
         self.state.core.go_to(entry);
-        self.state.stop_before(RETURN & !3);
+        self.state.stop_before(RETURN & !1);
         Ok(())
     }
 
@@ -286,7 +286,7 @@ impl CortexR5 {
     }
 
     pub(crate) fn is_active(&self, interrupt: u16) -> bool {
-        self.state.is_handling(number::FIRST_EXTERNAL.saturating_add(interrupt))
+        self.state.is_handling(FIRST_EXTERNAL.saturating_add(interrupt))
     }
 
     /// None: a handler that asks the controller in the very cycle is told of the interrupt.
@@ -306,7 +306,7 @@ impl CortexR5 {
     pub(crate) fn try_entry_early(&mut self, interrupt: u16, at: Cycles) -> Tried {
         let mut copy = self.clone();
         copy.state.pend_interrupt(interrupt, at);
-        let wanted = number::FIRST_EXTERNAL.saturating_add(interrupt);
+        let wanted = FIRST_EXTERNAL.saturating_add(interrupt);
         let (taken, end) = (copy.state.taken(), Cycles(at.0.saturating_add(LONGEST_ENTRY)));
         loop {
             match copy.pass(end) {

@@ -4,10 +4,24 @@
 //! Sources: IHI 0048, chapters 3 to 5; DDI 0416 (PL390). Security is not implemented: all
 //! interrupts are of one group and raise IRQ.
 
-use crate::soc::{PeripheralKind, Soc};
+use crate::soc::{FIRST_PRIVATE, PeripheralKind, Soc};
 
 /// The number of the first interrupt of a peripheral; below are those of software and of the core.
 pub const FIRST_SHARED: u16 = 32;
+
+/// The exception by which watches, observers and reports know an interrupt of the controller's.
+pub const fn exception(id: u16) -> u16 {
+    match id.checked_sub(FIRST_SHARED) {
+        Some(interrupt) => FIRST_EXTERNAL + interrupt,
+        None => FIRST_PRIVATE + id,
+    }
+}
+/// A software-generated interrupt goes to those in its list, to all others, or to whom it comes
+/// from (IHI 0048, 4.3.15).
+const TO_LISTED: u32 = 0;
+const TO_SENDER: u32 = 2;
+/// The exception of a peripheral's first interrupt.
+pub const FIRST_EXTERNAL: u16 = 16;
 /// Words of a bit for each interrupt.
 const WORDS: usize = 8;
 const MOST: usize = 32 * WORDS;
@@ -115,6 +129,16 @@ impl Gic {
         let edges = (0..32u16).filter(|at| self.is_edge(first + at));
         let by_level = !edges.fold(0, |edges, at| edges | 1 << at);
         self.latched[word] | self.levels[word] & by_level
+    }
+
+    /// All that is pending, by its numbers.
+    pub fn all_pending(&self) -> [u32; WORDS] {
+        std::array::from_fn(|word| self.pending(word))
+    }
+
+    /// Whether writing a register may make an interrupt pending.
+    pub const fn makes_pending(offset: u32) -> bool {
+        matches!(offset & !3, 0x200..=0x27C | 0xF00)
     }
 
     pub fn is_pending(&self, id: u16) -> bool {
@@ -262,7 +286,13 @@ impl Gic {
                 let word = (offset as usize & 0xFC) / 4 % WORDS;
                 self.edges[word] = self.edges[word] & !mask | value;
             }
-            0xF00 => self.pend((value & 0xF) as u16),
+            0xF00 => {
+                let filter = value >> 24 & 3;
+                let listed = filter == TO_LISTED && value >> 16 & 1 == 1;
+                if listed || filter == TO_SENDER {
+                    self.pend((value & 0xF) as u16);
+                }
+            }
             0x1000 => self.signals = value & 1 == 1,
             0x1004 => self.mask = value as u8 & self.priority_mask,
             0x1008 => self.binary_point = value as u8 & 7,
@@ -324,6 +354,22 @@ mod tests {
         assert_eq!(gic.signalled(), Some(68));
         gic.drive(68, false);
         assert_eq!(gic.signalled(), None);
+    }
+
+    #[test]
+    fn software_makes_an_interrupt_pending_for_whom_it_names() {
+        let mut gic = gic();
+        // To another core, and to all but this one.
+        for to in [0x0002_0003, 0x0100_0003] {
+            gic.write(0xF00, to, u32::MAX);
+            assert_eq!(gic.signalled(), None, "{to:#x}");
+        }
+        for to in [0x0001_0003, 0x0200_0003] {
+            gic.write(0xF00, to, u32::MAX);
+            assert_eq!(gic.signalled(), Some(3), "{to:#x}");
+            assert_eq!((gic.read(0x100C), gic.read(0x100C)), (3, 1023));
+            gic.write(0x1010, 3, u32::MAX);
+        }
     }
 
     #[test]

@@ -127,7 +127,8 @@ impl CortexR5 {
             if self.state.core.cycle() >= until.0 {
                 return Stop::Limit;
             }
-            if let Err(stop) = self.pass(until) {
+            let passed = self.pass(until).and_then(|_| self.state.leap(until.0));
+            if let Err(stop) = passed {
                 return stop;
             }
         }

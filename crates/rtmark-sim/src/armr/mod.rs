@@ -11,10 +11,12 @@
 //! | `gic`, `system` | the interrupt controller; what is behind the core | instructions |
 //! | `exec` | what each operation does | what it takes |
 //! | `timing` | what issues when: operands, pairs, branches, caches, the bus | what instructions do |
+//! | `code` | instructions that have been met, and what the pipeline remembers of them | |
 //! | `core` | both together, instruction by instruction | how runs end |
 //! | `state` | images, watches, stops, faults, calls of the host | |
 //! | `machine`, `debug`, `roles` | the public face; what debuggers, observers and searches ask | |
 
+mod code;
 mod control;
 mod core;
 mod cpu;

@@ -8,7 +8,7 @@ use super::control::Denied;
 use super::core::{Core, Passed, Refusal};
 use super::cpu::{Mode, psr};
 use super::exec::Exception;
-use super::gic::{FIRST_SHARED, Gic};
+use super::gic::{FIRST_EXTERNAL, Gic, exception};
 use crate::devices::Devices;
 use crate::host::{Answer, Around, Host};
 use crate::image::Image;
@@ -20,11 +20,10 @@ use crate::state::{
 };
 
 /// The exception numbers of a Cortex-M that watches, observers and reports use, given to what plays
-/// the same part here: faults, calls, and the first interrupt of a peripheral.
+/// the same part here: faults and calls. Those of interrupts are the controller's business.
 pub mod number {
     pub const FAULT: u16 = 3;
     pub const CALL: u16 = 11;
-    pub const FIRST_EXTERNAL: u16 = 16;
 }
 
 const SP: u8 = 13;
@@ -128,7 +127,13 @@ impl State {
         self.handlers.clear();
         self.entered = None;
         self.asleep = 0;
+        self.mark();
         Ok(())
+    }
+
+    /// Tells the core at which instructions something is to be noted or a run stops.
+    fn mark(&mut self) {
+        self.core.code.mark([&self.watched[..], &self.stops].concat());
     }
 
     /// See [`Machine::poke`](crate::Machine::poke).
@@ -155,6 +160,7 @@ impl State {
     pub fn watch(&mut self, watch: Watch) -> WatchId {
         let id = self.watches.add(watch);
         self.watched = self.watches.addresses();
+        self.mark();
         id
     }
 
@@ -266,12 +272,14 @@ impl State {
     pub fn stop_before(&mut self, address: u32) {
         if let Err(at) = self.stops.binary_search(&address) {
             self.stops.insert(at, address);
+            self.mark();
         }
     }
 
     pub fn go_through(&mut self, address: u32) {
         if let Ok(at) = self.stops.binary_search(&address) {
             self.stops.remove(at);
+            self.mark();
         }
     }
 
@@ -320,6 +328,28 @@ impl State {
         let before = self.core.cycle();
         let returns = self.core.returns;
         let passed = self.core.step(until);
+        self.notice(passed, before, returns)
+    }
+
+    /// Lets instructions execute of which nothing is to be noted, as long as nothing but them is
+    /// due, up to a cycle.
+    ///
+    /// # Errors
+    /// What ends a run.
+    pub fn leap(&mut self, until: u64) -> Result<(), Stop> {
+        let notes_each = self.entered.is_some() || self.watches.masking.is_on();
+        if notes_each || self.ended.is_some() {
+            return Ok(());
+        }
+        let (before, returns) = (self.core.cycle(), self.core.returns);
+        match self.core.leap(until) {
+            Some(passed) => self.notice(passed, before, returns).map(|_| ()),
+            None => Ok(()),
+        }
+    }
+
+    /// Notes what a step has led to, which began in a cycle and after so many returns.
+    fn notice(&mut self, passed: Passed, before: u64, returns: u64) -> Result<Passed, Stop> {
         match passed {
             Passed::Instruction { pc, issued } | Passed::HostCall { pc, issued } => {
                 self.notice_instruction(pc, issued);
@@ -329,9 +359,7 @@ impl State {
                 self.notice_instruction(pc, issued);
                 self.notice_trap(number::CALL);
             }
-            Passed::Trap(_, Some(interrupt)) => {
-                self.notice_trap(number::FIRST_EXTERNAL + interrupt);
-            }
+            Passed::Trap(_, Some(exception)) => self.notice_trap(exception),
             Passed::Trap(_, None) => self.notice_trap(number::FAULT),
             Passed::Slept => self.asleep += self.core.cycle() - before,
             Passed::Refused(exception) => {
@@ -398,8 +426,8 @@ impl State {
         if self.core.arch.system.risen.is_empty() {
             return;
         }
-        for (at, interrupt) in std::mem::take(&mut self.core.arch.system.risen) {
-            let happened = Watch::Pend(number::FIRST_EXTERNAL + interrupt);
+        for (at, exception) in std::mem::take(&mut self.core.arch.system.risen) {
+            let happened = Watch::Pend(exception);
             if self.watches.want(happened) {
                 let counts = self.counts(at);
                 self.watches.note(happened, counts);
@@ -422,10 +450,9 @@ impl State {
     fn notice_acknowledgement(&mut self, issued: u64) {
         let gic = self.core.arch.system.gic.as_mut();
         let Some(id) = gic.and_then(Gic::take_acknowledged) else { return };
-        let Some(interrupt) = id.checked_sub(FIRST_SHARED) else { return };
-        let exception = number::FIRST_EXTERNAL + interrupt;
+        let exception = exception(id);
         let Some(handler) = self.handlers.last_mut() else { return };
-        if handler.exception < number::FIRST_EXTERNAL {
+        if handler.exception < FIRST_EXTERNAL {
             return;
         }
         let is_known = handler.exception == exception && !handler.is_named;

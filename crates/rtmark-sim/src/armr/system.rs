@@ -1,6 +1,6 @@
 //! What is behind the core: memories, the interrupt controller, peripherals.
 
-use super::gic::{FIRST_SHARED, Gic};
+use super::gic::{FIRST_EXTERNAL, FIRST_SHARED, Gic, exception};
 use crate::devices::{Attached, Console, Devices, Direction, Effects, Env};
 use crate::memory::Bus;
 use crate::soc::{MemoryTiming, Soc};
@@ -17,7 +17,7 @@ pub struct System {
     pub direct: Vec<u16>,
     /// What becomes pending later, the earliest first.
     pub scheduled: Vec<(u64, u16)>,
-    /// Interrupts that have become pending, with the cycles, for those who watch.
+    /// Exceptions that have become pending, with the cycles, for those who watch.
     pub risen: Vec<(u64, u16)>,
     /// What devices would control if memories had read paths here.
     paths: LineMemories,
@@ -29,6 +29,7 @@ impl System {
     pub fn new(soc: &Soc) -> Self {
         let paths = soc.memories.iter().map(|_| LineMemory::new(MemoryTiming::default()));
         Self {
+            // What memories take is not the bus's business here.
             bus: Bus::new(soc, |_| true),
             devices: Devices::new(soc),
             console: Console::default(),
@@ -76,10 +77,13 @@ impl System {
     }
 
     fn load_elsewhere(&mut self, address: u32, bytes: u32, cycle: u64) -> Option<u32> {
-        let mut word = [0; 4];
-        let length = bytes as usize;
-        if self.bus.peek(address, &mut word[..length]) == length {
-            return Some(u32::from_le_bytes(word));
+        let loaded = match bytes {
+            1 => self.bus.load(address).map(|([byte], _)| byte.into()),
+            2 => self.bus.load(address).map(|(half, _)| u16::from_le_bytes(half).into()),
+            _ => self.bus.load(address).map(|(word, _)| u32::from_le_bytes(word)),
+        };
+        if loaded.is_some() {
+            return loaded;
         }
         let value = self.read_register(address & !3, cycle)? >> (8 * (address & 3));
         Some(if bytes == 4 { value } else { value & (u32::MAX >> (32 - 8 * bytes)) })
@@ -88,6 +92,16 @@ impl System {
     /// Stores 1, 2 or 4 bytes; `None` where nothing takes them.
     #[inline]
     pub fn store(&mut self, address: u32, bytes: u32, value: u32, cycle: u64) -> Option<()> {
+        let [a, b, c, d] = value.to_le_bytes();
+        let stored = match bytes {
+            1 => self.bus.ram_store(address, [a]),
+            2 => self.bus.ram_store(address, [a, b]),
+            _ => self.bus.ram_store(address, [a, b, c, d]),
+        };
+        if stored { Some(()) } else { self.store_elsewhere(address, bytes, value, cycle) }
+    }
+
+    fn store_elsewhere(&mut self, address: u32, bytes: u32, value: u32, cycle: u64) -> Option<()> {
         let [a, b, c, d] = value.to_le_bytes();
         let stored = match bytes {
             1 => self.bus.store(address, [a]),
@@ -124,7 +138,16 @@ impl System {
             && let Some(offset) = gic.offset(address)
         {
             self.touched = true;
+            let before = Gic::makes_pending(offset).then(|| gic.all_pending());
             gic.write(offset & !3, value << bits, mask);
+            for (word, before) in (0..).zip(before.into_iter().flatten()) {
+                let mut rises = gic.all_pending()[usize::from(word)] & !before;
+                while rises != 0 {
+                    let id = 32 * word + rises.trailing_zeros() as u16;
+                    self.risen.push((cycle, exception(id)));
+                    rises &= rises - 1;
+                }
+            }
             return Some(());
         }
         let at = self.devices.find(address)?;
@@ -178,7 +201,7 @@ impl System {
                 self.direct.retain(|other| other != irq);
             }
             if high {
-                self.risen.push((now, *irq));
+                self.risen.push((now, FIRST_EXTERNAL + *irq));
             }
         }
         let dates = self.devices.attached.iter().filter_map(|attached| attached.due);
@@ -203,7 +226,7 @@ impl System {
             && at <= now
         {
             self.scheduled.remove(0);
-            self.risen.push((at, interrupt));
+            self.risen.push((at, FIRST_EXTERNAL + interrupt));
             match &mut self.gic {
                 Some(gic) => gic.pend(interrupt + FIRST_SHARED),
                 None => self.direct.push(interrupt),
@@ -216,18 +239,18 @@ impl System {
         }
     }
 
-    /// Whether IRQ is asked for: by which interrupt, as far as that is known.
+    /// Whether IRQ is asked for: by which exception, as far as that is known.
     pub fn interrupt(&self) -> Option<u16> {
         match &self.gic {
-            Some(gic) => gic.signalled().map(|id| id.saturating_sub(FIRST_SHARED)),
-            None => self.direct.first().copied(),
+            Some(gic) => gic.signalled().map(exception),
+            None => self.direct.first().map(|interrupt| FIRST_EXTERNAL + *interrupt),
         }
     }
 
-    /// An interrupt has been taken: without a controller nobody else notes it.
-    pub fn taken(&mut self, interrupt: u16) {
+    /// An exception has been taken: without a controller nobody else notes it.
+    pub fn taken(&mut self, exception: u16) {
         if self.gic.is_none() {
-            self.direct.retain(|other| *other != interrupt);
+            self.direct.retain(|other| FIRST_EXTERNAL + *other != exception);
         }
     }
 }

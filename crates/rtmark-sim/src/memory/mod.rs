@@ -83,13 +83,11 @@ impl CodeWrites {
 pub const RAM_AT_RESET: u8 = 0xA5;
 
 impl Bus {
-    /// The memories of a soc at reset. Accesses end quickly in the first RAM that `is_quick` admits;
-    /// one that waits is asked about each access.
+    /// The memories of a soc at reset. Accesses end quickly in the first RAM that `is_quick` admits:
+    /// none that is to be asked how long it takes.
     pub fn new(soc: &Soc, is_quick: impl Fn(&Memory) -> bool) -> Self {
         let mut memories = soc.memories.iter();
-        let is_ram = |memory: &Memory| {
-            memory.kind == MemoryKind::Ram && memory.timing.wait_states == 0 && is_quick(memory)
-        };
+        let is_ram = |memory: &Memory| memory.kind == MemoryKind::Ram && is_quick(memory);
         let ram_memory = memories.position(is_ram).unwrap_or(usize::MAX);
         let mut bus = Self {
             ram: Vec::new(),

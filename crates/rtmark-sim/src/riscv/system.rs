@@ -48,7 +48,7 @@ impl System {
     pub fn new(soc: &Soc) -> Self {
         let paths = soc.memories.iter().map(|memory| LineMemory::new(memory.timing));
         Self {
-            bus: Bus::new(soc, |_| true),
+            bus: Bus::new(soc, |memory| memory.timing.wait_states == 0),
             timer: Timer::of(soc),
             devices: Devices::new(soc),
             console: Console::default(),

@@ -4,6 +4,10 @@ use std::fmt;
 
 use serde::Deserialize;
 
+/// The exception of a core's own first interrupt, where the controller has some besides those of
+/// peripherals: sixteen that software makes pending, then private ones. No chip has so many others.
+pub const FIRST_PRIVATE: u16 = 1024;
+
 /// The cores that the simulator models.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum CoreKind {
@@ -120,6 +124,10 @@ impl CoreKind {
     /// Numbers are the Cortex-M's; what plays the same part on another core has the same one.
     pub fn exception_name(self, exception: u16) -> String {
         let name = match (self, exception) {
+            (Self::CortexR5, FIRST_PRIVATE..) => {
+                let id = exception - FIRST_PRIVATE;
+                return if id < 16 { format!("SGI {id}") } else { format!("PPI {id}") };
+            }
             (_, 16..) => return format!("IRQ {}", exception - 16),
             (Self::CortexR5, 3) => "abort or undefined instruction",
             (Self::CortexR5, 11) => "SVC",

@@ -20,7 +20,7 @@ use serde::Deserialize;
 
 pub use basis::{Tier, TimingBasis};
 pub use bus_matrix::BusMatrix;
-pub use core_kind::CoreKind;
+pub use core_kind::{CoreKind, FIRST_PRIVATE};
 pub use peripheral::{
     Act, ActHow, Control, Erase, Follow, FollowHow, Peripheral, PeripheralClock, PeripheralKind,
     PeripheralRegister, Pins, Program, Routes, Scale,

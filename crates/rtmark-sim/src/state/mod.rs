@@ -123,8 +123,9 @@ impl State {
         let rules = Rules::of(soc.core);
         let bus = Bus::new(soc, |memory| {
             // Nobody is told of an access that ends quickly.
-            !rules.model_buses()
-                || pipeline::Bus::of_all(memory.range()) == Some(pipeline::Bus::USUAL)
+            memory.timing.wait_states == 0
+                && (!rules.model_buses()
+                    || pipeline::Bus::of_all(memory.range()) == Some(pipeline::Bus::USUAL))
         });
         let slow = SlowLines::of(soc, rules);
         let setup = pipeline::Setup {

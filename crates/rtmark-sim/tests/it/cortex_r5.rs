@@ -293,6 +293,28 @@ fn an_interrupt_reaches_its_handler_and_is_acknowledged() {
     assert_eq!(machine.register(Register::Pc), START + 4);
 }
 
+#[test]
+fn an_interrupt_of_software_is_told_from_those_of_peripherals() {
+    // cpsie i; b . Then as above, with SGI 3 that the program itself makes pending for its core.
+    let mut machine = machine(ALL, &[0xF108_0080, STAY]);
+    let clear = [0xEE11_0F10, 0xE3C0_0A02, 0xEE01_0F10, 0xE59F_F000, 0, START];
+    poke(&mut machine, 0x40, &clear);
+    poke(&mut machine, 0x18, &[0xE591_000C, 0xE581_0010, 0xE25E_F004]);
+    for (address, value) in [(0xF900_0000, 1), (0xF900_1000, 1), (0xF900_1004, 0xFF)] {
+        store(&mut machine, address, value);
+    }
+    let watches = [Watch::Pend(1027), Watch::Handle(1027), Watch::Return(1027), Watch::Handle(16)];
+    let watches = watches.map(|watch| machine.watch(watch));
+    store(&mut machine, 0xF900_0F00, 0x0200_0003);
+    machine.set_register(Register::R(1), 0xF900_1000);
+    machine.set_register(Register::Pc, 0x40);
+    machine.run(Cycles(machine.cycles().0 + 400));
+    let seen: Vec<_> = machine.take_hits().iter().map(|hit| hit.watch).collect();
+    assert_eq!(seen, watches[..3]);
+    assert_eq!(machine.register(Register::R(0)), 3);
+    assert_eq!(soc().core.exception_name(1027), "SGI 3");
+}
+
 /// Has the program store a word.
 fn store(machine: &mut CortexR5, address: u32, value: u32) {
     poke(machine, 0x80, &[0xE581_0000, STAY]);
@@ -310,6 +332,44 @@ fn a_clone_runs_on_as_the_original_would() {
     let mut twin = machine.clone();
     assert_eq!(machine.run(Cycles(5000)), twin.run(Cycles(5000)));
     assert_eq!((machine.cycles(), machine.instructions()), (twin.cycles(), twin.instructions()));
+}
+
+#[test]
+fn what_the_pipeline_remembers_changes_no_cycle() {
+    // A loop of 40 rounds: multiply and add, a division by what it gives, loads that depend on it and
+    // cross 64 bits, a list, a store, an addition that is skipped in every other round, a call.
+    let words = [
+        0xE3A0_9028, // mov r9, #40
+        0xE021_0190, // top: mla r1, r0, r1, r0
+        0xE733_F119, // udiv r3, r9, r1
+        0xE203_3007, // and r3, r3, #7
+        0xE792_4003, // ldr r4, [r2, r3]
+        0xE084_5003, // add r5, r4, r3
+        0xE892_0070, // ldm r2, {r4, r5, r6}
+        0xE582_5008, // str r5, [r2, #8]
+        0xE319_0001, // tst r9, #1
+        0x1080_0009, // addne r0, r0, r9
+        0x0010_0990, // mulseq r0, r0, r9
+        0xEB00_0003, // bl leaf
+        0xE259_9001, // subs r9, r9, #1
+        0x1AFF_FFF2, // bne top
+        STAY,
+        STAY,
+        0xE12F_FF1E, // leaf: bx lr
+    ];
+    let until = Cycles(20_000);
+    let mut whole = machine(0, &words);
+    whole.watch(Watch::Execute(START + 4 * 14));
+    let mut pieces = whole.clone();
+    whole.run(until);
+    let ends = whole.take_hits()[0];
+    assert!(ends.instructions.0 > 40 * 13 && ends.cycle.0 > 1_000, "{ends:?}");
+    // A copy has nothing to remember.
+    while pieces.cycles() < until {
+        pieces = pieces.clone();
+        pieces.run(Cycles(pieces.cycles().0 + 1));
+    }
+    assert_eq!(pieces.take_hits()[0], ends);
 }
 
 /// An executable for Arm with these build attributes and one word at an address.

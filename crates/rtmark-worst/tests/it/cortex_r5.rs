@@ -1,12 +1,10 @@
 //! A search on a Cortex-R5 finds what runs from reset find, one for each cycle: caches, branch
 //! prediction and the pipeline are part of each moment.
 
-use std::collections::BTreeMap;
+use rtmark_sim::Soc;
+use rtmark_worst::Window;
 
-use rtmark_sim::{Cycles, Machine, Soc, Watch};
-use rtmark_worst::{Aspect, Path, Question, Reach, Window};
-
-use crate::programs::all;
+use crate::bare::Bare;
 
 /// The interrupt that is searched. The program's own is 36, the timer's, and less urgent.
 const INTERRUPT: u16 = 1;
@@ -118,71 +116,18 @@ fn soc() -> Soc {
     Soc::from_toml(include_str!("../../../../socs/zynqmp-r5.toml")).expect("a soc")
 }
 
-fn machine(soc: &Soc) -> Machine {
-    let mut machine = Machine::new(soc);
-    let code: Vec<u8> = PROGRAM.iter().flat_map(|word| word.to_le_bytes()).collect();
-    machine.poke(BASE, &code).expect("in flash");
-    machine.reset().expect("it begins at its first address");
-    machine
-}
-
-fn question(reach: Reach, window: Window) -> Question {
-    Question {
-        interrupt: INTERRUPT,
-        priority: PRIORITY,
-        windows: vec![window],
-        reach,
-        patience: 20_000,
-        woken: (reach == Reach::Whole).then_some(WOKEN),
-        ends: if reach == Reach::Whole { vec![END] } else { Vec::new() },
-        second: None,
-    }
-}
-
-/// When the handler begins and what it wakes, run from reset with the interrupt pending in a cycle.
-fn brute(soc: &Soc, point: u64) -> (u64, u64) {
-    let mut machine = machine(soc);
-    machine.arm_interrupt(INTERRUPT, PRIORITY);
-    let handler = machine.watch(Watch::Handle(16 + INTERRUPT));
-    let woken = machine.watch(Watch::Execute(WOKEN));
-    machine.pend_interrupt(INTERRUPT, Cycles(point));
-    let mut hits = Vec::new();
-    while machine.cycles().0 < point + 20_000 {
-        machine.run(Cycles(machine.cycles().0.max(point) + 500));
-        hits.extend(machine.take_hits());
-        let first = |watch| hits.iter().find(|hit| hit.watch == watch).map(|hit| hit.cycle.0);
-        if let (Some(handler), Some(woken)) = (first(handler), first(woken)) {
-            return (handler, woken);
-        }
-    }
-    panic!("never served, pending in cycle {point}");
-}
-
 #[test]
 fn the_search_equals_a_run_from_reset_for_each_cycle() {
-    let soc = soc();
+    let bare = Bare {
+        program: PROGRAM,
+        base: BASE,
+        interrupt: INTERRUPT,
+        priority: PRIORITY,
+        woken: WOKEN,
+        end: END,
+        patience: 20_000,
+    };
     let window = Window { from: 6_000, to: 8_000 };
-    let path = |reach| Path::new(machine(&soc), question(reach, window)).expect("a path");
-    let found = all(&path(Reach::Entry));
-    let first = path(Reach::Entry).begins(window.from) + 1;
-    let mut counts: [BTreeMap<i64, u64>; 2] = Default::default();
-    let mut worst = (0, 0);
-    for point in first..first + found.points {
-        let (handler, woken) = brute(&soc, point);
-        let latency = (handler - point).cast_signed();
-        *counts[0].entry(latency).or_default() += 1;
-        *counts[1].entry((woken - point).cast_signed()).or_default() += 1;
-        if latency > worst.0 {
-            worst = (latency, point);
-        }
-    }
-    let handler = &found.aspects[&Aspect::Handler];
-    assert_eq!(handler.counts, counts[0]);
-    let case = handler.worst().expect("there is one");
-    assert_eq!((case.cycles, case.point), worst);
-    assert!(worst.0 > 100, "something is masked: {worst:?}");
+    let found = bare.assert_as_from_reset(&soc(), window, 100);
     assert!(found.points + 500 >= window.to - window.from, "{}", found.points);
-    let whole = all(&path(Reach::Whole));
-    assert_eq!(whole.aspects[&Aspect::Handler].counts, counts[0]);
-    assert_eq!(whole.aspects[&Aspect::Task].counts, counts[1]);
 }

@@ -1,10 +1,9 @@
 //! A search on a Hazard3 finds what runs from reset find, one for each cycle.
 
-use std::collections::BTreeMap;
-
-use rtmark_sim::{Cycles, Machine, Soc, Watch};
+use rtmark_sim::{Cycles, Soc, Watch};
 use rtmark_worst::{Aspect, Path, PathError, Question, Reach, Second, Window};
 
+use crate::bare::Bare;
 use crate::programs::all;
 
 /// The interrupt that is searched, and one beside it. The program's own is 0.
@@ -147,75 +146,24 @@ fn slow() -> Soc {
     soc
 }
 
-fn machine(soc: &Soc) -> Machine {
-    let mut machine = Machine::new(soc);
-    let code: Vec<u8> = PROGRAM.iter().flat_map(|word| word.to_le_bytes()).collect();
-    machine.poke(BASE, &code).expect("in flash");
-    machine.reset().expect("it begins at its first address");
-    machine
-}
-
-fn question(reach: Reach, window: Window) -> Question {
-    Question {
-        interrupt: INTERRUPT,
-        priority: PRIORITY,
-        windows: vec![window],
-        reach,
-        patience: 4_000,
-        woken: (reach == Reach::Whole).then_some(WOKEN),
-        ends: if reach == Reach::Whole { vec![END] } else { Vec::new() },
-        second: None,
-    }
-}
-
-/// When the handler begins and what it wakes, run from reset with the interrupt pending in a cycle.
-fn brute(soc: &Soc, point: u64) -> (u64, u64) {
-    let mut machine = machine(soc);
-    machine.arm_interrupt(INTERRUPT, PRIORITY);
-    let handler = machine.watch(Watch::Handle(16 + INTERRUPT));
-    let woken = machine.watch(Watch::Execute(WOKEN));
-    machine.pend_interrupt(INTERRUPT, Cycles(point));
-    let mut hits = Vec::new();
-    while machine.cycles().0 < point + 4_000 {
-        machine.run(Cycles(machine.cycles().0.max(point) + 200));
-        hits.extend(machine.take_hits());
-        let first = |watch| hits.iter().find(|hit| hit.watch == watch).map(|hit| hit.cycle.0);
-        if let (Some(handler), Some(woken)) = (first(handler), first(woken)) {
-            return (handler, woken);
-        }
-    }
-    panic!("never served, pending in cycle {point}");
-}
+const BARE: Bare = Bare {
+    program: PROGRAM,
+    base: BASE,
+    interrupt: INTERRUPT,
+    priority: PRIORITY,
+    woken: WOKEN,
+    end: END,
+    patience: 4_000,
+};
 
 #[test]
 fn the_search_equals_a_run_from_reset_for_each_cycle() {
     for (soc, window) in
         [(soc(), Window { from: 150, to: 2_100 }), (slow(), Window { from: 400, to: 2_600 })]
     {
-        let path = |reach| Path::new(machine(&soc), question(reach, window)).expect("a path");
-        let found = all(&path(Reach::Entry));
-        let first = path(Reach::Entry).begins(window.from) + 1;
-        let mut counts: [BTreeMap<i64, u64>; 2] = Default::default();
-        let mut worst = (0, 0);
-        for point in first..first + found.points {
-            let (handler, woken) = brute(&soc, point);
-            let latency = (handler - point).cast_signed();
-            *counts[0].entry(latency).or_default() += 1;
-            *counts[1].entry((woken - point).cast_signed()).or_default() += 1;
-            if latency > worst.0 {
-                worst = (latency, point);
-            }
-        }
-        let handler = &found.aspects[&Aspect::Handler];
-        assert_eq!(handler.counts, counts[0]);
-        let case = handler.worst().expect("there is one");
-        assert_eq!((case.cycles, case.point), worst);
-        assert!(worst.0 > 20, "something is masked: {worst:?}");
+        let found = BARE.assert_as_from_reset(&soc, window, 20);
         assert!(found.points + 100 >= window.to - window.from, "{}", found.points);
         assert!(found.tried > found.points / 8, "{} of {}", found.tried, found.points);
-        let whole = all(&path(Reach::Whole));
-        assert_eq!(whole.aspects[&Aspect::Handler].counts, counts[0]);
-        assert_eq!(whole.aspects[&Aspect::Task].counts, counts[1]);
     }
 }
 
@@ -248,8 +196,8 @@ fn interrupts_that_share_a_handler_are_told_apart() {
     let window = Window { from: 320, to: 350 };
     let path = |interrupt, priority| {
         let second = Some(Second { interrupt, priority, distance: Some(DISTANCE) });
-        let question = Question { second, ..question(Reach::Entry, window) };
-        Path::new(machine(&soc()), question)
+        let question = Question { second, ..BARE.question(Reach::Entry, window) };
+        Path::new(BARE.machine(&soc()), question)
     };
     let other = path(OTHER, 0x80).expect("two interrupts");
     let found = all(&other);

@@ -3,6 +3,7 @@
 #[path = "../../../rtmark-sim/tests/it/support/mod.rs"]
 mod support;
 
+mod bare;
 mod cortex_r5;
 mod hazard3;
 mod looks;

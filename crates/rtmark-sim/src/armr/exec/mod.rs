@@ -102,7 +102,10 @@ impl Arch {
             done.skipped = true;
         }
         // IT sets the state of the block that it begins.
-        if (it.op != Op::IfThen || done.skipped) && done.returns.is_none() {
+        if self.cpu.it != 0
+            && (!matches!(it.op, Op::IfThen) || done.skipped)
+            && done.returns.is_none()
+        {
             self.cpu.advance_it();
         }
         self.cpu.pc = done.jump.unwrap_or(self.cpu.pc.wrapping_add(it.size.into()));

@@ -159,10 +159,10 @@ table! { CONDITIONAL:
     "cccc_01110101_dddd_aaaa_mmmm_00y1_nnnn" "smmla" mul(M::Smmla), F::Variant;
     "cccc_01110101_dddd_aaaa_mmmm_11y1_nnnn" "smmls" mul(M::Smmls), F::Variant;
     "cccc_01111000_dddd_aaaa_mmmm_0001_nnnn" "usad8" Op::Differences, F::Plain;
-    "cccc_0111101_aaaaa_dddd_iiiii_x01_nnnn" "sbfx" Op::Bits(Bits::Extract(SIGNED)), F::BitField;
-    "cccc_0111110_aaaaa_dddd_iiiii_x01_1111" "bfc" Op::Bits(Bits::Clear), F::BitFieldInsert;
-    "cccc_0111110_aaaaa_dddd_iiiii_x01_nnnn" "bfi" Op::Bits(Bits::Insert), F::BitFieldInsert;
-    "cccc_0111111_aaaaa_dddd_iiiii_x01_nnnn" "ubfx" Op::Bits(Bits::Extract(UNSIGNED)), F::BitField;
+    "cccc_0111101_aaaaa_dddd_iiiii_101_nnnn" "sbfx" Op::Bits(Bits::Extract(SIGNED)), F::BitField;
+    "cccc_0111110_aaaaa_dddd_iiiii_001_1111" "bfc" Op::Bits(Bits::Clear), F::BitFieldInsert;
+    "cccc_0111110_aaaaa_dddd_iiiii_001_nnnn" "bfi" Op::Bits(Bits::Insert), F::BitFieldInsert;
+    "cccc_0111111_aaaaa_dddd_iiiii_101_nnnn" "ubfx" Op::Bits(Bits::Extract(UNSIGNED)), F::BitField;
     "cccc_011_xxxxx_xxxx_xxxx_xxxx_xxx1_xxxx" "udf" Op::Undefined, F::Plain;
     // A5.5: lists and branches. Bit S of a list is `y`.
     "cccc_100_puyw0_nnnn_rrrr_rrrr_rrrr_rrrr" "stm" STM, F::List;

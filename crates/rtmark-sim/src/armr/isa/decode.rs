@@ -440,12 +440,14 @@ impl Fields {
                 it.imm = pc.wrapping_add(sign_extend(offset, 20) << 1);
             }
             Form::BranchT4 | Form::LinkT4 | Form::ExchangeT4 => {
-                let (j, imm) = (self.get(b'j'), it.imm);
+                let exchanges = self.line.form == Form::ExchangeT4;
+                // Of BLX, which leads to words, the lowest bit is none of the offset's.
+                let (j, imm) = (self.get(b'j'), it.imm << u32::from(exchanges));
                 let sign = imm >> 21 & 1;
                 let bit = |which: u32| (!(j >> which ^ sign)) & 1;
                 let offset = sign << 23 | bit(1) << 22 | bit(0) << 21 | imm & 0x1F_FFFF;
                 let offset = sign_extend(offset, 24) << 1;
-                it.imm = if self.line.form == Form::ExchangeT4 {
+                it.imm = if exchanges {
                     it.a = 1;
                     (pc & !3).wrapping_add(offset & !3)
                 } else {

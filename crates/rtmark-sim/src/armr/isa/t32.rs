@@ -134,7 +134,7 @@ table! { WIDE:
     "11110_i_111xxx_xxxx 10_j_0_j_iiiiiiiiiii" "udf" Op::Undefined, F::Plain;
     "11110_i_cccc_iiiiii 10_j_0_j_iiiiiiiiiii" "b" Op::Branch, F::BranchT3;
     "11110_i_iiiiiiiiii 10_j_1_j_iiiiiiiiiii" "b" Op::Branch, F::BranchT4;
-    "11110_i_iiiiiiiiii 11_j_0_j_iiiiiiiiiii" "blx" Op::BranchLink, F::ExchangeT4;
+    "11110_i_iiiiiiiiii 11_j_0_j_iiiiiiiiii0" "blx" Op::BranchLink, F::ExchangeT4;
     "11110_i_iiiiiiiiii 11_j_1_j_iiiiiiiiiii" "bl" Op::BranchLink, F::LinkT4;
     // A6.3.1: data processing, modified immediate.
     "11110_i_00000_1_nnnn 0_iii_1111_iiiiiiii" "tst" alu(Alu::Tst), F::Expanded;
@@ -178,8 +178,8 @@ table! { WIDE:
     "11101_01_0011_s_nnnn x_iii_dddd_ii_yy_mmmm" "orn" alu(Alu::Orn), F::Shifted;
     "11101_01_0100_1_nnnn x_iii_1111_ii_yy_mmmm" "teq" alu(Alu::Teq), F::Shifted;
     "11101_01_0100_s_nnnn x_iii_dddd_ii_yy_mmmm" "eor" alu(Alu::Eor), F::Shifted;
-    "11101_01_0110_x_nnnn x_iii_dddd_ii_0x_mmmm" "pkhbt" Op::Pack, F::Pack(0);
-    "11101_01_0110_x_nnnn x_iii_dddd_ii_1x_mmmm" "pkhtb" Op::Pack, F::Pack(2);
+    "11101_01_0110_0_nnnn x_iii_dddd_ii_00_mmmm" "pkhbt" Op::Pack, F::Pack(0);
+    "11101_01_0110_0_nnnn x_iii_dddd_ii_10_mmmm" "pkhtb" Op::Pack, F::Pack(2);
     "11101_01_1000_1_nnnn x_iii_1111_ii_yy_mmmm" "cmn" alu(Alu::Cmn), F::Shifted;
     "11101_01_1000_s_nnnn x_iii_dddd_ii_yy_mmmm" "add" alu(Alu::Add), F::Shifted;
     "11101_01_1010_s_nnnn x_iii_dddd_ii_yy_mmmm" "adc" alu(Alu::Adc), F::Shifted;

@@ -215,6 +215,10 @@ fn operands(it: &Instruction, set: Set) -> String {
         }
         Op::LoadMultiple(_, back, bank) | Op::StoreMultiple(_, back, bank) => {
             let users = if bank == super::op::Bank::User { "^" } else { "" };
+            // PUSH and POP do not name their base.
+            if set == Set::T32 && it.size == 2 && it.n == 13 {
+                return list_text(it.imm);
+            }
             format!("{n}{}, {}{users}", mark(back), list_text(it.imm))
         }
         Op::Swap(_) => format!("{d}, {m}, [{n}]"),

@@ -152,8 +152,31 @@ impl MemoryTimes {
         self.code.line = 1;
     }
 
-    /// What a load or store that issues in a cycle waits for.
-    pub fn access(&mut self, traffic: &Traffic, switches: Switches, now: u64) -> Waits {
+    /// What a load or store that issues in a cycle waits for, if it does.
+    #[inline]
+    pub fn access(&mut self, traffic: &Traffic, switches: Switches, now: u64) -> Option<Waits> {
+        if self.hits(traffic, switches, now) {
+            return None;
+        }
+        let waits = self.access_all(traffic, switches, now);
+        (waits != Waits::default()).then_some(waits)
+    }
+
+    /// Whether a read within a line finds it in the cache, where nothing is on its way.
+    #[inline]
+    fn hits(&self, traffic: &Traffic, switches: Switches, now: u64) -> bool {
+        let Traffic { address, bytes, .. } = *traffic;
+        let cached = matches!(traffic.kind, Kind::Normal(Cached::Through | Cached::Back { .. }));
+        switches.data
+            && cached
+            && !traffic.writes
+            && address / LINE == address.wrapping_add(bytes - 1) / LINE
+            && self.fills.iter().all(|fill| fill.end() <= now)
+            && self.latency(address).first != 0
+            && self.data.hits(address)
+    }
+
+    fn access_all(&mut self, traffic: &Traffic, switches: Switches, now: u64) -> Waits {
         let latency = self.latency(traffic.address);
         let mut waits = Waits::default();
         if latency.first == 0 {

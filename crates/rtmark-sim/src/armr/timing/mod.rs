@@ -12,14 +12,19 @@
 //! | `predictor` | what branches are foreseen to do |
 //! | `cache` | lines and their replacement |
 //! | `memory` | linefills, stores, what is behind the bus |
+//! | `scoreboard` | when results are there, who joins whom: a function of nothing else |
+//! | `memo` | what that function has answered, by numbers |
 //! | `pipeline` | all of it together: an instruction issues, and leaves its traces |
 
 mod cache;
 mod demand;
+mod memo;
 mod memory;
 mod pairs;
 mod pipeline;
 mod predictor;
+mod scoreboard;
 
 pub use demand::{Demand, demand};
+pub use memo::Passages;
 pub use pipeline::{ENTRY, Pipeline, Place};

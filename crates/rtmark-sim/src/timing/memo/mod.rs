@@ -10,7 +10,7 @@
 //!
 //! It knows nothing of blocks, of memories or of what instructions do.
 
-mod map;
+pub mod map;
 mod pipe_state;
 mod tables;
 

@@ -1,0 +1,318 @@
+//! Both instruction sets of a Cortex-R5 against GNU objdump: which encodings there are, and what
+//! they are called.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::Path;
+
+use rtmark_sim::{Machine, Register, Soc};
+
+use super::SOC;
+use super::writer::Set;
+use crate::disassembler::{ToolError, objdump, thumb_source};
+use crate::random::Random;
+
+/// What the assembler is to know, so that objdump knows it, too.
+const FLAGS: [&str; 2] = ["-march=armv7-r+idiv", "-mfpu=vfpv3-d16"];
+/// CPSR in supervisor mode, and its bit for T32.
+const STATUS: u32 = 0x1D3;
+const THUMB: u32 = 1 << 5;
+/// Where an encoding is put that is to be read here.
+const PLACE: u32 = 0x1000;
+
+/// What comparing many encodings brought.
+#[derive(Debug, Default)]
+pub struct Reading {
+    /// Encodings that are instructions here.
+    pub compared: usize,
+    /// Those that are none for objdump, or other ones: encoding, ours, theirs.
+    pub differing: Vec<(u32, String, String)>,
+    /// Names that objdump has for encodings of which none is an instruction here. Of most names
+    /// some encodings are unpredictable, which are not looked at.
+    pub missing: BTreeSet<String>,
+}
+
+/// Random words of A32, so many for each value of the bits that tell instructions apart: most of
+/// them without a condition.
+pub fn some_a32(each: u32, seed: u64) -> Vec<u32> {
+    let mut random = Random::new(seed);
+    let mut words = Vec::new();
+    for kind in 0..0x1000 {
+        let told = (kind >> 4) << 20 | (kind & 0xF) << 4;
+        for _ in 0..each {
+            let condition = match random.below(4) {
+                0 => random.below(14),
+                1 => 15,
+                _ => 14,
+            };
+            // Fields that are all zeros or ones mean something of their own.
+            let blank = *random.pick(&[0, 0, 0xF_0000, 0xF000, 0xF00]);
+            let bits = random.word() & 0x000F_FF0F;
+            let bits = if random.chance(1, 2) { bits | blank } else { bits & !blank };
+            words.push(condition << 28 | told | bits);
+        }
+    }
+    words
+}
+
+/// Every halfword that is an instruction of T32 by itself.
+pub fn all_narrow() -> Vec<(u16, u16)> {
+    (0..0xE800).map(|first| (first, 0)).collect()
+}
+
+/// So many second halves for each first half of T32's longer instructions.
+pub fn some_wide(each: u32, seed: u64) -> Vec<(u16, u16)> {
+    let mut random = Random::new(seed);
+    let halves = (0xE800..=0xFFFF_u16).flat_map(|first| (0..each).map(move |_| first));
+    halves.map(|first| (first, random.word() as u16)).collect()
+}
+
+/// Compares encodings of A32; `folder` takes two files.
+///
+/// # Errors
+/// When a tool is missing or fails.
+pub fn compare_a32(words: &[u32], folder: &Path) -> Result<Reading, ToolError> {
+    let mut source = String::from(".syntax unified\n.arm\n");
+    for word in words {
+        let _ = writeln!(source, ".inst {word:#x}");
+    }
+    let addresses: Vec<u32> = (0..).step_by(4).take(words.len()).collect();
+    compare(Set::A32, words, &source, &addresses, folder)
+}
+
+/// Compares encodings of T32; `folder` takes two files.
+///
+/// # Errors
+/// When a tool is missing or fails.
+pub fn compare_t32(halves: &[(u16, u16)], folder: &Path) -> Result<Reading, ToolError> {
+    let (source, addresses) = thumb_source(halves);
+    let words: Vec<u32> =
+        halves.iter().map(|(first, second)| u32::from(*first) | u32::from(*second) << 16).collect();
+    compare(Set::T32, &words, &source, &addresses, folder)
+}
+
+/// Bits of A32 that should have a value and mean nothing (DDI 0406, A5): where else they have
+/// another one, behaviour is unpredictable, which the core's decoder does not look for and objdump
+/// does. Which instructions: the bits that tell them, and their values; then ones, and zeros.
+const A32_SHOULD_BE: &[[u32; 4]] = &[
+    [0x0FF0_00F0, 0x0120_0010, 0x000F_FF00, 0], // BX, BXJ, BLX
+    [0x0FF0_00F0, 0x0120_0020, 0x000F_FF00, 0],
+    [0x0FF0_00F0, 0x0120_0030, 0x000F_FF00, 0],
+    [0x0FF0_00F0, 0x0120_0070, 0xE000_0000, 0x1000_0000], // BKPT, whose condition is always
+    [0x0FF0_00F0, 0x0160_0010, 0x000F_0F00, 0],           // CLZ
+    [0x0FB0_00F0, 0x0100_0000, 0x000F_0000, 0x0000_0F0F], // MRS, MSR
+    [0x0FB0_00F0, 0x0120_0000, 0x0000_F000, 0x0000_0F00],
+    [0x0FB0_0000, 0x0320_0000, 0x0000_F000, 0],
+    [0x0FFF_0000, 0x0320_0000, 0x0000_F000, 0x0000_0F00], // hints
+    [0x0F90_00F0, 0x0100_0050, 0, 0x0000_0F00],           // QADD and its kin
+    [0x0E40_00F0, 0x0000_00B0, 0, 0x0000_0F00],           // halves and pairs by a register
+    [0x0E40_00F0, 0x0000_00D0, 0, 0x0000_0F00],
+    [0x0E40_00F0, 0x0000_00F0, 0, 0x0000_0F00],
+    [0x0D90_0000, 0x0110_0000, 0, 0x0000_F000], // TST, TEQ, CMP, CMN
+    [0x0DA0_0000, 0x01A0_0000, 0, 0x000F_0000], // MOV, MVN
+    [0x0FE0_00F0, 0x0000_0090, 0, 0x0000_F000], // MUL, SMULxy, SMULWy
+    [0x0FF0_0090, 0x0160_0080, 0, 0x0000_F000],
+    [0x0FF0_00B0, 0x0120_00A0, 0, 0x0000_F000],
+    [0x0FB0_00F0, 0x0100_0090, 0, 0x0000_0F00], // SWP
+    [0x0F90_00F0, 0x0190_0090, 0x0000_0F0F, 0], // LDREX, STREX
+    [0x0F90_00F0, 0x0180_0090, 0x0000_0F00, 0],
+    [0x0F80_0010, 0x0600_0010, 0x0000_0F00, 0], // parallel sums, SEL, SSAT16
+    [0x0FF0_00F0, 0x0680_00B0, 0x0000_0F00, 0],
+    [0x0FB0_00F0, 0x06A0_0030, 0x0000_0F00, 0],
+    [0x0FB0_0070, 0x06B0_0030, 0x000F_0F00, 0], // REV and its kin
+    [0x0F80_00F0, 0x0680_0070, 0, 0x0000_0300], // extensions
+    [0x0FD0_00F0, 0x0710_0010, 0x0000_F000, 0], // divisions
+    [0xFFF0_00F0, 0xF570_0010, 0x000F_F00F, 0x0000_0F00], // CLREX
+    [0xFFF0_0000, 0xF570_0000, 0x000F_F000, 0x0000_0F00], // barriers
+    [0xFF70_0000, 0xF550_0000, 0x0000_F000, 0], // preloads
+    [0xFFF1_0000, 0xF100_0000, 0, 0x0000_FE20], // CPS, SETEND
+    [0xFFFE_0000, 0xF102_0000, 0, 0x0000_01C0],
+    [0xFFF1_0000, 0xF101_0000, 0, 0x0000_FDFF],
+    [0xFE50_0000, 0xF840_0000, 0x000D_0500, 0x0002_FAE0], // SRS, RFE
+    [0xFE50_0000, 0xF810_0000, 0x0000_0A00, 0x0000_F5FF],
+];
+
+/// The same of T32, first halves above.
+const T32_SHOULD_BE: &[[u32; 4]] = &[
+    [0xFE00_0000, 0xEA00_0000, 0, 0x0000_8000], // by a shifted register
+    [0xFB40_8000, 0xF340_0000, 0, 0x0400_0020], // bit fields
+    [0xFBD0_8000, 0xF300_0000, 0, 0x0400_0020], // saturation
+    [0xFBD0_8000, 0xF380_0000, 0, 0x0400_0020],
+    [0xFB70_F0C0, 0xF320_0000, 0, 0x0400_0030],
+    [0xFBF0_F0C0, 0xF3A0_0000, 0, 0x0400_0030],
+    [0xFFD0_00F0, 0xFB90_00F0, 0x0000_F000, 0], // divisions
+    [0xFFD0_0000, 0xE810_0000, 0x0000_C000, 0x0000_3FFF], // RFE, SRS
+    [0xFFD0_0000, 0xE990_0000, 0x0000_C000, 0x0000_3FFF],
+    [0xFFD0_0000, 0xE800_0000, 0x000D_C000, 0x0000_3FE0],
+    [0xFFD0_0000, 0xE980_0000, 0x000D_C000, 0x0000_3FE0],
+    [0xFFF0_D000, 0xF3D0_8000, 0x000E_0F00, 0x0000_2000], // SUBS PC
+    [0xFFF0_0000, 0xE850_0000, 0x0000_0F00, 0],           // LDREX, TBB and their kin
+    [0xFFF0_00E0, 0xE8D0_0040, 0x0000_0F0F, 0],
+    [0xFFF0_00F0, 0xE8D0_0070, 0x0000_000F, 0],
+    [0xFFF0_00E0, 0xE8C0_0040, 0x0000_0F00, 0],
+    [0xFFF0_00E0, 0xE8D0_0000, 0x0000_F000, 0x0000_0F00],
+    [0xFF80_F000, 0xFA00_F000, 0, 0x0000_0040], // extensions
+    [0xFFE0_D000, 0xF380_8000, 0, 0x0000_20FF], // MSR, MRS, CPS, hints, barriers, BXJ
+    [0xFFF0_D000, 0xF3A0_8000, 0x000F_0000, 0x0000_2800],
+    [0xFFF0_D700, 0xF3A0_8100, 0, 0x0000_00E0],
+    [0xFFF0_D000, 0xF3B0_8000, 0x000F_0F00, 0x0000_2000],
+    [0xFFF0_D000, 0xF3C0_8000, 0x0000_0F00, 0x0000_20FF],
+    [0xFFE0_D000, 0xF3E0_8000, 0x000F_0000, 0x0000_20FF],
+    [0xFF80_0000, 0x4700_0000, 0, 0x0007_0000], // BX, BLX
+    [0xFF80_0000, 0x4780_0000, 0, 0x0007_0000],
+    [0xFFE0_0000, 0xB660_0000, 0, 0x0008_0000], // CPS, SETEND
+    [0xFFE0_0000, 0xB640_0000, 0x0010_0000, 0x0007_0000],
+];
+
+/// Whether bits that mean nothing have another value than they should.
+fn is_unpredictable(table: &[[u32; 4]], bits: u32) -> bool {
+    table.iter().any(|[mask, value, ones, zeros]| {
+        bits & mask == *value && (bits & ones != *ones || bits & zeros != 0)
+    })
+}
+
+/// Compares words, as memory has them, with a source that has them at these addresses.
+fn compare(
+    set: Set,
+    words: &[u32],
+    source: &str,
+    addresses: &[u32],
+    folder: &Path,
+) -> Result<Reading, ToolError> {
+    let flags = FLAGS.map(str::to_owned);
+    let texts = objdump(source, &flags, addresses, folder)?;
+    let soc = Soc::from_toml(SOC).unwrap_or_else(|error| panic!("lockstep-r5: {error}"));
+    let mut machine = Machine::new(&soc);
+    let thumb = if set == Set::T32 { THUMB } else { 0 };
+    machine.set_register(Register::Xpsr, STATUS | thumb);
+    let mut reading = Reading::default();
+    let mut known = BTreeSet::new();
+    for (word, theirs) in words.iter().zip(texts) {
+        let bits = if set == Set::T32 { word.rotate_left(16) } else { *word };
+        if is_unjudged(set, bits, &theirs) {
+            continue;
+        }
+        let written = machine.poke(PLACE, &word.to_le_bytes()).is_ok();
+        assert!(written, "there is memory at {PLACE:#x}");
+        let ours = machine.disassembly(PLACE).filter(|it| !it.mnemonic.starts_with('.'));
+        let their_name = (!is_none(&theirs)).then(|| name(&theirs));
+        let Some(ours) = ours.map(|it| it.to_string()) else {
+            // In A32 names of always are told apart from conditions by nothing else.
+            let always = set == Set::T32 || bits >> 28 >= 14;
+            // Floating point is written alike in both, and looked at for the Cortex-M.
+            let missing = their_name.filter(|name| always && !name.starts_with('v'));
+            reading.missing.extend(missing);
+            continue;
+        };
+        reading.compared += 1;
+        let our_name = name(&ours);
+        if their_name.as_ref() != Some(&our_name) {
+            reading.differing.push((bits, ours, theirs));
+        }
+        known.insert(our_name);
+    }
+    reading.missing.retain(|name| !known.contains(name));
+    Ok(reading)
+}
+
+/// Whether objdump knows of no instruction.
+fn is_none(theirs: &str) -> bool {
+    let lower = theirs.to_ascii_lowercase();
+    let marks = ["undef", "<und>"].iter().any(|mark| lower.contains(mark));
+    marks || lower.contains("??") || lower.starts_with(['.', '@']) || lower.starts_with("udf")
+}
+
+/// The coprocessor that an encoding names, if it does.
+const fn coprocessor(set: Set, bits: u32) -> Option<u32> {
+    let within = match set {
+        Set::A32 => bits >> 26 & 3 == 3 && bits >> 24 & 15 != 15,
+        Set::T32 => bits >> 26 & 0x3B == 0x3B && bits >> 24 & 3 != 3,
+    };
+    if within { Some(bits >> 8 & 15) } else { None }
+}
+
+/// Whether objdump says nothing that counts: an encoding is unpredictable, or belongs to what this
+/// core does not have and objdump reads all the same: other coprocessors, Advanced SIMD, later
+/// versions of the architecture.
+fn is_unjudged(set: Set, bits: u32, theirs: &str) -> bool {
+    let lower = theirs.to_ascii_lowercase();
+    let mnemonic = lower.split([' ', '\t']).next().unwrap_or_default();
+    let (table, unconditional) = match set {
+        Set::A32 => (A32_SHOULD_BE, bits >> 28 == 15),
+        Set::T32 => (T32_SHOULD_BE, bits >> 28 == 15),
+    };
+    let other = match coprocessor(set, bits) {
+        Some(15) => !mnemonic.starts_with("mcr") && !mnemonic.starts_with("mrc"),
+        // Both sets write these alike, and they are compared for the Cortex-M.
+        Some(10 | 11) => unconditional || is_none(theirs) || !mnemonic.starts_with('v'),
+        Some(_) => true,
+        None => false,
+    };
+    let simd = match set {
+        Set::A32 => bits >> 25 == 0x79 || bits >> 24 == 0xF4 && bits >> 20 & 1 == 0,
+        Set::T32 => bits >> 24 & 0xEF == 0xEF || bits >> 24 == 0xF9 && bits >> 20 & 1 == 0,
+    };
+    let later = [
+        "hlt", "setpan", "bxns", "blxns", "bf", "bfx", "bfl", "bflx", "bfcsel", "le", "dls",
+        "autg", "bxaut", "pacg",
+    ];
+    let is_later = later.contains(&mnemonic) || mnemonic.starts_with("wls");
+    // Hints about memory, of which the core has two and passes over the others.
+    let preload = mnemonic.starts_with("pl")
+        || set == Set::T32 && bits >> 25 == 0x7C && bits >> 20 & 1 == 1 && bits >> 12 & 15 == 15
+        || set == Set::A32 && bits >> 26 == 0x3D && bits >> 20 & 1 == 1;
+    let literal = mnemonic.starts_with("ldr") && mnemonic.ends_with('t') && lower.contains("[pc");
+    // Banked registers, which came with the virtualization extensions.
+    let banked = ["msr", "mrs"].iter().any(|name| mnemonic.starts_with(name)) && bits & 0x200 != 0;
+    lower.contains("unpredictable")
+        || lower.contains("illegal")
+        || lower.contains("{}")
+        || other
+        || simd
+        || preload
+        || set == Set::T32 && literal
+        || lower.starts_with("it") && lower.contains("<und>")
+        || is_later
+        || banked
+        || is_unpredictable(table, bits)
+}
+
+/// The name of an instruction in one form for both texts.
+fn name(text: &str) -> String {
+    let text = text.to_ascii_lowercase();
+    let name = text.split([' ', '\t']).next().unwrap_or_default();
+    let name = name.trim_end_matches(".w").trim_end_matches(".n");
+    if text.contains("(mov r8") {
+        return "mov".to_owned();
+    }
+    let places = ["add", "addw", "sub", "subw"];
+    if places.contains(&name) && text.contains(", pc, #") {
+        return "adr".to_owned();
+    }
+    // A shift is a move, lists by the stack pointer have names of their own, and so has the
+    // difference from 0.
+    let same = [
+        ("lsl", "mov"),
+        ("lsr", "mov"),
+        ("asr", "mov"),
+        ("ror", "mov"),
+        ("rrx", "mov"),
+        ("ldmia", "ldm"),
+        ("ldmfd", "ldm"),
+        ("pop", "ldm"),
+        ("stmia", "stm"),
+        ("push", "stmdb"),
+        ("stmfd", "stmdb"),
+        ("neg", "rsb"),
+        ("sevl", "nop"),
+    ];
+    let single = !text.contains(['-', ',']);
+    let same = same.iter().find_map(|(from, to)| Some(((*from, *to), name.strip_prefix(from)?)));
+    match same {
+        // A list of one is a single access.
+        Some((("pop", _), rest)) if single => format!("ldr{rest}"),
+        Some((("push", _), rest)) if single => format!("str{rest}"),
+        Some(((_, to), rest)) => format!("{to}{rest}"),
+        None => name.to_owned(),
+    }
+}

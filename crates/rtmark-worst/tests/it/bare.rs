@@ -1,0 +1,96 @@
+//! Programs in words for cores other than a Cortex-M, and searches of them held against a run from
+//! reset for each cycle.
+
+use std::collections::BTreeMap;
+
+use rtmark_sim::{Cycles, Machine, Soc, Watch};
+use rtmark_worst::{Aspect, Findings, Path, Question, Reach, Window};
+
+use crate::programs::all;
+
+/// A program, and what is asked of it.
+pub struct Bare {
+    /// Words of its code, and where they begin.
+    pub program: &'static [u32],
+    pub base: u32,
+    /// The interrupt that is searched, and its priority.
+    pub interrupt: u16,
+    pub priority: u8,
+    /// What the handler wakes, and what ends a round.
+    pub woken: u32,
+    pub end: u32,
+    /// Cycles after which an interrupt has been served.
+    pub patience: u64,
+}
+
+impl Bare {
+    pub fn machine(&self, soc: &Soc) -> Machine {
+        let mut machine = Machine::new(soc);
+        let code: Vec<u8> = self.program.iter().flat_map(|word| word.to_le_bytes()).collect();
+        machine.poke(self.base, &code).expect("in flash");
+        machine.reset().expect("it begins at its first address");
+        machine
+    }
+
+    pub fn question(&self, reach: Reach, window: Window) -> Question {
+        Question {
+            interrupt: self.interrupt,
+            priority: self.priority,
+            windows: vec![window],
+            reach,
+            patience: self.patience,
+            woken: (reach == Reach::Whole).then_some(self.woken),
+            ends: if reach == Reach::Whole { vec![self.end] } else { Vec::new() },
+            second: None,
+        }
+    }
+
+    /// When the handler begins and what it wakes, run from reset with the interrupt pending in a
+    /// cycle.
+    fn brute(&self, soc: &Soc, point: u64) -> (u64, u64) {
+        let mut machine = self.machine(soc);
+        machine.arm_interrupt(self.interrupt, self.priority);
+        let handler = machine.watch(Watch::Handle(16 + self.interrupt));
+        let woken = machine.watch(Watch::Execute(self.woken));
+        machine.pend_interrupt(self.interrupt, Cycles(point));
+        let mut hits = Vec::new();
+        while machine.cycles().0 < point + self.patience {
+            machine.run(Cycles(machine.cycles().0.max(point) + self.patience / 20));
+            hits.extend(machine.take_hits());
+            let first = |watch| hits.iter().find(|hit| hit.watch == watch).map(|hit| hit.cycle.0);
+            if let (Some(handler), Some(woken)) = (first(handler), first(woken)) {
+                return (handler, woken);
+            }
+        }
+        panic!("never served, pending in cycle {point}");
+    }
+
+    /// The search of a window finds what runs from reset find, one for each cycle, of which the worst
+    /// is more than so many cycles.
+    pub fn assert_as_from_reset(&self, soc: &Soc, window: Window, masked: i64) -> Findings {
+        let path = |reach| Path::new(self.machine(soc), self.question(reach, window));
+        let path = |reach| path(reach).expect("a path");
+        let found = all(&path(Reach::Entry));
+        let first = path(Reach::Entry).begins(window.from) + 1;
+        let mut counts: [BTreeMap<i64, u64>; 2] = Default::default();
+        let mut worst = (0, 0);
+        for point in first..first + found.points {
+            let (handler, woken) = self.brute(soc, point);
+            let latency = (handler - point).cast_signed();
+            *counts[0].entry(latency).or_default() += 1;
+            *counts[1].entry((woken - point).cast_signed()).or_default() += 1;
+            if latency > worst.0 {
+                worst = (latency, point);
+            }
+        }
+        let handler = &found.aspects[&Aspect::Handler];
+        assert_eq!(handler.counts, counts[0]);
+        let case = handler.worst().expect("there is one");
+        assert_eq!((case.cycles, case.point), worst);
+        assert!(worst.0 > masked, "something is masked: {worst:?}");
+        let whole = all(&path(Reach::Whole));
+        assert_eq!(whole.aspects[&Aspect::Handler].counts, counts[0]);
+        assert_eq!(whole.aspects[&Aspect::Task].counts, counts[1]);
+        found
+    }
+}
