@@ -22,6 +22,7 @@ mod system;
 mod term;
 mod text;
 mod timeline;
+mod turns;
 
 pub use answer::{
     CostFigure, CostsOf, Document, Gain, KernelPlan, Outcome, RunPlan, SCHEMA_VERSION, SuitePlan,

@@ -8,6 +8,7 @@ use crate::bound::{Arrivals, Bound, Question, Stream, Unbounded};
 use crate::costs::{Cost, Costs, Missing};
 use crate::set::{Release, Set, Task};
 use crate::term::{Kind, Part};
+use crate::turns::{ROUNDS, Turns, is_late, late_turn, turn};
 
 /// What a kernel is called that costs nothing.
 const IDEAL: &str = "ideal";
@@ -15,9 +16,6 @@ const IDEAL: &str = "ideal";
 /// Units of a timer after which its counter of 16 bits, half of it done, interrupts for that: drivers
 /// count further by it.
 const HALF_ROUND: u64 = 1 << 15;
-
-/// How often bounds of tasks that take turns are made with those of the others.
-const ROUNDS: usize = 8;
 
 /// How a kernel decides who runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,15 +48,6 @@ pub struct Model {
     pub protocol: Protocol,
     /// What brings releases.
     pub timer: Timer,
-}
-
-/// What is known of a task that takes turns with others.
-#[derive(Clone, Copy, Debug)]
-struct Turns {
-    /// Its longest response.
-    response: u64,
-    /// How often at most another one's job has to wait for a poll of its.
-    most: u64,
 }
 
 /// Why a task has no bound.
@@ -249,58 +238,6 @@ impl Model {
         Ok(Question { period, jitter, own, last, once, streams })
     }
 
-    /// What is known of tasks that take turns: how long each takes at the most, its period where that is not
-    /// known yet, and how often another one may have to wait for it. Nothing where tasks take none.
-    fn turns(
-        &self,
-        set: &Set,
-        costs: &Costs,
-        known: Option<&[Result<Bound, NoBound>]>,
-    ) -> Result<Vec<Turns>, Missing> {
-        if self.order != Order::Batches {
-            return Ok(Vec::new());
-        }
-        let known = |at: usize| known?.get(at)?.as_ref().ok().map(|bound| bound.response);
-        let responses = (0..).zip(&set.tasks).map(|(at, task)| known(at).unwrap_or(task.period));
-        let responses: Vec<u64> = responses.collect();
-        let turns = (0..).zip(&set.tasks).map(|(at, task)| {
-            let until = Self::next_batch(set, costs, at, &responses)?;
-            let again = until.is_none_or(|until| task.period.saturating_sub(task.jitter) <= until);
-            Ok(Turns { response: responses[at], most: if again { 2 } else { 1 } })
-        });
-        turns.collect()
-    }
-
-    /// How long it can take from a release of a task to the end of the batch in which its job is polled; none
-    /// where handlers leave no end to it.
-    ///
-    /// A job that waits in one batch and then in the next waits for a task at most twice: for its poll in the
-    /// rest of the one and ahead of itself in the other. For twice, that task's next release must come within
-    /// this time. Until then each other task is polled in the rest of the batch before and in that batch, for
-    /// releases that are no longer ago than its response.
-    fn next_batch(
-        set: &Set,
-        costs: &Costs,
-        index: usize,
-        responses: &[u64],
-    ) -> Result<Option<u64>, Missing> {
-        let mut own = vec![costs.part(Cost::HeldBack, "the kernel", 1)?];
-        own.extend(turn(&set.tasks[index], costs)?);
-        own.extend(switch_to(&set.tasks[index], costs)?);
-        let mut streams = handlers(set, costs)?;
-        for (at, task) in set.tasks.iter().enumerate().filter(|(at, _)| *at != index) {
-            let (period, jitter) = (task.period, responses[at]);
-            let arrivals = Arrivals::AtMost { period, jitter, most: 2 };
-            streams.push(Stream { parts: turn(task, costs)?, arrivals });
-            // An alarm more, for the batch behind.
-            own.push(costs.part(Cost::Tick, &task.name, 1)?);
-        }
-        // Nothing but these is in its way: no second job of its own.
-        let period = u64::MAX;
-        let question = Question { period, jitter: 0, own, last: 0, once: Vec::new(), streams };
-        Ok(question.bound().ok().map(|bound| bound.response))
-    }
-
     /// By how many cycles an alarm is late that is set to whole units of its timer.
     fn late_alarm(&self, set: &Set, task: &Task) -> u64 {
         let whole = |cycles: u64| set.granule == 0 || cycles.is_multiple_of(set.granule);
@@ -414,71 +351,83 @@ impl Model {
 
     /// The bounds of all tasks.
     pub fn bounds(&self, set: &Set, costs: &Costs) -> Vec<Result<Bound, NoBound>> {
-        let all = |known: Option<&[Result<Bound, NoBound>]>| {
-            let turns = self.turns(set, costs, known);
-            let each = |index: usize| {
-                let turns = turns.as_ref().map_err(Clone::clone)?;
-                let bound = self.question_with(set, costs, index, turns)?.bound()?;
-                let task = &set.tasks[index];
-                // From its beginning on, a job takes no less than its work.
-                let cycles = bound.response.saturating_sub(task.work);
-                let distance = task.period;
-                if matches!(task.release, Release::Interrupt(_)) && cycles > distance {
-                    return Err(NoBound::LostReleases { cycles, distance });
-                }
-                Ok(bound)
-            };
-            (0..set.tasks.len()).map(each).collect::<Vec<Result<Bound, NoBound>>>()
-        };
-        let mut bounds = all(None);
-        if self.order == Order::Batches {
-            let late = |(task, bound): &(&Task, &Result<Bound, NoBound>)| {
-                !bound.as_ref().is_ok_and(|bound| bound.response <= task.period)
-            };
-            // Nobody's bound stands on a task that is late: each counts one poll for each release.
-            if let Some((task, bound)) = set.tasks.iter().zip(&bounds).find(late) {
-                let why = late_turn(set, task, bound);
-                for bound in bounds.iter_mut().filter(|bound| bound.is_ok()) {
-                    *bound = Err(why.clone());
-                }
-                return bounds;
+        let mut bounds = self.round(set, costs, None);
+        if self.order != Order::Batches {
+            return bounds;
+        }
+        // Nobody's bound stands on a task that is late: each counts one poll for each release.
+        if let Some((task, bound)) = set.tasks.iter().zip(&bounds).find(is_late) {
+            let why = late_turn(set, task, bound);
+            for bound in bounds.iter_mut().filter(|bound| bound.is_ok()) {
+                *bound = Err(why.clone());
             }
-            // What is known of each task makes the others' bounds shorter.
-            for _ in 0..ROUNDS {
-                let shorter = all(Some(&bounds));
-                if shorter == bounds {
-                    break;
-                }
-                bounds = shorter;
+            return bounds;
+        }
+        // What is known of each task makes the others' bounds shorter.
+        for _ in 0..ROUNDS {
+            let shorter = self.round(set, costs, Some(&bounds));
+            if shorter == bounds {
+                break;
             }
+            bounds = shorter;
         }
         bounds
     }
 
+    /// The bounds of all tasks with those of tasks that take turns as they are known.
+    fn round(
+        &self,
+        set: &Set,
+        costs: &Costs,
+        known: Option<&[Result<Bound, NoBound>]>,
+    ) -> Vec<Result<Bound, NoBound>> {
+        match self.turns(set, costs, known) {
+            Ok(turns) => {
+                let all = 0..set.tasks.len();
+                all.map(|index| self.bound_with(set, costs, index, &turns)).collect()
+            }
+            Err(missing) => vec![Err(missing.into()); set.tasks.len()],
+        }
+    }
+
+    fn bound_with(
+        &self,
+        set: &Set,
+        costs: &Costs,
+        index: usize,
+        turns: &[Turns],
+    ) -> Result<Bound, NoBound> {
+        let bound = self.question_with(set, costs, index, turns)?.bound()?;
+        let task = &set.tasks[index];
+        // From its beginning on, a job takes no less than its work.
+        let cycles = bound.response.saturating_sub(task.work);
+        let distance = task.period;
+        if matches!(task.release, Release::Interrupt(_)) && cycles > distance {
+            return Err(NoBound::LostReleases { cycles, distance });
+        }
+        Ok(bound)
+    }
+
     /// Whether every job of every task is done in time, as far as is known.
     pub fn holds(&self, set: &Set, costs: &Costs) -> bool {
-        let bounds = self.bounds(set, costs);
-        set.tasks
-            .iter()
-            .zip(&bounds)
-            .all(|(task, bound)| bound.as_ref().is_ok_and(|bound| bound.response <= task.deadline))
-    }
-}
-
-/// Why others have no bound where one that takes turns with them may be late, or has none itself.
-fn late_turn(set: &Set, task: &Task, bound: &Result<Bound, NoBound>) -> NoBound {
-    let response = match bound {
-        Ok(bound) => bound.response,
-        Err(NoBound::LostReleases { cycles, .. }) => cycles.saturating_add(task.work),
-        Err(other) => return other.clone(),
-    };
-    let longest = set.tasks.iter().max_by_key(|other| other.work).unwrap_or(task);
-    NoBound::LateTurn {
-        task: task.name.clone(),
-        response,
-        period: task.period,
-        longest: longest.name.clone(),
-        cycles: longest.work,
+        let in_time = |(task, bound): (&Task, &Result<Bound, NoBound>)| {
+            bound.as_ref().is_ok_and(|bound| bound.response <= task.deadline)
+        };
+        if self.order == Order::Batches {
+            let first = self.round(set, costs, None);
+            if set.tasks.iter().zip(&first).any(|it| is_late(&it)) {
+                return false;
+            }
+            // Further rounds only make bounds shorter.
+            let all = |bounds: &[_]| set.tasks.iter().zip(bounds).all(in_time);
+            return all(&first) || all(&self.bounds(set, costs));
+        }
+        // The least urgent one is the first that does not hold, mostly.
+        let mut order: Vec<usize> = (0..set.tasks.len()).collect();
+        order.sort_by_key(|&index| set.tasks[index].priority);
+        order
+            .into_iter()
+            .all(|index| in_time((&set.tasks[index], &self.bound_with(set, costs, index, &[]))))
     }
 }
 
@@ -510,7 +459,7 @@ fn whole_ticks(task: &Task, tick: u64) -> Result<(), NoBound> {
 }
 
 /// Interrupt handlers, with what the kernel does for whom they wake.
-fn handlers(set: &Set, costs: &Costs) -> Result<Vec<Stream>, Missing> {
+pub(crate) fn handlers(set: &Set, costs: &Costs) -> Result<Vec<Stream>, Missing> {
     let handler = |(number, interrupt): (usize, &crate::set::Interrupt)| {
         let cost = if wakes(set, number) { Cost::Wake } else { Cost::Interrupt };
         let parts = vec![
@@ -523,7 +472,7 @@ fn handlers(set: &Set, costs: &Costs) -> Result<Vec<Stream>, Missing> {
 }
 
 /// What a job itself executes.
-fn job(task: &Task, kind: Kind, costs: &Costs) -> Result<Vec<Part>, Missing> {
+pub(crate) fn job(task: &Task, kind: Kind, costs: &Costs) -> Result<Vec<Part>, Missing> {
     let mut parts = vec![Part::stated(kind, &task.name, task.work)];
     let counted = [
         (Cost::Lock, task.sections.len() as u64),
@@ -536,19 +485,8 @@ fn job(task: &Task, kind: Kind, costs: &Costs) -> Result<Vec<Part>, Missing> {
     Ok(parts)
 }
 
-/// A poll that goes before another task's, with its alarm and the switch from it. The switch to the first one
-/// of a batch is that of the task itself.
-fn turn(task: &Task, costs: &Costs) -> Result<Vec<Part>, Missing> {
-    let mut parts = job(task, Kind::Turns, costs)?;
-    if task.release == Release::Clock {
-        parts.push(costs.part(Cost::Tick, &task.name, 1)?);
-    }
-    parts.push(switch_from(task, costs)?);
-    Ok(parts)
-}
-
 /// From its release to a job's first instruction; an interrupt's handler has that in its own cost.
-fn switch_to(task: &Task, costs: &Costs) -> Result<Option<Part>, Missing> {
+pub(crate) fn switch_to(task: &Task, costs: &Costs) -> Result<Option<Part>, Missing> {
     match task.release {
         Release::Clock => costs.part(Cost::Start, &task.name, 1).map(Some),
         Release::Interrupt(_) => Ok(None),
@@ -556,7 +494,7 @@ fn switch_to(task: &Task, costs: &Costs) -> Result<Option<Part>, Missing> {
 }
 
 /// From a job's end to whoever runs next.
-fn switch_from(task: &Task, costs: &Costs) -> Result<Part, Missing> {
+pub(crate) fn switch_from(task: &Task, costs: &Costs) -> Result<Part, Missing> {
     let cost = match task.release {
         Release::Clock => Cost::End,
         Release::Interrupt(_) => Cost::Wait,

@@ -69,8 +69,8 @@ impl Sweep {
     pub fn join(&mut self, part: Self) -> Result<(), JoinError> {
         let kernels = |sweep: &Self| {
             let plans = sweep.points.first().into_iter().flat_map(|point| &point.kernels);
-            let told =
-                plans.map(|plan| format!("{} {} {}", plan.kernel, plan.version, plan.profile));
+            // A profile has the point's tick in it.
+            let told = plans.map(|plan| format!("{} {}", plan.kernel, plan.version));
             told.collect::<Vec<_>>().join(", ")
         };
         let soc = |sweep: &Self| sweep.points.first().map(|point| point.soc.clone());
@@ -230,7 +230,10 @@ mod tests {
     fn parts_are_joined() {
         use Verdict::{Holds, Misses};
         let all = [(1, Some(10)), (2, Some(10)), (1, Some(20)), (2, Some(20))];
-        let whole = sweep(all.iter().map(|&(clock, tick)| point(clock, tick, Holds)).collect());
+        let mut whole = sweep(all.iter().map(|&(clock, tick)| point(clock, tick, Holds)).collect());
+        for (point, tick) in whole.points.iter_mut().zip([10, 10, 20, 20]) {
+            point.kernels[0].profile = format!("product+tick_hz={tick}");
+        }
         let part = |from: usize, to: usize| Sweep {
             points: whole.points[from..to].to_vec(),
             ..whole.clone()

@@ -172,6 +172,19 @@ fn tasks(locks: bool) -> impl Strategy<Value = Vec<Run>> {
     })
 }
 
+/// Two to four tasks for an executor: little enough that many sets have bounds.
+fn turns() -> impl Strategy<Value = Vec<Run>> {
+    let one = (prop::sample::select(vec![6u64, 8, 10, 12, 15]), 1u64..4);
+    let one = one.prop_map(|(period, work)| Run {
+        work,
+        period,
+        offset: 0,
+        priority: 1,
+        locked: Vec::new(),
+    });
+    prop::collection::vec(one, 2..=4)
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 120, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -197,17 +210,6 @@ proptest! {
     }
 
     #[test]
-    fn batches_never_exceed_the_bound(tasks in tasks(false)) {
-        let model = Model { order: Order::Batches, protocol: Protocol::Cooperative, ..Model::ideal(Protocol::None) };
-        let bounds = bounds(&tasks, &model);
-        prop_assume!(bounds.iter().all(Option::is_some));
-        let found = worst(&tasks, &mut |it, until| batches(it, until));
-        for (found, bound) in found.iter().zip(&bounds) {
-            prop_assert!(bound.is_none_or(|bound| *found <= bound), "{} {:?}", found, bound);
-        }
-    }
-
-    #[test]
     fn more_work_never_shortens_a_bound(tasks in tasks(true), which in 0usize..3, more in 1u64..3) {
         let which = which % tasks.len();
         for protocol in [Protocol::Ceiling, Protocol::Inheritance] {
@@ -224,7 +226,18 @@ proptest! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 120, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 300, max_global_rejects: 10_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn batches_never_exceed_the_bound(tasks in turns()) {
+        let model = Model { order: Order::Batches, protocol: Protocol::Cooperative, ..Model::ideal(Protocol::None) };
+        let bounds = bounds(&tasks, &model);
+        prop_assume!(bounds.iter().all(Option::is_some));
+        let found = worst(&tasks, &mut |it, until| batches(it, until));
+        for (found, bound) in found.iter().zip(&bounds) {
+            prop_assert!(bound.is_none_or(|bound| *found <= bound), "{} {:?}", found, bound);
+        }
+    }
 
     /// A faster clock is the same work in periods of more cycles.
     #[test]

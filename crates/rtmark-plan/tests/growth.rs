@@ -4,32 +4,44 @@ use std::time::Instant;
 
 use oorandom::Rand64;
 use rtmark_plan::draw::{self, Wish};
-use rtmark_plan::{Costs, KernelPlan, Model};
+use rtmark_plan::{Costs, KernelPlan, Model, Order};
+
+/// Sets of each size.
+const SETS: usize = 3;
 
 /// `cargo test -p rtmark-plan --test growth -- --nocapture` tells the times.
 #[test]
 #[expect(clippy::print_stdout, reason = "the times are to be read")]
 fn a_hundred_tasks_are_no_matter_of_minutes() {
-    let model = Model::of("freertos").expect("known");
-    let mut draw = Rand64::new(11);
-    for tasks in [10, 30, 100] {
-        let wish = Wish {
-            tasks,
-            utilisation: 0.7,
-            tick: 12_000,
-            periods: (10, 1_000),
-            least_work: 1,
-            locks: 2,
-            interrupts: 2,
-        };
-        let began = Instant::now();
-        for _ in 0..5 {
-            let set = draw::set(&mut draw, &wish);
-            let plan = KernelPlan::new(&set, &model, &Costs::zero(), 0.0);
-            assert!(plan.tasks.iter().all(|task| task.response.is_some()));
+    for kernel in Model::KERNELS {
+        let model = Model::of(kernel).expect("known");
+        let mut draw = Rand64::new(11);
+        let mut before: Option<f64> = None;
+        for tasks in [10, 30, 100] {
+            let wish = Wish {
+                tasks,
+                // Where each waits for all others, less goes.
+                utilisation: if model.order == Order::Batches { 0.05 } else { 0.7 },
+                tick: 12_000,
+                periods: (10, 1_000),
+                least_work: 1,
+                locks: 2,
+                interrupts: 2,
+            };
+            let sets: Vec<_> = (0..SETS).map(|_| draw::set(&mut draw, &wish)).collect();
+            let began = Instant::now();
+            let plans = sets.iter().map(|set| KernelPlan::new(set, &model, &Costs::zero(), 0.0));
+            let bounded = plans.filter(|plan| plan.breakdown_percent.is_some()).count();
+            let each = began.elapsed().as_secs_f64() / SETS as f64;
+            let grown =
+                before.map_or_else(String::new, |before| format!(", {:.1} times", each / before));
+            println!(
+                "{kernel}, {tasks} tasks: {:.2} ms{grown}; {bounded} of {SETS} bounded",
+                each * 1e3
+            );
+            before = Some(each);
+            assert!(bounded > 0, "{kernel}: what has no bound takes no time");
+            assert!(each < 60.0, "{tasks} tasks took {each} s");
         }
-        let each = began.elapsed() / 5;
-        println!("{tasks} tasks: {} us", each.as_micros());
-        assert!(each.as_secs() < 60, "{tasks} tasks took {each:?}");
     }
 }

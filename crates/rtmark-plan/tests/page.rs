@@ -1,8 +1,8 @@
 //! A plan's page: complete in itself, and safe whatever names hold.
 
 use rtmark_plan::{
-    Costs, Document, Form, KernelPlan, Model, RanPlan, ReleasePlan, RunPlan, SCHEMA_VERSION, Set,
-    Task, TaskRun, Timeline, WakePlan, Who, WitnessPlan,
+    Costs, Curves, Document, Form, KernelPlan, Model, PeriodPoint, RanPlan, ReleasePlan, RunPlan,
+    SCHEMA_VERSION, Set, Task, TaskRun, TasksPoint, Timeline, WakePlan, Who, WitnessPlan,
 };
 
 fn ran(who: Who, from: u64, until: u64) -> RanPlan {
@@ -98,6 +98,36 @@ fn a_timeline_has_a_bar_for_each_who_ran() {
     let span = gantt.split("class=\"span\"").nth(1).and_then(|part| part.split("width=\"").nth(1));
     let width: f64 = span.and_then(|it| it.split('"').next()?.parse().ok()).expect("a width");
     assert!((width - 874.0 * 7_400.0 / 18_000.0).abs() < 0.2, "{width}");
+}
+
+/// Breakdown by tasks and periods is drawn where it was asked for, a line for each kernel, with a mark for
+/// each point that has a load.
+#[test]
+fn breakdown_is_drawn_as_lines() {
+    let mut document = document();
+    assert!(!document.page().contains("<polyline"));
+    let by_tasks = [(2, Some(90.0)), (4, Some(50.0)), (6, None)];
+    let by_tasks =
+        by_tasks.map(|(tasks, breakdown_percent)| TasksPoint { tasks, breakdown_percent });
+    let by_period =
+        [(50.0, None), (100.0, Some(90.0))].map(|(period_percent, breakdown_percent)| {
+            PeriodPoint { period_percent, breakdown_percent }
+        });
+    let curves = Curves { by_tasks: by_tasks.to_vec(), by_period: by_period.to_vec() };
+    let one = document.kernels.remove(0);
+    let of = |kernel: &str| KernelPlan {
+        kernel: kernel.to_owned(),
+        curves: Some(curves.clone()),
+        ..one.clone()
+    };
+    document.kernels = vec![of("one"), of("<b>two</b>")];
+    let page = document.page();
+    assert_eq!(page.matches("<polyline").count(), 4, "two pictures with two lines");
+    assert_eq!(page.matches("<circle").count(), 2 * (2 + 1));
+    assert!(page.contains("one, 4: 50.0 %") && page.contains("one, 100 %: 90.0 %"));
+    assert!(!page.contains("<b>") && page.contains("&lt;b&gt;two"));
+    // 90 % lies a tenth of 180 below the top, which is at 10.
+    assert!(page.contains("cy=\"28.0\""), "{page}");
 }
 
 /// A bound's pieces are as long as the bound.

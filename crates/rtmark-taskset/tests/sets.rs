@@ -206,8 +206,8 @@ fn the_search_finds_what_all_offsets_have(
                 found.longest
             );
             assert!(*exact <= bound, "{exact} of {bound}: {set:?}");
-            // Where a run ends among its releases decides a few cycles.
-            assert!(found.longest <= *exact + *exact / 100, "{found:?} {exact}: {set:?}");
+            // Which job is the first of a run, and where among releases that ends, decides a little.
+            assert!(found.longest <= *exact + *exact / 50, "{found:?} {exact}: {set:?}");
             assert!(found.longest as f64 >= *exact as f64 * share, "{found:?} {exact}: {set:?}");
         }
     }

@@ -304,6 +304,36 @@ fn a_sweep_shows_from_which_clock_on_it_holds() {
     assert!(said.contains("48000000 Hz of stm32c031"), "{said}");
 }
 
+/// Parts of a sweep come to what it is in one go; without all of them that is said.
+#[test]
+fn parts_of_a_sweep_are_joined() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let file = root().join("docs/plan/sensor.toml");
+    let part = |share: &str| {
+        let sweep = ["--sweep", "clock=24,36,48", "tick=100,1000", "--partition", share];
+        let common = ["--kernel", "freertos", "--placements", "1", "--format", "json"];
+        let (code, document, said) =
+            ended(rtmark(folder.path()).arg(&file).args(sweep).args(common));
+        assert_eq!(code, 0, "{said}");
+        let name = folder.path().join(format!("{}.json", share.replace('/', "of")));
+        std::fs::write(&name, &document).expect("writable");
+        (name.display().to_string(), document)
+    };
+    let (_, whole) = part("1/1");
+    let parts = ["2/4", "1/4", "4/4", "3/4"].map(part);
+    let lengths = parts.each_ref().map(|(_, text)| {
+        let sweep: Value = serde_json::from_str(text).expect("JSON");
+        sweep["points"].as_array().map(Vec::len)
+    });
+    assert_eq!(lengths, [Some(2), Some(1), Some(2), Some(1)]);
+    let names = parts.each_ref().map(|(name, _)| name.as_str());
+    let joined =
+        |names: &[&str]| said(folder.path(), &[&["--format", "json", "--join"], names].concat());
+    assert_eq!(joined(&names), (0, whole, String::new()));
+    let (code, _, said) = joined(&names[1..]);
+    assert!(code == 12 && said.contains("of 6 points there are 4"), "{code}: {said}");
+}
+
 /// A function of a firmware is measured on the soc, and one that is not there is named.
 #[test]
 fn work_is_measured_of_a_function() {

@@ -61,7 +61,8 @@ pub(super) fn breakdown(plans: &[KernelPlan]) -> Markup {
     html! {
         h2 { "Load at which the first deadline is missed" }
         p.aside {
-            "By bounds with the costs of the suite's images. Where a line has no point, no load holds."
+            "By bounds with the costs of the suite's images. Where a line has no point, no load holds, or the \
+             kernel has not so many tasks there."
         }
         (picture("Breakdown by number of tasks", "tasks", &tasks, &by_tasks))
         p.aside { "The work of each task that the clock releases, divided among several." }

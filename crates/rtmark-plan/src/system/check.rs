@@ -284,7 +284,12 @@ impl System {
                 Work::Time(time) => Ok(Some(time.cycles(chip.hertz))),
                 other => measured(other),
             };
-            let hint = "`rtmark list scenarios` names the scenarios; a function is named as in the ELF file";
+            let hint = match at.get_ref() {
+                Work::Function(_) => {
+                    "`elf` is a path from this file's folder, and `function` a symbol of that file"
+                }
+                Work::Scenario(_) | Work::Time(_) => "`rtmark list scenarios` names the scenarios",
+            };
             let found =
                 found.map_err(|problem| self.refuse(at, format!("work of {of}"), problem, hint))?;
             if found == Some(0) {
