@@ -327,8 +327,10 @@ fn parts_of_a_sweep_are_joined() {
     });
     assert_eq!(lengths, [Some(2), Some(1), Some(2), Some(1)]);
     let names = parts.each_ref().map(|(name, _)| name.as_str());
-    let joined =
-        |names: &[&str]| said(folder.path(), &[&["--format", "json", "--join"], names].concat());
+    let joined = |names: &[&str]| {
+        let mut merge = Command::new(env!("CARGO_BIN_EXE_rtmark"));
+        ended(merge.current_dir(folder.path()).args(["merge", "--format", "json"]).args(names))
+    };
     assert_eq!(joined(&names), (0, whole, String::new()));
     let (code, _, said) = joined(&names[1..]);
     assert!(code == 12 && said.contains("of 6 points there are 4"), "{code}: {said}");

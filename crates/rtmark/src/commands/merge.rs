@@ -1,9 +1,12 @@
 //! `rtmark merge`
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
+use super::plan;
 use super::run::{self, RunPart, join, render, show_failures};
 use super::worst::{self, Part, found_of, show};
 use crate::cli::Verbosity;
@@ -13,16 +16,18 @@ use crate::exit::Exit;
 use crate::output::{self, say};
 use crate::shelf::{self, StoreFlag};
 
-/// Join the parts of a run or a search that several computers have made, and show the whole
+/// Join the parts of a run, a search or a sweep that several computers have made, and show the whole
 ///
-/// The result is that of one computer. Parts are files that `rtmark run` or `rtmark worst` has written
-/// with --partition K/N --state FILE; each may be given more than once. A run is kept in the store.
+/// The result is that of one computer. Parts are files that `rtmark run` or `rtmark worst` has written with
+/// --partition K/N --state FILE, or `rtmark plan --sweep` with --partition K/N --format json; each may be given
+/// more than once. A run is kept in the store.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   rtmark merge part-*.run --name sweep
   rtmark merge part-*.worst
   rtmark merge part-*.worst --format json > worst.json
+  rtmark merge part-*.json
 
 Exit codes: see `rtmark help exit-codes`.")]
 pub struct Arguments {
@@ -32,7 +37,7 @@ pub struct Arguments {
     /// Draw the latencies along the path in SVG
     #[arg(long, value_name = "FILE")]
     picture: Option<PathBuf>,
-    /// The form of the result; of searches a table (which is text) or json
+    /// The form of the result; of searches a table (which is text) or json, of sweeps also md
     #[arg(long, value_enum, default_value_t = run::Format::Table)]
     format: run::Format,
     /// Give the run a name, by which it is referred to later
@@ -42,35 +47,73 @@ pub struct Arguments {
     store: StoreFlag,
 }
 
+/// What parts are of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Run,
+    Search,
+    Sweep,
+}
+
+impl Kind {
+    /// What a file's first bytes say.
+    fn of(path: &Path) -> Result<Self, CliError> {
+        let mut first = [0; 1];
+        let is_json = File::open(path).and_then(|mut file| file.read(&mut first));
+        Ok(match is_json {
+            Ok(1) if first == *b"{" => Self::Sweep,
+            _ if RunPart::is_in(path)? => Self::Run,
+            _ => Self::Search,
+        })
+    }
+}
+
 /// What was missing.
 fn cut_short(message: String) -> Exit {
     let hint = "give all parts, each carried out to its end";
     CliError::new(Exit::OutOfBudget, message, hint).show()
 }
 
+fn refuse(message: &str, hint: &str) -> Result<Exit, CliError> {
+    Err(CliError::new(Exit::Usage, message, hint))
+}
+
 impl Arguments {
     pub fn run(self, verbosity: Verbosity) -> Result<Exit, CliError> {
-        let mut of_runs = Vec::new();
-        for path in &self.parts {
-            of_runs.push(RunPart::is_in(path)?);
+        let kinds = self.parts.iter().map(|path| Kind::of(path)).collect::<Result<Vec<_>, _>>()?;
+        let Some(&kind) = kinds.first() else { return Ok(Exit::NothingSelected) };
+        if let Some(other) = kinds.iter().position(|&other| other != kind) {
+            let (first, other) = (self.parts[0].display(), self.parts[other].display());
+            let message = format!("{first} and {other} are parts of different kinds of work");
+            return refuse(&message, "join runs, searches and sweeps apart");
         }
-        if of_runs.iter().all(|&of_run| of_run) {
-            return self.runs(verbosity);
+        if self.picture.is_some() && kind != Kind::Search {
+            let hint = "`rtmark report` draws runs; leave out --picture";
+            return refuse("--picture is for parts of searches", hint);
         }
-        let other = of_runs.iter().position(|&of_run| of_run).map(|place| &self.parts[place]);
-        if let Some(path) = other {
-            let message = format!("{} is a part of a run, and others are not", path.display());
-            return Err(CliError::new(Exit::Usage, message, "join runs and searches apart"));
+        if self.name.is_some() && kind != Kind::Run {
+            return refuse(
+                "--name is for parts of runs, which the store keeps",
+                "leave out --name",
+            );
         }
-        self.searches()
+        match kind {
+            Kind::Run => self.runs(verbosity),
+            Kind::Search => self.searches(),
+            Kind::Sweep => {
+                let format = match self.format {
+                    run::Format::Table => plan::Format::Table,
+                    run::Format::Json => plan::Format::Json,
+                    run::Format::Md => plan::Format::Md,
+                    _ => return refuse("a sweep has no such form", "give table, json or md"),
+                };
+                plan::join(&self.parts, format)
+            }
+        }
     }
 
     /// Joins runs.
     fn runs(self, verbosity: Verbosity) -> Result<Exit, CliError> {
-        if self.picture.is_some() {
-            let hint = "`rtmark report` draws runs";
-            return Err(CliError::new(Exit::Usage, "--picture is for parts of searches", hint));
-        }
         if let Some(name) = &self.name {
             rtmark_store::check_name(name)?;
         }
@@ -110,15 +153,8 @@ impl Arguments {
         let format = match self.format {
             run::Format::Table => worst::Format::Text,
             run::Format::Json => worst::Format::Json,
-            _ => {
-                let message = "searches are shown as a table or as json";
-                return Err(CliError::new(Exit::Usage, message, "give one of the two as --format"));
-            }
+            _ => return refuse("a search has no such form", "give table or json"),
         };
-        if self.name.is_some() {
-            let hint = "leave out --name; `--format json` keeps what was found";
-            return Err(CliError::new(Exit::Usage, "--name is for parts of runs", hint));
-        }
         let mut joined: Option<(Part, &PathBuf)> = None;
         for path in &self.parts {
             let part = Part::read(path)?;

@@ -12,7 +12,7 @@ use rtmark_model::Pattern;
 use rtmark_plan::{Document, Form, Outcome, SCHEMA_VERSION, System, SystemError};
 use rtmark_runner::socs;
 use rtmark_taskset::Effort;
-use rtmark_worst::Share;
+use rtmark_units::Share;
 
 use crate::cli::Verbosity;
 use crate::config::Config;
@@ -23,6 +23,8 @@ use crate::replacement::replace;
 use crate::shelf::StoreFlag;
 use crate::sources::Sources;
 use sweep::Swept;
+
+pub use sweep::join;
 
 /// Say whether tasks meet their deadlines with what each kernel costs, and what is left
 ///
@@ -36,7 +38,7 @@ use sweep::Swept;
   rtmark plan system.toml --kernel freertos --format md
   rtmark plan system.toml --sweep clock=24..48 tick=100..10000
   rtmark plan system.toml --sweep clock=24..48 --partition 2/8 --format json > part2.json
-  rtmark plan --join part*.json
+  rtmark merge part*.json
   rtmark plan system.toml --run            and what the kernel's own binary does with the set
   rtmark plan system.toml --run --report plan.html   with the timelines of the longest responses
 
@@ -45,7 +47,7 @@ sweep, when that is so everywhere.
 Exit codes: see `rtmark help exit-codes`.")]
 pub struct Arguments {
     /// The system's file
-    #[arg(value_name = "FILE", required_unless_present_any = ["init", "join"])]
+    #[arg(value_name = "FILE", required_unless_present = "init")]
     file: Option<PathBuf>,
     /// Write an example of such a file
     #[arg(long, conflicts_with = "file")]
@@ -61,12 +63,10 @@ pub struct Arguments {
     /// at the soc's own clock, wait states included
     #[arg(long, value_name = "KEY=VALUES", num_args = 1.., conflicts_with = "run")]
     sweep: Vec<Swept>,
-    /// Answer for part K of N of a sweep's points: another computer may answer for another part
+    /// Answer for part K of N of a sweep's points: another computer may answer for another part; see
+    /// `rtmark merge`
     #[arg(long, value_name = "K/N", requires = "sweep")]
     partition: Option<Share>,
-    /// Join the parts of a sweep, which `--partition K/N --format json` has written, and show the whole
-    #[arg(long, value_name = "PART.json", num_args = 1.., conflicts_with_all = ["file", "init", "kernel", "sweep", "run", "fresh"])]
-    join: Vec<PathBuf>,
     /// Run the set on each kernel's own binary as well, and compare the longest responses found
     /// with bounds made of what that very image costs
     #[arg(long)]
@@ -93,7 +93,7 @@ pub struct Arguments {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
+pub enum Format {
     /// For people
     Table,
     /// For programs; docs/schema/plan.schema.json
@@ -111,9 +111,6 @@ impl From<SystemError> for CliError {
 
 impl Arguments {
     pub fn run(self, verbosity: Verbosity) -> Result<Exit, CliError> {
-        if !self.join.is_empty() {
-            return sweep::join(&self.join, self.format);
-        }
         let Some(path) = &self.file else {
             output::data(rtmark_plan::EXAMPLE)?;
             return Ok(Exit::Fine);

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use rtmark_firmware::sha256;
 use rtmark_plan::{Form, SCHEMA_VERSION, Sweep};
-use rtmark_worst::Share;
+use rtmark_units::Share;
 
 use super::{Format, Point, document, measured};
 use crate::error::CliError;
