@@ -14,8 +14,8 @@ use crate::replacement::replace;
 
 const MAGIC: usize = 8;
 const VERSION: usize = 4;
-/// The contents' SHA-256 in hexadecimal.
-const CHECKSUM: usize = 64;
+/// Magic, version, and the contents' SHA-256 in hexadecimal.
+const HEADER: usize = MAGIC + VERSION + 64;
 
 /// One kind of such files.
 #[derive(Clone, Copy, Debug)]
@@ -53,26 +53,22 @@ impl Form {
     pub fn read(&self, path: &Path) -> Result<Vec<u8>, CliError> {
         let mut bytes =
             std::fs::read(path).map_err(|error| refuse(path, error, "check the path"))?;
-        let Some((magic, rest)) = bytes.split_at_checked(MAGIC) else {
+        let Some((header, contents)) = bytes.split_at_checked(HEADER) else {
             return Err(refuse(path, format!("too short for {}", self.what), self.again()));
         };
+        let (magic, header) = header.split_at(MAGIC);
+        let (version, checksum) = header.split_at(VERSION);
         if magic != self.magic {
             return Err(refuse(path, format!("not {}", self.what), self.again()));
         }
-        let Some((version, rest)) = rest.split_at_checked(VERSION) else {
-            return Err(refuse(path, format!("too short for {}", self.what), self.again()));
-        };
         if version != self.version.to_le_bytes() {
             let problem = format!("{}, of another version of rtmark", self.what);
             return Err(refuse(path, problem, self.again()));
         }
-        let Some((checksum, contents)) = rest.split_at_checked(CHECKSUM) else {
-            return Err(refuse(path, format!("too short for {}", self.what), self.again()));
-        };
         if sha256(contents).as_bytes() != checksum {
             return Err(self.damaged(path, "its checksum is another one"));
         }
-        bytes.drain(..MAGIC + VERSION + CHECKSUM);
+        bytes.drain(..HEADER);
         Ok(bytes)
     }
 
