@@ -45,16 +45,22 @@ impl State {
         self.deadline = 0;
     }
 
-    /// Makes an exception pending that a clock, a device or a store of earlier asks for.
+    /// Makes an exception pending that a clock, a device or a store of earlier asks for. One that is on its
+    /// way already, since the program has stored for it, comes no later for that: a search tells of it
+    /// when the store has executed.
     pub(crate) fn signal(&mut self, exception: u16, at: u64) {
         let news = !self.system.nvic.pending().contains(exception);
         self.pend(exception, at);
-        if !news || !self.rules.model_buses() {
+        if !self.rules.model_buses() {
             return;
         }
-        self.system.nvic.send(exception);
-        if !self.arrivals.iter().any(|&(_, arrives)| arrives == exception) {
-            self.send(exception, at + exceptions::FROM_SIGNAL);
+        if news {
+            self.system.nvic.send(exception);
+        }
+        let arrives = at + exceptions::FROM_SIGNAL;
+        let known = self.arrivals.iter().find(|&&(_, arriving)| arriving == exception);
+        if known.map_or(news, |&(known, _)| arrives < known) {
+            self.send(exception, arrives);
         }
     }
 
