@@ -58,9 +58,8 @@ fn header(target: &Target) -> String {
             writes(&console.start)
         )
     });
-    let mtime = target.mtime.map_or_else(String::new, |at| {
-        let compare = at + 8;
-        format!("#define RTMARK_MTIME {at:#010x}u\n#define RTMARK_MTIMECMP {compare:#010x}u\n")
+    let mtime = target.mtime.map_or_else(String::new, |[time, compare]| {
+        format!("#define RTMARK_MTIME {time:#010x}u\n#define RTMARK_MTIMECMP {compare:#010x}u\n")
     });
     format!(
         "/* Generated from the soc file of {}. */\n\
@@ -100,6 +99,8 @@ fn rust(target: &Target) -> String {
          }}\n\
          /// The timer that time may be counted by.\n\
          pub const TIMER: Option<Timer> = {};\n\
+         /// Where a RISC-V core has MTIME and MTIMECMP, if not in a core-local interruptor.\n\
+         pub const MTIME: Option<[u32; 2]> = {};\n\
          /// Registers and what to write to them at start.\n\
          pub const INIT: &[(u32, u32)] = &[",
         target.name,
@@ -107,7 +108,11 @@ fn rust(target: &Target) -> String {
         target.interrupts,
         target.priority_bits,
         target.ram.map_or(0, |ram| ram.size),
-        timer(target)
+        timer(target),
+        target.mtime.map_or_else(
+            || "None".to_owned(),
+            |[time, compare]| format!("Some([{time:#010x}, {compare:#010x}])")
+        )
     );
     for (address, value) in &target.init {
         let _ = write!(text, "({address:#010x}, {value:#010x}), ");

@@ -110,9 +110,8 @@ pub struct Target {
     pub probes: Probes,
     /// What images print by; semihosting without.
     pub console: Option<Console>,
-    /// Where a RISC-V core has MTIME, with MTIMECMP behind it, if not where a core-local interruptor
-    /// has them.
-    pub mtime: Option<u32>,
+    /// Where a RISC-V core has MTIME and MTIMECMP, if not where a core-local interruptor has them.
+    pub mtime: Option<[u32; 2]>,
     /// Images that are not built, because nothing there could run them.
     pub without: Vec<String>,
 }
@@ -182,10 +181,11 @@ impl From<&Soc> for Target {
 }
 
 /// Where the SIO of RP2350 has MTIME, with MTIMECMP behind it (datasheet, 3.1.8).
-fn mtime(soc: &Soc) -> Option<u32> {
+fn mtime(soc: &Soc) -> Option<[u32; 2]> {
     let is_sio = |peripheral: &&Peripheral| peripheral.kind == PeripheralKind::Rp2350RiscvTimer;
     let sio = soc.peripherals.iter().find(is_sio)?;
-    Some((sio.base & !0xFFF) + 0x1B0)
+    let time = (sio.base & !0xFFF) + 0x1B0;
+    Some([time, time + 8])
 }
 
 fn timer(soc: &Soc) -> Option<Timer> {

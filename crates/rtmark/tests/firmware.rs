@@ -107,6 +107,22 @@ fn the_default_suite_is_measured_whole() {
     }
 }
 
+/// The time of RP2350's RISC-V cores is in its SIO, not in a core-local interruptor as elsewhere.
+#[test]
+fn kernels_tick_where_a_chip_has_its_time() {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    let soc = "rp2350-riscv";
+    let kernels = ["evloop", "freertos", "embassy"];
+    let scenarios = ["thread.yield", "timer.tick", "timer.wake"];
+    let asked = ["run", "--placements", "1", "--format", "json", "--soc", soc, "--kernel"];
+    let asked = [&asked[..], &kernels, &["--scenario"], &scenarios].concat();
+    let suite = Suite::of(&rtmark(home.path(), &asked).0);
+    for kernel in kernels {
+        let typical = scenarios.map(|scenario| suite.typical(soc, kernel, scenario));
+        assert!(typical.iter().all(Option::is_some), "{kernel}: {typical:?}");
+    }
+}
+
 #[test]
 fn what_is_known_is_what_was_measured() {
     let home = tempfile::tempdir().expect("a scratch folder");

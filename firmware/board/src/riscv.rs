@@ -1,16 +1,23 @@
-//! An RV32 in machine mode, as QEMU's `virt` has it: the core-local interruptor, and where traps
-//! end that nobody expects.
+//! An RV32 in machine mode: its timer, which stands in the core-local interruptor, as on QEMU's `virt`,
+//! unless the soc has it elsewhere; and where traps end that nobody expects.
 
 use riscv::interrupt::Interrupt;
 use riscv::register::{mepc, mie};
 use rtmark_probe::scenario;
 
-/// Counts at the soc's clock.
-const MTIME: *const u32 = 0x0200_BFF8 as *const u32;
-/// The timer's interrupt is pending while time is not less than this.
-const MTIMECMP: *mut u32 = 0x0200_4000 as *mut u32;
+use crate::soc;
 
-/// The timer of the core-local interruptor.
+/// Where time and what it is compared with stand.
+const REGISTERS: [u32; 2] = match soc::MTIME {
+    Some(registers) => registers,
+    None => [0x0200_BFF8, 0x0200_4000],
+};
+/// Counts at the soc's clock.
+const MTIME: *const u32 = REGISTERS[0] as *const u32;
+/// The timer's interrupt is pending while time is not less than this.
+const MTIMECMP: *mut u32 = REGISTERS[1] as *mut u32;
+
+/// The timer of the core.
 #[derive(Debug)]
 pub struct Timer {
     due: u64,
