@@ -67,7 +67,7 @@ fn crates_use_only_what_lies_below_them() {
             ],
         ),
         ("rtmark-taskset", &["rtmark-units", "rtmark-sim", "rtmark-firmware", "rtmark-plan"]),
-        ("rtmark-worst", &["rtmark-sim"]),
+        ("rtmark-worst", &["rtmark-units", "rtmark-sim"]),
         (
             "rtmark-web",
             &["rtmark-model", "rtmark-sim", "rtmark-observe", "rtmark-trace", "rtmark-worst"],
