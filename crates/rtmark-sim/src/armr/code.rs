@@ -1,15 +1,24 @@
 //! Code that has been met: instructions decoded once, with what the pipeline remembers of them.
 
 use super::control::Place as Register;
+use super::graph::Graph;
 use super::isa::{Instruction, Op, Set, decode, is_wide};
 use super::timing::{Demand, Passages, demand};
+use crate::timing::memo::map::Map;
 
-/// Instructions of a page, two bytes apart, and how many pages are kept: powers of two.
-const PAGE: usize = 64;
-const PAGES: usize = 128;
+/// Bytes of a page, and the instructions that may begin there.
+const PAGE_BYTES: u32 = 128;
+const PAGE: usize = PAGE_BYTES as usize / 2;
+/// Instructions, beyond which all are forgotten.
+const MOST: usize = 1 << 18;
+/// An instruction that has been executed so often gets nodes: copies of machines that end soon make
+/// none.
+pub const OFTEN: u8 = 3;
+/// The bytes of the longest instruction but the last.
+const BEFORE: u32 = 3;
 
 /// An instruction that has been met.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Met {
     pc: u32,
     bits: u32,
@@ -26,25 +35,29 @@ pub struct Met {
     pub writes: Option<Register>,
     /// A run stops there, or notes that it has come there.
     pub marked: bool,
+    /// Its nodes.
+    pub nodes: Vec<u32>,
+    /// How often it has been executed the long way, up to [`OFTEN`].
+    pub visits: u8,
 }
 
-type Page = Box<[Option<Met>; PAGE]>;
+/// The instructions of a page by their places, as numbers from one on.
+type Page = [u32; PAGE];
 
 /// Instructions by their places. Each is known with its bits, so that code which changes needs to be
 /// looked at again and nothing else.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Code {
-    pages: Vec<Option<Page>>,
+    mets: Vec<Met>,
+    pages: Vec<Page>,
+    places: Map<u32, u32>,
+    /// The page that was asked for last, and its place.
+    last: Option<(u32, u32)>,
     /// Counts the times at which code has been written.
     written: u32,
     /// Addresses that are marked, in ascending order.
     marks: Vec<u32>,
-}
-
-impl Default for Code {
-    fn default() -> Self {
-        Self { pages: vec![None; PAGES], written: 0, marks: Vec::new() }
-    }
+    pub graph: Graph,
 }
 
 /// Copies of machines begin anew, but for the marks: most of them end soon.
@@ -63,61 +76,96 @@ pub const fn of_one(set: Set, bits: u32) -> u32 {
 }
 
 impl Code {
-    const fn place(pc: u32) -> (usize, usize) {
-        let at = pc as usize >> 1;
-        (at / PAGE % PAGES, at % PAGE)
+    /// The number of the instruction at an address, or 0.
+    #[inline]
+    fn number(&mut self, pc: u32) -> u32 {
+        let page = pc / PAGE_BYTES;
+        let place = match self.last {
+            Some((last, place)) if last == page => place,
+            _ => {
+                let Some(place) = self.places.get(&page) else { return 0 };
+                self.last = Some((page, *place));
+                *place
+            }
+        };
+        self.pages[place as usize][pc as usize / 2 % PAGE]
     }
 
     /// The instruction at an address, if its bits need not be looked at.
     #[inline]
-    pub fn known(&mut self, set: Set, pc: u32) -> Option<&mut Met> {
-        let (page, at) = Self::place(pc);
-        let met = self.pages[page].as_mut()?[at].as_mut()?;
-        (met.pc == pc && met.set as u8 == set as u8 && met.seen == self.written).then_some(met)
+    pub fn known(&mut self, set: Set, pc: u32) -> Option<(&mut Met, &mut Graph)> {
+        let number = self.number(pc);
+        let met = self.mets.get_mut((number as usize).wrapping_sub(1))?;
+        (met.pc == pc && met.set as u8 == set as u8 && met.seen == self.written)
+            .then_some((met, &mut self.graph))
     }
 
-    /// The instruction at an address, whose bits are these.
-    pub fn meet(&mut self, set: Set, pc: u32, bits: u32) -> &mut Met {
-        let (page, at) = Self::place(pc);
-        let place =
-            &mut self.pages[page].get_or_insert_with(|| Box::new([const { None }; PAGE]))[at];
+    /// Has the instruction at an address, whose bits are these, at hand.
+    pub fn meet(&mut self, set: Set, pc: u32, bits: u32) {
         let bits = of_one(set, bits);
-        let same = |met: &Met| met.pc == pc && met.set as u8 == set as u8 && met.bits == bits;
-        if !place.as_ref().is_some_and(same) {
-            *place = None;
-        }
-        let met = place.get_or_insert_with(|| {
-            let it = decode(set, pc, bits);
-            let marked = self.marks.binary_search(&pc).is_ok();
-            Met {
-                pc,
-                bits,
-                set,
-                seen: 0,
-                it,
-                demand: demand(&it),
-                passages: Passages::default(),
-                decides: it.op == Op::CompareBranch,
-                backwards: it.op == Op::Branch && it.imm <= pc,
-                writes: (it.op == Op::WriteCoprocessor).then(|| Register::of(it.imm)),
-                marked,
+        let mut number = self.number(pc) as usize;
+        if number == 0 {
+            if self.mets.len() >= MOST {
+                self.forget();
             }
-        });
+            let (page, place) = (pc / PAGE_BYTES, self.pages.len() as u32);
+            let place = *self.places.entry(page).or_insert(place);
+            if place as usize == self.pages.len() {
+                self.pages.push([0; PAGE]);
+            }
+            self.mets.push(Met::new(set, pc, bits));
+            number = self.mets.len();
+            self.pages[place as usize][pc as usize / 2 % PAGE] = number as u32;
+        }
+        let Some(met) = self.mets.get_mut(number - 1) else { return };
+        if (met.pc, met.set as u8, met.bits) != (pc, set as u8, bits) {
+            self.graph.cut(&met.nodes);
+            *met = Met::new(set, pc, bits);
+        }
+        met.marked = self.marks.binary_search(&pc).is_ok();
         met.seen = self.written;
-        met
     }
 
     /// The instruction at an address as it has been decoded, whose bits are these.
     pub fn decoded(&self, set: Set, pc: u32, bits: u32) -> Option<Instruction> {
-        let (page, at) = Self::place(pc);
-        let met = self.pages[page].as_ref()?[at].as_ref()?;
+        let page = self.pages.get(*self.places.get(&(pc / PAGE_BYTES))? as usize)?;
+        let number = page[pc as usize / 2 % PAGE] as usize;
+        let met = self.mets.get(number.wrapping_sub(1))?;
         let same = met.pc == pc && met.set as u8 == set as u8 && met.bits == of_one(set, bits);
         same.then_some(met.it)
     }
 
-    /// Code may have been written.
-    pub const fn look_again(&mut self) {
+    /// Code may have been written, wherever it is.
+    pub fn look_again(&mut self) {
         self.written = self.written.wrapping_add(1);
+        self.forget_graph();
+    }
+
+    /// Some bytes have been written: what has been decoded from them is looked at again.
+    pub fn look_again_at(&mut self, address: u32, bytes: u32) {
+        let before = self.written.wrapping_sub(1);
+        let first = address.saturating_sub(BEFORE) & !1;
+        for at in (0..=bytes + BEFORE).step_by(2) {
+            let pc = first.wrapping_add(at);
+            let number = self.number(pc) as usize;
+            if let Some(met) = self.mets.get_mut(number.wrapping_sub(1)) {
+                met.seen = before;
+                self.graph.cut(&met.nodes);
+            }
+        }
+    }
+
+    /// Forgets how passages follow each other.
+    pub fn forget_graph(&mut self) {
+        if !self.graph.is_empty() {
+            self.graph.forget();
+            self.mets.iter_mut().for_each(|met| met.nodes.clear());
+        }
+    }
+
+    fn forget(&mut self) {
+        let marks = std::mem::take(&mut self.marks);
+        *self = Self { marks, ..Self::default() };
     }
 
     /// Marks addresses.
@@ -125,6 +173,27 @@ impl Code {
         addresses.sort_unstable();
         if self.marks != addresses {
             *self = Self { marks: addresses, ..Self::default() };
+        }
+    }
+}
+
+impl Met {
+    fn new(set: Set, pc: u32, bits: u32) -> Self {
+        let it = decode(set, pc, bits);
+        Self {
+            pc,
+            bits,
+            set,
+            seen: 0,
+            it,
+            demand: demand(&it),
+            passages: Passages::default(),
+            decides: it.op == Op::CompareBranch,
+            backwards: it.op == Op::Branch && it.imm <= pc,
+            writes: (it.op == Op::WriteCoprocessor).then(|| Register::of(it.imm)),
+            marked: false,
+            nodes: Vec::new(),
+            visits: 0,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The core in its system, instruction by instruction: what executing and the pipeline tell each
 //! other.
 
-use super::code::{Code, Met, of_one};
+use super::code::{Code, Met, OFTEN, of_one};
 use super::control::{Denied, Kind, Now, Place as Register};
 use super::cpu::psr;
 use super::exec::{Arch, Done, Exception};
@@ -64,6 +64,8 @@ pub struct Core {
     pub pipeline: Pipeline,
     pub code: Code,
     line: Option<Line>,
+    /// Another number whenever coprocessor 15 may allow something else.
+    pub rights: u32,
     pub instructions: u64,
     asleep: bool,
     /// Since when an interrupt asks to be taken, and which.
@@ -85,6 +87,7 @@ impl Core {
             pipeline,
             code: Code::default(),
             line: None,
+            rights: 1,
             instructions: 0,
             asleep: false,
             asked: None,
@@ -222,6 +225,8 @@ impl Core {
             // A store that is not aligned may begin before it.
             bus.code_writes.cover(pc.saturating_sub(4));
             bus.code_writes.cover(pc);
+            self.pipeline.windows.has_code(pc);
+            self.pipeline.windows.has_code(pc.wrapping_add(3));
         }
         self.code.meet(set, pc, bits);
         true
@@ -230,18 +235,35 @@ impl Core {
     /// Executes instructions up to a cycle, as long as nothing else is due and none is marked.
     /// Answers what the last one has led to, if that is to be noted.
     pub fn leap(&mut self, until: u64) -> Option<Passed> {
-        if self.asked.is_some() || self.asleep {
+        if self.asleep {
             return None;
         }
         let (horizon, returns) = (until.min(self.arch.system.next()), self.returns);
-        while self.cycle() < horizon {
+        if self.asked.is_some() {
+            // What unmasks it is executed the long way.
+            if self.arch.cpu.bit(psr::I) {
+                self.glide(horizon);
+            }
+            return None;
+        }
+        loop {
+            self.glide(horizon);
+            if self.cycle() >= horizon {
+                return None;
+            }
             let passed = self.execute(Marks::Stop)?;
             let is_plain = matches!(passed, Passed::Instruction { .. });
             if !is_plain || self.asleep || self.touched || self.returns != returns {
                 return Some(passed);
             }
         }
-        None
+    }
+
+    /// Where code has been written, nobody knows where, it is looked at again.
+    pub fn look_at_code(&mut self) {
+        if std::mem::take(&mut self.arch.system.bus.code_writes.dirty) {
+            self.code.look_again();
+        }
     }
 
     /// Executes the instruction at the program counter, unless it is marked and marks stop.
@@ -253,11 +275,9 @@ impl Core {
             Err(why) => return Some(self.refuse(Exception::Code { address: pc, why })),
         };
         let set = self.set();
-        if self.arch.system.bus.code_writes.dirty {
-            self.arch.system.bus.code_writes.dirty = false;
-            self.code.look_again();
-        }
-        let Some(met) = self.code.known(set, pc) else {
+        self.look_at_code();
+        let state = self.arch.cpu.it;
+        let Some((met, graph)) = self.code.known(set, pc) else {
             if self.meet(set, pc) {
                 return self.execute(marks);
             }
@@ -281,16 +301,24 @@ impl Core {
         let now = Now { cycle: issued, instructions: self.instructions };
         Some(match self.arch.execute(it, now) {
             Ok(done) => {
-                self.pipeline.finish(demand, passages, &place, &done, issued);
+                let passage = self.pipeline.finish(demand, passages, &place, &done, issued);
                 self.instructions += 1;
                 let written = met.writes;
+                met.visits = OFTEN.min(met.visits + 1);
+                let is_often = met.visits == OFTEN && marks == Marks::Stop;
+                if let Some(passage) = passage.filter(|_| is_often) {
+                    let what = (&*it, demand.flow, demand.moves);
+                    let node = graph.note(what, &place, state, &passage);
+                    met.nodes.extend(node.filter(|node| !met.nodes.contains(node)));
+                }
                 self.after(&done, written);
                 Passed::Instruction { pc, issued }
             }
             Err(Exception::Call(number)) if number == HOST_CALLS[usize::from(place.thumb)] => {
                 self.arch.cpu.pc = pc.wrapping_add(it.size.into());
                 self.arch.cpu.advance_it();
-                self.pipeline.finish(demand, passages, &place, &Done::default(), issued);
+                let _passage =
+                    self.pipeline.finish(demand, passages, &place, &Done::default(), issued);
                 self.instructions += 1;
                 Passed::HostCall { pc, issued }
             }
@@ -316,8 +344,15 @@ impl Core {
         if self.touched {
             self.look(self.cycle());
         }
+        let written_code = self.arch.system.bus.code_writes.dirty;
+        if let Some(traffic) = done.traffic.filter(|traffic| written_code && traffic.writes) {
+            self.arch.system.bus.code_writes.dirty = false;
+            self.code.look_again_at(traffic.address, traffic.bytes);
+        }
         if let Some(register) = written {
             self.line = None;
+            self.rights = self.rights.wrapping_add(1);
+            self.pipeline.windows.forget();
             if register.n == 1 {
                 self.pipeline.configure(&self.arch.control);
             }
@@ -343,7 +378,7 @@ impl Core {
     }
 
     /// Memory has been written behind the core's back.
-    pub const fn forget_code(&mut self) {
+    pub fn forget_code(&mut self) {
         self.code.look_again();
         self.pipeline.memory.refetch();
     }

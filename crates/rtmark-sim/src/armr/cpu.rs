@@ -49,6 +49,19 @@ impl Mode {
         })
     }
 
+    /// Its name in messages.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Fiq => "FIQ",
+            Self::Irq => "IRQ",
+            Self::Supervisor => "supervisor",
+            Self::Abort => "abort",
+            Self::Undefined => "undefined",
+            Self::System => "system",
+        }
+    }
+
     /// Whose stack pointer and link register it has.
     const fn bank(self) -> usize {
         match self {
@@ -121,7 +134,7 @@ pub struct Cpu {
 }
 
 /// ITAdvance (DDI 0406, A2.5.2).
-const fn after_it(it: u8) -> u8 {
+pub const fn after_it(it: u8) -> u8 {
     if it & 7 == 0 { 0 } else { it & 0xE0 | it << 1 & 0x1F }
 }
 

@@ -12,6 +12,7 @@
 //! | `exec` | what each operation does | what it takes |
 //! | `timing` | what issues when: operands, pairs, branches, caches, the bus | what instructions do |
 //! | `code` | instructions that have been met, and what the pipeline remembers of them | |
+//! | `graph`, `glide` | how passages follow each other, and runs along them | how runs end |
 //! | `core` | both together, instruction by instruction | how runs end |
 //! | `state` | images, watches, stops, faults, calls of the host | |
 //! | `machine`, `debug`, `roles` | the public face; what debuggers, observers and searches ask | |
@@ -23,6 +24,8 @@ mod cpu;
 mod debug;
 mod exec;
 mod gic;
+mod glide;
+mod graph;
 mod isa;
 mod machine;
 mod roles;

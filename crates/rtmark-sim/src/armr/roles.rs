@@ -17,6 +17,18 @@ const SINGLES: [&str; 32] = [
     "s28", "s29", "s30", "s31",
 ];
 
+/// The number of a mode's stack pointer.
+const fn bank(mode: Mode) -> u8 {
+    match mode {
+        Mode::User | Mode::System => 0,
+        Mode::Supervisor => 1,
+        Mode::Irq => 2,
+        Mode::Fiq => 3,
+        Mode::Abort => 4,
+        Mode::Undefined => 5,
+    }
+}
+
 #[expect(clippy::unused_self, reason = "all cores answer to the same methods")]
 impl CortexR5 {
     pub(crate) fn exception(&self) -> u16 {
@@ -43,12 +55,14 @@ impl CortexR5 {
             Mode::Undefined => 4,
             Mode::Supervisor | Mode::User | Mode::System => 0,
         };
-        let sp = Mode::of(status).map_or_else(|| cpu.get(13), |mode| cpu.stack_pointer(mode));
+        let mode = Mode::of(status);
+        let sp = mode.map_or_else(|| cpu.get(13), |mode| cpu.stack_pointer(mode));
         Interrupted {
             pc: link.wrapping_sub(ahead),
             sp,
             frame: sp,
             stack: ThreadStack::Only,
+            bank: mode.map_or(0, bank),
             exception: self.state.handler_before(),
         }
     }
@@ -56,6 +70,11 @@ impl CortexR5 {
     /// Each mode has a stack pointer, but which of them belongs to threads is the kernel's choice.
     pub(crate) const fn thread_stack(&self) -> ThreadStack {
         ThreadStack::Only
+    }
+
+    /// User and System mode share one (DDI 0406, B1.3.2).
+    pub(crate) const fn stack_bank(&self) -> u8 {
+        bank(self.state.core.arch.cpu.mode())
     }
 
     pub(crate) const fn convention(&self) -> Convention {

@@ -15,8 +15,8 @@ use crate::image::Image;
 use crate::soc::Soc;
 use crate::state::stop::{FaultKind, FaultPolicy, FaultReport, Stop};
 use crate::state::{
-    Besides, Blocker, Convention, Counts, FileCalls, Hit, LoadError, MaskSite, NoMemory, Register,
-    Watch, WatchId, Watches,
+    AfterReset, Besides, Blocker, Convention, Counts, FileCalls, Handlers, Hit, LoadError,
+    MaskSite, NoMemory, Register, Watch, WatchId, Watches, program,
 };
 
 /// The exception numbers of a Cortex-M that watches, observers and reports use, given to what plays
@@ -29,14 +29,6 @@ pub mod number {
 const SP: u8 = 13;
 const LR: u8 = 14;
 
-/// A handler that executes.
-#[derive(Clone, Copy, Debug)]
-struct Handler {
-    exception: u16,
-    /// The interrupt controller has told the program which interrupt it is.
-    is_named: bool,
-}
-
 /// The machine's state.
 #[derive(Clone, Debug)]
 pub struct State {
@@ -48,8 +40,7 @@ pub struct State {
     stops: Vec<u32>,
     /// What ended the run for good.
     ended: Option<Stop>,
-    /// The handlers that execute, the innermost last.
-    handlers: Vec<Handler>,
+    handlers: Handlers,
     /// The exception whose handler's first instruction comes next.
     entered: Option<u16>,
     asleep: u64,
@@ -70,7 +61,7 @@ impl State {
             watched: Vec::new(),
             stops: Vec::new(),
             ended: None,
-            handlers: Vec::new(),
+            handlers: Handlers::default(),
             entered: None,
             asleep: 0,
             begin,
@@ -83,22 +74,10 @@ impl State {
     /// loaders have it; a file that does not say it begins where the soc's does.
     pub fn load(&mut self, image: &Image) -> Result<(), LoadError> {
         for segment in image.segments() {
-            let bus = &mut self.core.arch.system.bus;
-            let (address, size) = (segment.load_address, segment.bytes.len());
-            let end_of_memory = segment.address.wrapping_add(segment.memory_size.max(1) - 1);
-            let loaded = size == 0 || bus.peek_len(address) >= size;
-            let runs = bus.place(segment.address).is_some() && bus.place(end_of_memory).is_some();
-            if !loaded || !runs {
-                return Err(LoadError::DoesNotFit {
-                    address: if loaded { segment.address } else { address },
-                    size: segment.memory_size,
-                    soc: self.soc.name.clone(),
-                    memories: self.soc.memory_map(),
-                });
-            }
-            bus.program(address, &segment.bytes);
-            if bus.place(address).is_some_and(|place| bus.is_writable(place.memory)) {
-                self.initial.push((address, segment.bytes.clone()));
+            if program(&mut self.core.arch.system.bus, &self.soc, segment)?
+                == AfterReset::ProgrammedAgain
+            {
+                self.initial.push((segment.load_address, segment.bytes.clone()));
             }
         }
         if image.entry() != 0 {
@@ -293,17 +272,17 @@ impl State {
 
     /// The number of the exception whose handler executes, 0 outside of handlers.
     pub fn handler(&self) -> u16 {
-        self.handlers.last().map_or(0, |handler| handler.exception)
+        self.handlers.current()
     }
 
     /// The number of the exception whose handler the newest one has interrupted, 0 if none.
     pub fn handler_before(&self) -> u16 {
-        self.handlers.iter().rev().nth(1).map_or(0, |handler| handler.exception)
+        self.handlers.before()
     }
 
     /// Whether the handler of an exception has been entered and not left.
     pub fn is_handling(&self, exception: u16) -> bool {
-        self.handlers.iter().any(|handler| handler.exception == exception)
+        self.handlers.contains(exception)
     }
 
     fn counts(&self, cycle: u64) -> Counts {
@@ -438,11 +417,7 @@ impl State {
     fn notice_trap(&mut self, entered: u16) {
         self.watches.enter(entered);
         self.entered = Some(entered);
-        // A kernel that never returns from a handler must not fill the host's memory.
-        if self.handlers.len() >= 64 {
-            self.handlers.remove(0);
-        }
-        self.handlers.push(Handler { exception: entered, is_named: false });
+        self.handlers.enter(entered);
     }
 
     /// The program has asked the interrupt controller which interrupt it handles: another one than
@@ -451,28 +426,20 @@ impl State {
         let gic = self.core.arch.system.gic.as_mut();
         let Some(id) = gic.and_then(Gic::take_acknowledged) else { return };
         let exception = exception(id);
-        let Some(handler) = self.handlers.last_mut() else { return };
-        if handler.exception < FIRST_EXTERNAL {
-            return;
-        }
-        let is_known = handler.exception == exception && !handler.is_named;
-        handler.is_named = true;
-        if is_known {
+        if self.handlers.current() < FIRST_EXTERNAL || self.handlers.name(exception) {
             return;
         }
         self.notice_return();
         self.notice_trap(exception);
         self.entered = None;
-        if let Some(handler) = self.handlers.last_mut() {
-            handler.is_named = true;
-        }
+        self.handlers.name(exception);
         self.notice_handler(exception, issued);
     }
 
     fn notice_return(&mut self) {
-        let Some(handler) = self.handlers.pop() else { return };
+        let Some(exception) = self.handlers.leave() else { return };
         self.watches.left += 1;
-        let happened = Watch::Return(handler.exception);
+        let happened = Watch::Return(exception);
         if self.watches.want(happened) {
             let counts = self.counts(self.core.cycle());
             self.watches.note(happened, counts);
@@ -506,6 +473,7 @@ impl State {
             sp: cpu.get(SP),
             address,
             handler: self.handler(),
+            mode: Some(cpu.mode().name()),
             cycle: self.cycles(),
         })
     }

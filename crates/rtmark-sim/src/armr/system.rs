@@ -1,7 +1,7 @@
 //! What is behind the core: memories, the interrupt controller, peripherals.
 
 use super::gic::{FIRST_EXTERNAL, FIRST_SHARED, Gic, exception};
-use crate::devices::{Attached, Console, Devices, Direction, Effects, Env};
+use crate::devices::{Attached, Console, Devices, Direction, Effects, Env, Looked};
 use crate::memory::Bus;
 use crate::soc::{MemoryTiming, Soc};
 use crate::timing::{LineMemories, LineMemory};
@@ -114,6 +114,20 @@ impl System {
         self.write_register(address, bytes, value, cycle)
     }
 
+    /// Loads or stores words in a row where that has no effect besides; answers whether it has.
+    #[inline]
+    pub fn move_words(&mut self, address: u32, words: &mut [u32], writes: bool) -> bool {
+        let count = words.len() as u32;
+        if writes {
+            let Some(places) = self.bus.ram_words_mut(address, count) else { return false };
+            places.iter_mut().zip(words).for_each(|(place, word)| *place = word.to_le_bytes());
+        } else {
+            let Some(places) = self.bus.ram_words(address, count) else { return false };
+            places.iter().zip(words).for_each(|(place, word)| *word = u32::from_le_bytes(*place));
+        }
+        true
+    }
+
     fn read_register(&mut self, address: u32, cycle: u64) -> Option<u32> {
         if let Some(gic) = &mut self.gic
             && let Some(offset) = gic.offset(address)
@@ -183,16 +197,11 @@ impl System {
 
     /// Takes over a device's outputs and its next date.
     fn look_at_device(&mut self, at: usize, now: u64) {
-        let ratio = self.devices.ratio(at);
-        let attached = &mut self.devices.attached[at];
-        let (outputs, due) = attached.look(now, ratio);
-        let changed = attached.outputs ^ outputs;
-        attached.outputs = outputs;
-        attached.due = due.filter(|due| *due > now);
-        for (output, irq) in
-            attached.irq.iter().enumerate().filter(|(at, _)| changed >> at & 1 == 1)
-        {
-            let high = outputs >> output & 1 == 1;
+        let Looked { changed, .. } = self.devices.look_at(at, now);
+        let attached = &self.devices.attached[at];
+        let irqs = attached.irq.iter().enumerate();
+        for (output, irq) in irqs.filter(|(output, _)| changed >> output & 1 == 1) {
+            let high = attached.outputs >> output & 1 == 1;
             if let Some(gic) = &mut self.gic {
                 gic.drive(irq + FIRST_SHARED, high);
             } else if high {
@@ -204,8 +213,6 @@ impl System {
                 self.risen.push((now, FIRST_EXTERNAL + *irq));
             }
         }
-        let dates = self.devices.attached.iter().filter_map(|attached| attached.due);
-        self.devices.next = dates.min().unwrap_or(u64::MAX);
     }
 
     /// The next cycle in which an interrupt input may change.

@@ -246,7 +246,10 @@ fn faults_stop_the_run_and_say_where() {
         let mut machine = machine(0, &[word]);
         machine.set_register(Register::R(11), 0x7000_0000);
         match machine.run(Cycles(1000)) {
-            Stop::Fault(report) => assert_eq!((report.kind, report.pc), (kind, START), "{word:x}"),
+            Stop::Fault(report) => {
+                assert_eq!((report.kind, report.pc), (kind, START), "{word:x}");
+                assert!(report.to_string().contains(", supervisor mode, cycle "), "{report}");
+            }
             other => panic!("{word:x}: {other:?}"),
         }
     }

@@ -244,6 +244,11 @@ impl Protection {
         self.map[at]
     }
 
+    /// Whether the same holds for all addresses from one to another.
+    pub fn is_uniform(&mut self, first: u32, last: u32) -> bool {
+        self.find(first, 0).last >= last
+    }
+
     /// What memory is that a load or store goes to.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use super::{Arch, Done, Result, UNDEFINED};
 use crate::armr::control::sctlr;
-use crate::armr::cpu::psr;
+use crate::armr::cpu::{Cpu, psr};
 use crate::armr::isa::op::{Alu, Bits, Instruction, Multiply, Narrow, Second, Sign};
 use crate::exec::shift;
 
@@ -11,6 +11,38 @@ const fn add(x: u32, y: u32, carry: bool) -> (u32, bool, bool) {
     let sum = x as u64 + y as u64 + carry as u64;
     let result = sum as u32;
     (result, sum >> 32 != 0, ((x ^ result) & (y ^ result)) >> 31 == 1)
+}
+
+/// What an operation makes of two operands, the carry flag, and the carry that the shifter gives: the
+/// result, carry and overflow.
+#[inline(always)]
+pub const fn results(alu: Alu, x: u32, y: u32, carry: bool, shifter: bool) -> (u32, bool, bool) {
+    match alu {
+        Alu::And | Alu::Tst => (x & y, shifter, false),
+        Alu::Eor | Alu::Teq => (x ^ y, shifter, false),
+        Alu::Orr => (x | y, shifter, false),
+        Alu::Orn => (x | !y, shifter, false),
+        Alu::Bic => (x & !y, shifter, false),
+        Alu::Mov => (y, shifter, false),
+        Alu::Mvn => (!y, shifter, false),
+        Alu::Add | Alu::Cmn => add(x, y, false),
+        Alu::Adc => add(x, y, carry),
+        Alu::Sub | Alu::Cmp => add(x, !y, true),
+        Alu::Sbc => add(x, !y, carry),
+        Alu::Rsb => add(!x, y, true),
+        Alu::Rsc => add(!x, y, carry),
+    }
+}
+
+impl Cpu {
+    /// Sets the flags by what an operation has made.
+    #[inline(always)]
+    pub const fn note(&mut self, alu: Alu, (result, carry, overflow): (u32, bool, bool)) {
+        self.set_result(result, carry);
+        if alu.adds() {
+            self.set_bit(psr::V, overflow);
+        }
+    }
 }
 
 /// A signed halfword: the low one, or the top one.
@@ -45,38 +77,20 @@ impl Arch {
         done: &mut Done,
     ) -> Result<()> {
         let (y, shifter) = self.second(it, second);
-        let (x, carry) = (self.cpu.operand(it.n), self.cpu.carry());
-        let (result, carried, overflowed) = match alu {
-            Alu::And | Alu::Tst => (x & y, shifter, false),
-            Alu::Eor | Alu::Teq => (x ^ y, shifter, false),
-            Alu::Orr => (x | y, shifter, false),
-            Alu::Orn => (x | !y, shifter, false),
-            Alu::Bic => (x & !y, shifter, false),
-            Alu::Mov => (y, shifter, false),
-            Alu::Mvn => (!y, shifter, false),
-            Alu::Add | Alu::Cmn => add(x, y, false),
-            Alu::Adc => add(x, y, carry),
-            Alu::Sub | Alu::Cmp => add(x, !y, true),
-            Alu::Sbc => add(x, !y, carry),
-            Alu::Rsb => add(!x, y, true),
-            Alu::Rsc => add(!x, y, carry),
-        };
+        let results = results(alu, self.cpu.operand(it.n), y, self.cpu.carry(), shifter);
         let sets = it.sets_flags(inside_it) || alu.compares();
         if it.d == 15 && !alu.compares() {
             if sets {
-                return self.return_to(result, done);
+                return self.return_to(results.0, done);
             }
-            self.write_pc(result, done);
+            self.write_pc(results.0, done);
             return Ok(());
         }
         if sets {
-            self.cpu.set_result(result, carried);
-            if alu.adds() {
-                self.cpu.set_bit(psr::V, overflowed);
-            }
+            self.cpu.note(alu, results);
         }
         if !alu.compares() {
-            self.cpu.set(it.d, result);
+            self.cpu.set(it.d, results.0);
         }
         Ok(())
     }
@@ -97,7 +111,7 @@ impl Arch {
         done.returns = Some(it);
     }
 
-    pub(super) fn divide(&mut self, it: &Instruction, sign: Sign, done: &mut Done) -> Result<()> {
+    pub fn divide(&mut self, it: &Instruction, sign: Sign, done: &mut Done) -> Result<()> {
         let (n, m) = (self.cpu.get(it.n), self.cpu.get(it.m));
         if m == 0 && self.control.sctlr & sctlr::DZ != 0 {
             return Err(UNDEFINED);
@@ -133,7 +147,8 @@ impl Arch {
         }
     }
 
-    pub(super) fn multiply(&mut self, it: &Instruction, multiply: Multiply, inside_it: bool) {
+    #[inline(always)]
+    pub fn multiply(&mut self, it: &Instruction, multiply: Multiply, inside_it: bool) {
         use Multiply as M;
         let (n, m, a) = (self.cpu.get(it.n), self.cpu.get(it.m), self.cpu.get(it.a));
         let unsigned = u64::from(n) * u64::from(m);
@@ -208,7 +223,8 @@ impl Arch {
         self.cpu.set_bit(psr::Z, value == 0);
     }
 
-    pub(super) fn bits(&mut self, it: &Instruction, bits: Bits) {
+    #[inline(always)]
+    pub fn bits(&mut self, it: &Instruction, bits: Bits) {
         let (n, m) = (self.cpu.get(it.n), self.cpu.get(it.m));
         let width = u32::from(it.a);
         let mask = |width: u32| u32::MAX >> (32 - width.clamp(1, 32));
@@ -233,7 +249,8 @@ impl Arch {
         self.cpu.set(it.d, result);
     }
 
-    pub(super) fn extend(&mut self, it: &Instruction, narrow: Narrow, sign: Sign) {
+    #[inline(always)]
+    pub fn extend(&mut self, it: &Instruction, narrow: Narrow, sign: Sign) {
         let rotated = self.cpu.get(it.m).rotate_right(it.imm);
         let start = if it.n == 15 { 0 } else { self.cpu.get(it.n) };
         let result = match (narrow, sign) {

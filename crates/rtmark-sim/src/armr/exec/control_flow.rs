@@ -4,7 +4,11 @@ use super::{Arch, Done, Result};
 use crate::armr::isa::op::{Instruction, Op};
 
 impl Arch {
-    pub(super) fn branch(&mut self, it: &Instruction, cycle: u64, done: &mut Done) -> Result<()> {
+    /// A branch, which may load where it leads.
+    ///
+    /// # Errors
+    /// The exception that the load raises.
+    pub fn branch(&mut self, it: &Instruction, cycle: u64, done: &mut Done) -> Result<()> {
         let next = self.cpu.pc.wrapping_add(it.size.into());
         let link = next | u32::from(self.cpu.is_thumb());
         match it.op {

@@ -144,7 +144,11 @@ impl Arch {
         cycle: u64,
         done: &mut Done,
     ) -> Result<()> {
-        self.check(Access::words(address, words.len() as u32, writes), done)?;
+        let count = words.len() as u32;
+        self.check(Access::words(address, count, writes), done)?;
+        if !self.is_big() && self.system.move_words(address, words, writes) {
+            return Ok(());
+        }
         let places = (0u32..).map(|at| address.wrapping_add(4 * at));
         for (word, place) in words.iter_mut().zip(places) {
             if writes {
@@ -156,7 +160,11 @@ impl Arch {
         Ok(())
     }
 
-    pub(super) fn transfer(&mut self, it: &Instruction, cycle: u64, done: &mut Done) -> Result<()> {
+    /// Loads and stores.
+    ///
+    /// # Errors
+    /// The exception that it raises; registers are as before it then.
+    pub fn transfer(&mut self, it: &Instruction, cycle: u64, done: &mut Done) -> Result<()> {
         match it.op {
             Op::Load(width, address, rights) => {
                 self.load_one(it, width, address, rights, cycle, done)
@@ -182,7 +190,8 @@ impl Arch {
     }
 
     /// Where an access goes, and what the base becomes.
-    fn addresses(&self, it: &Instruction, address: Address) -> (u32, u32) {
+    #[inline(always)]
+    pub fn addresses(&self, it: &Instruction, address: Address) -> (u32, u32) {
         // Of a literal the address is known.
         if it.aux == 1 {
             return (it.imm, it.imm);

@@ -9,6 +9,8 @@ mod media;
 mod memory;
 mod status;
 
+pub use alu::results;
+
 use super::control::{Control, Denied, Kind, Maintenance, Now};
 use super::cpu::{Cpu, Mode, psr};
 use super::isa::op::{Hint, Instruction, Op};
@@ -112,7 +114,11 @@ impl Arch {
         Ok(done)
     }
 
-    fn perform(
+    /// Does what an operation does, its condition aside.
+    ///
+    /// # Errors
+    /// The exception that it raises; registers are as before it then.
+    pub fn perform(
         &mut self,
         it: &Instruction,
         now: Now,

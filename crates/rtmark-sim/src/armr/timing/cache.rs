@@ -29,14 +29,17 @@ pub enum Replacement {
 /// A cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cache {
-    ways: Vec<[Way; WAYS]>,
+    ways: Box<[[Way; WAYS]; SETS]>,
     turn: u8,
     random: u16,
+    /// How often lines have come or gone.
+    changes: u32,
 }
 
 impl Default for Cache {
     fn default() -> Self {
-        Self { ways: vec![[Way::default(); WAYS]; SETS], turn: 0, random: 0xACE1 }
+        let ways = Box::new([[Way::default(); WAYS]; SETS]);
+        Self { ways, turn: 0, random: 0xACE1, changes: 0 }
     }
 }
 
@@ -56,7 +59,13 @@ impl Cache {
         self.ways[set(address)].iter().any(|way| way.tag & !DIRTY == wanted)
     }
 
+    /// A number that is another one once lines have come or gone.
+    pub const fn changes(&self) -> u32 {
+        self.changes
+    }
+
     /// Marks the line of an address as written.
+    #[inline]
     pub fn write(&mut self, address: u32) {
         let wanted = tag(address) | VALID;
         for way in &mut self.ways[set(address)] {
@@ -68,6 +77,7 @@ impl Cache {
 
     /// Brings a line; answers whether one went that had been written.
     pub fn bring(&mut self, address: u32, replacement: Replacement) -> bool {
+        self.changes = self.changes.wrapping_add(1);
         let ways = &mut self.ways[set(address)];
         let empty = ways.iter().position(|way| way.tag & VALID == 0);
         let at = empty.unwrap_or_else(|| match replacement {
@@ -90,6 +100,7 @@ impl Cache {
 
     /// Forgets the line of an address.
     pub fn forget(&mut self, address: u32) {
+        self.changes = self.changes.wrapping_add(1);
         let wanted = tag(address) | VALID;
         for way in &mut self.ways[set(address)] {
             if way.tag & !DIRTY == wanted {
@@ -100,12 +111,14 @@ impl Cache {
 
     /// Forgets a line by set and way, as they stand in a register (DDI 0406, B4.2.1).
     pub fn forget_set_way(&mut self, value: u32) {
+        self.changes = self.changes.wrapping_add(1);
         let (set, way) = (value as usize / LINE as usize % SETS, (value >> 30) as usize % WAYS);
         self.ways[set][way] = Way::default();
     }
 
     /// Forgets every line.
     pub fn clear(&mut self) {
+        self.changes = self.changes.wrapping_add(1);
         self.ways.fill([Way::default(); WAYS]);
     }
 }

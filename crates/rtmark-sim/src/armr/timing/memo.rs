@@ -104,13 +104,27 @@ impl Standing {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Passage {
     /// Numbers of scoreboards; 0 is none.
-    from: u32,
+    pub from: u32,
     pub to: u32,
-    outcome: u32,
+    pub outcome: u32,
     /// Cycles from the next one to that in which the instruction issues, and to the next one then.
     /// The first may be less than nothing: it joins one before.
-    issue: i16,
+    pub issue: i16,
     pub cycles: u16,
+}
+
+impl Passage {
+    /// From a scoreboard and its next cycle, with when the instruction issued, to another one.
+    pub fn new(
+        (from, next): (u32, u64),
+        outcome: u32,
+        issued: u64,
+        (to, then): (u32, u64),
+    ) -> Option<Self> {
+        let issue = i16::try_from(issued.cast_signed() - next.cast_signed()).ok()?;
+        let cycles = u16::try_from(then - next).ok()?;
+        Some(Self { from, to, outcome, issue, cycles })
+    }
 }
 
 /// The passages of one instruction, the newest first.
@@ -131,20 +145,10 @@ impl Passages {
         self.0.iter().find(|known| known.from == from && known.outcome == outcome)
     }
 
-    /// Keeps a passage: from a scoreboard and its next cycle, with when the instruction issued, to
-    /// another one.
-    pub fn keep(
-        &mut self,
-        (from, next): (u32, u64),
-        outcome: u32,
-        issued: u64,
-        (to, then): (u32, u64),
-    ) {
-        let issue = i16::try_from(issued.cast_signed() - next.cast_signed());
-        if let (Ok(issue), Ok(cycles)) = (issue, u16::try_from(then - next)) {
-            self.0.rotate_right(1);
-            self.0[0] = Passage { from, to, outcome, issue, cycles };
-        }
+    /// Keeps a passage.
+    pub const fn keep(&mut self, passage: Passage) {
+        self.0.rotate_right(1);
+        self.0[0] = passage;
     }
 }
 
@@ -191,6 +195,11 @@ impl Memo {
     pub fn board(&self, number: u32, next: u64) -> Option<Scoreboard> {
         let standing = self.standings.get(number.checked_sub(self.begin)? as usize)?;
         Some(standing.at(next))
+    }
+
+    /// The number of the first one that is not forgotten.
+    pub const fn first(&self) -> u32 {
+        self.begin
     }
 
     /// Forgets all of them.

@@ -23,6 +23,10 @@ const PERIPHERAL: Latency = Latency { first: 20, beat: 1 };
 /// How many cycles ahead of what issues code is asked for where nothing stops it: the queue holds
 /// four times 64 bits (an estimate).
 const AHEAD: u64 = 4;
+/// Code that was there so many cycles ago was there for whatever issues now.
+pub const LONG_AGO: u64 = 256;
+/// Cycles within which stores before another one are done, where it is told at once how long that waits.
+const SOON: u64 = 100;
 /// Stores on their way (DDI 0460, 8.5.1).
 const STORES: usize = 4;
 /// Lines that are brought for data at a time (DDI 0460, 8.5.1).
@@ -57,6 +61,17 @@ pub struct Waits {
     pub stalls: u64,
     /// Its words come so much later, by the line that they are in: the first, and the next ones.
     pub late: [u64; 6],
+}
+
+/// Where a store goes.
+#[derive(Clone, Copy, Debug)]
+struct Target {
+    kind: Kind,
+    /// How it is cached, and whether its line is there.
+    policy: Option<Cached>,
+    hits: bool,
+    switches: Switches,
+    latency: Latency,
 }
 
 /// The memory system.
@@ -110,7 +125,7 @@ impl MemoryTimes {
     }
 
     #[inline]
-    fn latency(&self, address: u32) -> Latency {
+    pub fn latency(&self, address: u32) -> Latency {
         let found = self.places.iter().find(|(base, size, _)| address.wrapping_sub(*base) < *size);
         found.map_or(PERIPHERAL, |(.., latency)| *latency)
     }
@@ -145,6 +160,70 @@ impl MemoryTimes {
         }
         self.waited += self.code.at(address).saturating_sub(now);
         self.code.at(address)
+    }
+
+    /// Whether a line of code needs no bus: it is in the cache, or tightly coupled.
+    pub fn holds_code(&self, address: u32, kind: Kind, switches: Switches) -> bool {
+        let cached = switches.instructions
+            && matches!(kind, Kind::Normal(Cached::Through | Cached::Back { .. }));
+        self.latency(address).first == 0 || cached && self.instructions.hits(address)
+    }
+
+    /// Whether code of a line that is at hand has been so for long, or another line is.
+    pub const fn is_settled(&self, line: u32, now: u64) -> bool {
+        self.code.line != line || self.code.end() + LONG_AGO <= now
+    }
+
+    /// Code has been fetched up to an address, from lines that need no bus.
+    pub fn fetched(&mut self, address: u32) {
+        let line = address & !(LINE - 1);
+        if self.code.line != line {
+            self.code = Fill { line, ..Fill::default() };
+        }
+    }
+
+    /// Whether a cached read of these bytes, which are in one line or two, waits for nothing.
+    #[inline(always)]
+    pub fn reads_at_once(&self, address: u32, bytes: u32, now: u64) -> bool {
+        let (first, last) = (address & !(LINE - 1), (address + bytes - 1) & !(LINE - 1));
+        let is_there = |line: u32| {
+            let comes = |fill: &Fill| fill.line == line && fill.end() > now;
+            self.data.hits(line) && !self.fills.iter().any(comes)
+        };
+        is_there(first) && (last == first || is_there(last))
+    }
+
+    /// Whether a cached store of these bytes waits for no more than those before it, and not for
+    /// long: less than 256 cycles.
+    #[inline]
+    pub fn stores_soon(&self, address: u32, bytes: u32, now: u64) -> bool {
+        let (first, last) = (address / LINE, (address + bytes - 1) / LINE);
+        let one = address / 8 == (address + bytes - 1) / 8;
+        self.stores[STORES - 1] <= now + SOON
+            && (one || (first..=last).all(|line| self.data.hits(line * LINE)))
+    }
+
+    /// A cached store to normal memory within 64 bits: what it waits for a place among those on
+    /// their way.
+    #[inline(always)]
+    pub fn store_cached(
+        &mut self,
+        address: u32,
+        policy: Cached,
+        switches: Switches,
+        latency: Latency,
+        now: u64,
+    ) -> u64 {
+        let line = address & !(LINE - 1);
+        let hits = self.data.hits(line);
+        if let (true, Cached::Back { .. }) = (hits, policy) {
+            self.data.write(line);
+        }
+        let target =
+            Target { kind: Kind::Normal(policy), policy: Some(policy), hits, switches, latency };
+        let stalls = self.write_unit(address / 8, target, now);
+        self.waited += stalls;
+        stalls
     }
 
     /// Code that has been fetched is fetched again.
@@ -282,34 +361,37 @@ impl MemoryTimes {
     ) -> u64 {
         let line = from & !(LINE - 1);
         let hits = policy.is_some() && self.data.hits(line);
-        let back = matches!(policy, Some(Cached::Back { .. }));
-        if hits && back {
+        if let (true, Some(Cached::Back { .. })) = (hits, policy) {
             self.data.write(line);
         }
-        let mut stalls = 0;
-        for place in from / 8..=to / 8 {
-            let begins = now + stalls;
-            let merges = matches!(kind, Kind::Normal(_));
-            if merges && self.newest == place * 8 && self.stores[STORES - 1] > begins {
-                continue;
-            }
-            stalls += self.stores[0].saturating_sub(begins);
-            let begins = now + stalls;
-            let before = self.stores[STORES - 1].max(begins);
-            let done = match (policy, kind) {
-                _ if hits && back => before + 1,
-                (Some(Cached::Back { allocates: true }), _) => {
-                    let (_, fill) = self.bring(place * 8, switches, before, latency);
-                    self.data.write(line);
-                    fill.end()
-                }
-                (_, Kind::Normal(_)) => before + latency.beat,
-                _ => before + latency.first,
-            };
-            self.stores.rotate_left(1);
-            self.stores[STORES - 1] = done;
-            self.newest = place * 8;
+        let target = Target { kind, policy, hits, switches, latency };
+        (from / 8..=to / 8)
+            .fold(0, |stalls, unit| stalls + self.write_unit(unit, target, now + stalls))
+    }
+
+    /// A store within 64 bits: what it waits for a place among those on their way.
+    #[inline(always)]
+    fn write_unit(&mut self, unit: u32, target: Target, now: u64) -> u64 {
+        let Target { kind, policy, hits, switches, latency } = target;
+        let merges = matches!(kind, Kind::Normal(_));
+        if merges && self.newest == unit * 8 && self.stores[STORES - 1] > now {
+            return 0;
         }
+        let stalls = self.stores[0].saturating_sub(now);
+        let before = self.stores[STORES - 1].max(now + stalls);
+        let done = match (policy, kind) {
+            (Some(Cached::Back { .. }), _) if hits => before + 1,
+            (Some(Cached::Back { allocates: true }), _) => {
+                let (_, fill) = self.bring(unit * 8, switches, before, latency);
+                self.data.write(unit * 8);
+                fill.end()
+            }
+            (_, Kind::Normal(_)) => before + latency.beat,
+            _ => before + latency.first,
+        };
+        let [_, second, third, last] = self.stores;
+        self.stores = [second, third, last, done];
+        self.newest = unit * 8;
         stalls
     }
 

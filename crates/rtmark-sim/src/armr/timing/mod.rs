@@ -13,6 +13,7 @@
 //! | `cache` | lines and their replacement |
 //! | `memory` | linefills, stores, what is behind the bus |
 //! | `scoreboard` | when results are there, who joins whom: a function of nothing else |
+//! | `windows` | pages of data of which all that is known at one look |
 //! | `memo` | what that function has answered, by numbers |
 //! | `pipeline` | all of it together: an instruction issues, and leaves its traces |
 
@@ -24,7 +25,10 @@ mod pairs;
 mod pipeline;
 mod predictor;
 mod scoreboard;
+mod windows;
 
-pub use demand::{Demand, demand};
-pub use memo::Passages;
+pub use demand::{Demand, Divides, Flow, Moves, demand};
+pub use memo::{Passage, Passages};
 pub use pipeline::{ENTRY, Pipeline, Place};
+pub use scoreboard::{Lead, Outcome, crosses, key};
+pub use windows::{PAGE_BITS, READS, Speed, WRITES, Window};

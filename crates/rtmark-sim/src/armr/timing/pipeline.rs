@@ -6,10 +6,11 @@
 
 use super::cache::Replacement;
 use super::demand::{Demand, Flow, Moves};
-use super::memo::{Memo, Passages};
-use super::memory::{MemoryTimes, Switches, Waits};
+use super::memo::{Memo, Passage, Passages};
+use super::memory::{LONG_AGO, MemoryTimes, Switches, Waits};
 use super::predictor::Predictor;
 use super::scoreboard::{Lead, Moved, Outcome, Scoreboard, UNFORESEEN, key};
+use super::windows::Windows;
 use crate::armr::control::{Control, Kind, Maintenance, actlr, sctlr};
 use crate::armr::exec::Done;
 use crate::soc::Soc;
@@ -17,8 +18,6 @@ use crate::soc::Soc;
 /// From an interrupt that reaches the core to the vector's instruction. An estimate, since no
 /// figure has been found: what an unforeseen branch takes, and two stages of synchronization.
 pub const ENTRY: u64 = UNFORESEEN + 2;
-/// Code that was there so many cycles ago was there for whatever issues now.
-const LONG_AGO: u64 = 256;
 
 /// The place of an instruction.
 #[derive(Clone, Copy, Debug)]
@@ -31,6 +30,14 @@ pub struct Place {
     /// Whether it is a branch to an address before it.
     pub backwards: bool,
     pub kind: Kind,
+}
+
+impl Place {
+    /// The address of its last byte.
+    #[inline(always)]
+    pub const fn last_byte(&self) -> u32 {
+        self.pc.wrapping_add(self.size as u32 - 1)
+    }
 }
 
 /// How the pipeline stands to its next cycle.
@@ -53,7 +60,8 @@ pub struct Pipeline {
     from: Option<(u32, u64)>,
     pub predictor: Predictor,
     pub memory: MemoryTimes,
-    switches: Switches,
+    pub windows: Windows,
+    pub switches: Switches,
     actlr: u32,
 }
 
@@ -66,6 +74,7 @@ impl Clone for Pipeline {
             from: None,
             predictor: self.predictor.clone(),
             memory: self.memory.clone(),
+            windows: self.windows.clone(),
             switches: self.switches,
             actlr: self.actlr,
         }
@@ -81,6 +90,7 @@ impl Pipeline {
             from: None,
             predictor: Predictor::default(),
             memory: MemoryTimes::new(soc),
+            windows: Windows::default(),
             switches: Switches {
                 instructions: false,
                 data: false,
@@ -144,10 +154,10 @@ impl Pipeline {
     /// When the code of an instruction is there.
     #[inline]
     fn fetch(&mut self, place: &Place) -> u64 {
-        let Place { pc, size, kind, .. } = *place;
+        let Place { pc, kind, .. } = *place;
         let now = self.board.next;
         let fetched = self.memory.fetch(pc, kind, self.switches, now);
-        let last = pc.wrapping_add(u32::from(size) - 1);
+        let last = place.last_byte();
         if last / 8 == pc / 8 {
             return fetched;
         }
@@ -172,7 +182,8 @@ impl Pipeline {
         self.board.issue(demand, place, fetched, self.actlr)
     }
 
-    /// Notes what an instruction that issued in a cycle has done.
+    /// Notes what an instruction that issued in a cycle has done. Answers its passage, if there is
+    /// one: memory has not been waited for.
     #[inline]
     pub fn finish(
         &mut self,
@@ -181,23 +192,26 @@ impl Pipeline {
         place: &Place,
         done: &Done,
         issue: u64,
-    ) {
+    ) -> Option<Passage> {
         let waits = match &done.traffic {
             Some(traffic) => self.memory.access(traffic, self.switches, issue),
             None => None,
         };
-        let lead = self.lead(demand, place, done);
-        if let (Stands::Numbered(_), None, Some((from, _))) = (self.stands, &waits, self.from)
+        let lead = self.lead(demand, place, done.jump);
+        let passage = if let (Stands::Numbered(_), None, Some((from, _))) =
+            (self.stands, &waits, self.from)
             && let Some(known) = passages.find(from, key(demand, done, lead))
         {
             self.stands = Stands::Numbered(known.to);
             self.board.next += u64::from(known.cycles);
+            Some(*known)
         } else {
-            self.finish_here(demand, passages, place, done, (issue, lead, waits));
-        }
+            self.finish_here(demand, passages, place, done, (issue, lead, waits))
+        };
         if let Some(maintenance) = done.maintenance {
             self.maintain(maintenance, issue);
         }
+        passage
     }
 
     /// Notes it on the scoreboard, with when the instruction issued, how right what was foreseen has
@@ -210,7 +224,7 @@ impl Pipeline {
         place: &Place,
         done: &Done,
         (issue, lead, waits): (u64, Lead, Option<Waits>),
-    ) {
+    ) -> Option<Passage> {
         self.issue_here(demand, place);
         let from = self.from.take().filter(|_| waits.is_none());
         let outcome = Outcome {
@@ -226,11 +240,50 @@ impl Pipeline {
             waits: waits.unwrap_or_default(),
         };
         self.board.finish(demand, &outcome, issue);
-        if let Some(from) = from
-            && let Some(to) = self.number()
-        {
-            passages.keep(from, key(demand, done, lead), issue, (to, self.board.next));
+        let (from, to) = (from?, self.number()?);
+        let passage = Passage::new(from, key(demand, done, lead), issue, (to, self.board.next))?;
+        passages.keep(passage);
+        Some(passage)
+    }
+
+    /// The number of how the pipeline stands, if that is what is known of it.
+    #[inline]
+    pub const fn standing(&self) -> Option<u32> {
+        match self.stands {
+            Stands::Numbered(number) => Some(number),
+            Stands::Here => None,
         }
+    }
+
+    /// The pipeline has come to stand as a number says, to a next cycle.
+    #[inline]
+    pub const fn go_on(&mut self, number: u32, next: u64) {
+        self.stands = Stands::Numbered(number);
+        self.board.next = next;
+        self.from = None;
+    }
+
+    /// The first of the numbers that still mean something.
+    pub const fn first_number(&self) -> u32 {
+        self.memo.first()
+    }
+
+    /// An instruction that waits for no memory passes from a numbered scoreboard, by its outcome.
+    /// Answers its passage, if there is one.
+    pub fn pass(
+        &mut self,
+        (from, next): (u32, u64),
+        demand: &Demand,
+        place: &Place,
+        outcome: &Outcome,
+        key: u32,
+    ) -> Option<Passage> {
+        self.go_on(from, next);
+        self.stand();
+        let issue = self.board.issue(demand, place, 0, self.actlr);
+        self.board.finish(demand, outcome, issue);
+        let to = self.number()?;
+        Passage::new((from, next), key, issue, (to, self.board.next))
     }
 
     /// Where it was remembered when an instruction issues: has it issue on the scoreboard.
@@ -243,17 +296,24 @@ impl Pipeline {
 
     /// How right what was foreseen has been (DDI 0363, 14.9 and tables 14-10, 14-13).
     #[inline]
-    fn lead(&mut self, demand: &Demand, place: &Place, done: &Done) -> Lead {
+    fn lead(&mut self, demand: &Demand, place: &Place, jump: Option<u32>) -> Lead {
         if demand.flow == Flow::On {
             return Lead::Foreseen;
         }
-        self.lead_elsewhere(demand, place, done)
+        self.lead_elsewhere(demand.flow, demand.moves, place, jump)
     }
 
-    fn lead_elsewhere(&mut self, demand: &Demand, place: &Place, done: &Done) -> Lead {
-        let taken = done.jump.is_some();
+    /// How right what was foreseen of a branch has been, which has led elsewhere or not.
+    pub fn lead_elsewhere(
+        &mut self,
+        flow: Flow,
+        moves: Moves,
+        place: &Place,
+        jump: Option<u32>,
+    ) -> Lead {
+        let taken = jump.is_some();
         let stack = self.actlr & actlr::RSDIS == 0;
-        match (demand.flow, done.jump) {
+        match (flow, jump) {
             (Flow::On, _) => Lead::Foreseen,
             (Flow::Direct { links }, _) => {
                 let right = !place.conditional || self.foresee(place, taken);
@@ -262,14 +322,14 @@ impl Pipeline {
                 }
                 if right { Lead::Foreseen } else { Lead::Mistaken }
             }
-            (_, None) => match demand.flow {
+            (_, None) => match flow {
                 Flow::Register { links: false } | Flow::Loaded { returns: true }
                     if place.conditional && !self.foresee(place, false) =>
                 {
                     Lead::Mistaken
                 }
                 // TBB takes as long either way.
-                Flow::Unforeseen if demand.moves != Moves::Nothing => Lead::Unforeseen,
+                Flow::Unforeseen if moves != Moves::Nothing => Lead::Unforeseen,
                 _ => Lead::Foreseen,
             },
             (Flow::Register { links: true }, _) => {
@@ -290,11 +350,14 @@ impl Pipeline {
     }
 
     /// Whether a branch does as was foreseen.
-    fn foresee(&mut self, place: &Place, taken: bool) -> bool {
+    #[inline]
+    pub fn foresee(&mut self, place: &Place, taken: bool) -> bool {
         self.predictor.branch(place.pc, place.backwards, taken, self.actlr) == taken
     }
 
-    const fn push(&mut self, place: &Place) {
+    /// A call is foreseen to return behind itself.
+    #[inline]
+    pub const fn push(&mut self, place: &Place) {
         self.predictor.push(place.pc.wrapping_add(place.size as u32));
     }
 

@@ -52,6 +52,7 @@ impl Predictor {
     }
 
     /// Whether a conditional branch is foreseen to be taken, and notes that it `is`.
+    #[inline]
     pub fn branch(&mut self, branch: u32, backwards: bool, is: bool, actlr: u32) -> bool {
         match actlr::policy(actlr) {
             1 => return true,

@@ -4,7 +4,7 @@
 //! with the [`Outcome`]. So how an instruction passes is a function of the scoreboard, the
 //! instruction and its outcome, which `memo` remembers.
 
-use super::demand::{COUNT, Class, Demand, FLAGS, Flow, Moves, Registers, Source};
+use super::demand::{COUNT, Class, Demand, Divides, FLAGS, Flow, Moves, Registers, Source};
 use super::memory::Waits;
 use super::pairs::may_pair;
 use super::pipeline::Place;
@@ -71,28 +71,97 @@ pub struct Outcome {
     pub waits: Waits,
 }
 
-/// A number for what an outcome makes of a scoreboard, memory not being waited for: the same for
-/// outcomes that make the same.
+/// Keys: numbers for what outcomes make of a scoreboard, memory not being waited for. They are the
+/// same for outcomes that make the same, and fit into 16 bits.
+pub mod key {
+    use super::{Divides, Lead};
+
+    /// The condition failed.
+    pub const SKIPPED: u32 = 1;
+    /// It led elsewhere.
+    pub const JUMPS: u32 = 2;
+    pub(super) const UPPER: u32 = 4;
+    pub(super) const MOVED: u32 = 8;
+    pub(super) const LEAD: u32 = 4;
+    const LATENCY: u32 = 8;
+
+    /// Something was moved: of one register whether it lies in two units of 64 bits, of several
+    /// whether they begin in the upper half of one.
+    #[inline]
+    pub const fn moved(upper: bool) -> u32 {
+        MOVED | if upper { UPPER } else { 0 }
+    }
+
+    #[inline]
+    pub const fn led(lead: Lead) -> u32 {
+        (lead as u32) << LEAD
+    }
+
+    /// A store behind which nothing issues for so many cycles, of which there are less than 256.
+    #[inline]
+    pub const fn stalled(cycles: u64) -> u32 {
+        (cycles as u32) << LATENCY
+    }
+
+    /// What [`stalled`] has made a key of.
+    pub(super) const fn stalls(key: u32) -> u64 {
+        (key >> LATENCY) as u64
+    }
+
+    /// A division of `n` by `m`.
+    #[inline]
+    pub const fn divided(divides: Divides, n: u32, m: u32) -> u32 {
+        (divides.latency(n, m) as u32) << LATENCY
+    }
+}
+
+/// The key of what an instruction has done.
 #[inline]
 pub fn key(demand: &Demand, done: &Done, lead: Lead) -> u32 {
-    let flags = u32::from(done.skipped) | u32::from(done.jump.is_some()) << 1 | (lead as u32) << 4;
-    let place = match (demand.moves, &done.traffic) {
+    let skipped = if done.skipped { key::SKIPPED } else { 0 };
+    let jumps = if done.jump.is_some() { key::JUMPS } else { 0 };
+    let moved = match (demand.moves, &done.traffic) {
         (Moves::Nothing, _) | (_, None) => 0,
-        (Moves::One { .. }, Some(it)) => 2 | u32::from(crosses(it.address, it.bytes)),
-        (Moves::Many { .. }, Some(it)) => 2 | it.address >> 2 & 1,
+        (Moves::One { .. }, Some(it)) => key::moved(crosses(it.address, it.bytes)),
+        (Moves::Many { .. }, Some(it)) => key::moved(it.address >> 2 & 1 == 1),
     };
-    let latency = match (demand.divides, done.quotient) {
-        (None, _) => 0,
-        (Some(divides), quotient) => {
-            let (n, m) = quotient.unwrap_or((0, 0));
-            divides.latency(n, m) as u32
+    let divided = demand.divides.map_or(0, |divides| {
+        let (n, m) = done.quotient.unwrap_or((0, 0));
+        key::divided(divides, n, m)
+    });
+    skipped | jumps | moved | key::led(lead) | divided
+}
+
+impl Outcome {
+    /// An outcome with a key, of an instruction that divides nothing and moves so many bytes.
+    pub fn of(demand: &Demand, key: u32, bytes: u32, reads: bool) -> Self {
+        let upper = key & key::UPPER != 0;
+        let address = match demand.moves {
+            Moves::One { .. } if upper => 7,
+            Moves::Many { .. } if upper => 4,
+            _ => 0,
+        };
+        let leads = [
+            Lead::Foreseen,
+            Lead::Mistaken,
+            Lead::MistakenAfter,
+            Lead::Unforeseen,
+            Lead::UnforeseenAfter,
+        ];
+        let lead = leads.into_iter().find(|lead| *lead as u32 == key >> key::LEAD & 0xF);
+        Self {
+            skipped: key & key::SKIPPED != 0,
+            jumps: key & key::JUMPS != 0,
+            moved: (key & key::MOVED != 0).then_some(Moved { address, bytes, reads }),
+            quotient: (0, 0),
+            lead: lead.unwrap_or_default(),
+            waits: Waits { stalls: key::stalls(key), ..Waits::default() },
         }
-    };
-    flags | place << 2 | latency << 8
+    }
 }
 
 /// Whether something lies in two of the units of 64 bits that memory is read by.
-const fn crosses(address: u32, bytes: u32) -> bool {
+pub const fn crosses(address: u32, bytes: u32) -> bool {
     (address & 7) + bytes > 8
 }
 
