@@ -2,8 +2,8 @@
 #   make run    install what is missing, build, run the default suite, show the table
 #   make test   the same for the tests
 # With a board behind a debug probe: make board, for an rtmark that has probe-rs in it.
-# For developers: make quick, make lint, make bench, make lockstep, make sets, make soak, make silicon,
-# make pictures, make site, make clean. For releases: make dist, make deb, make image,
+# For developers: make quick, make lint, make bench, make lockstep, make rtl, make sets, make soak,
+# make silicon, make pictures, make site, make clean. For releases: make dist, make deb, make image,
 # scripts/package.
 
 CARGO ?= cargo
@@ -12,7 +12,7 @@ RTMARK = target/release/rtmark
 HERE = --no-default-features
 CORES = cortex-m0 cortex-m0plus cortex-m3 cortex-m4 cortex-m4f cortex-m7 cortex-m33
 
-.PHONY: run test quick bench board lint lockstep sets soak silicon pictures site build clean dist deb image
+.PHONY: run test quick bench board lint lockstep rtl sets soak silicon pictures site build clean dist deb image
 
 run:
 	@scripts/setup run
@@ -56,6 +56,13 @@ lockstep:
 	done
 	@target/release/rtmark-judge arm-r --instructions 20000000
 	@target/release/rtmark-judge risc-v --instructions 100000000
+
+# Random programs on the simulator and on the RTL of an Ibex, which a package brings: a million instructions,
+# cycle by cycle, with wait states, traps and interrupts.
+rtl:
+	@scripts/rtl
+	$(CARGO) build --quiet --release -p rtmark-judge
+	@target/release/rtmark-judge rtl $(ARGS)
 
 # A thousand random task sets for each kernel on a Cortex-M4F and an M0+: is any run above its bound?
 sets:

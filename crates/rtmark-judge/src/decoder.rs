@@ -316,7 +316,7 @@ impl Comparison {
             (true, CoreKind::CortexM4F) => &[WIDE, WIDE_V7, WIDE_DSP, WIDE_FLOAT],
             (true, CoreKind::CortexM7) => &[WIDE, WIDE_V7, WIDE_DSP, WIDE_FLOAT, WIDE_FLOAT_V5],
             (true, CoreKind::CortexM33) => &[WIDE, WIDE_V8M, WIDE_DSP, WIDE_FLOAT],
-            (true, CoreKind::CortexR5 | CoreKind::Hazard3) => &[],
+            (true, CoreKind::CortexR5 | CoreKind::Hazard3 | CoreKind::Ibex) => &[],
         };
         tables.iter().copied().flatten().collect()
     }

@@ -1,13 +1,14 @@
 //! The judges at length, from the command line.
 
 use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::{Parser, Subcommand};
 use rtmark_judge::decoder::Comparison;
 use rtmark_judge::lockstep::{self, Plan, Score};
-use rtmark_judge::{armr, riscv};
+use rtmark_judge::{armr, riscv, rtl};
 use rtmark_sim::CoreKind;
 
 /// Compares the simulator with judges that know nothing of it.
@@ -47,6 +48,18 @@ enum Judge {
         #[arg(long, default_value_t = 1)]
         seed: u64,
     },
+    /// Random programs for an Ibex here and on its RTL: the same cycles, registers and memory
+    Rtl {
+        /// The testbench that scripts/rtl builds
+        #[arg(long, default_value = "target/rtl/ibex/bench")]
+        bench: PathBuf,
+        /// Instructions to compare at least
+        #[arg(long, default_value_t = 1_000_000)]
+        instructions: u64,
+        /// The first program's seed; the others follow it
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    },
     /// The same for a Cortex-R5 in A32 and T32, in all modes
     ArmR {
         /// Random instructions to execute at least
@@ -79,6 +92,8 @@ fn core(name: &str) -> Result<CoreKind, String> {
         .ok_or_else(|| format!("no such core; there are {}", known()))
 }
 
+type Done = Result<(), Box<dyn std::error::Error>>;
+
 /// Says what a comparison with QEMU has come to.
 fn report(
     out: &mut impl Write,
@@ -99,7 +114,20 @@ fn report(
     )
 }
 
-fn run(judge: &Judge) -> Result<(), Box<dyn std::error::Error>> {
+/// Compares with the RTL of an Ibex and shows how far both agree.
+fn judge_rtl(out: &mut impl Write, bench: &Path, instructions: u64, seed: u64) -> Done {
+    let start = Instant::now();
+    let scores = rtl::run(bench, instructions, seed)?;
+    write!(out, "{scores}")?;
+    let compared = scores.instructions();
+    writeln!(out, "{compared} instructions from seed {seed} on ({:.1?})", start.elapsed())?;
+    if scores.differ() {
+        return Err("the model is not the RTL: see the first difference of each row".into());
+    }
+    Ok(())
+}
+
+fn run(judge: &Judge) -> Done {
     let mut out = std::io::stdout();
     let start = Instant::now();
     match *judge {
@@ -123,6 +151,9 @@ fn run(judge: &Judge) -> Result<(), Box<dyn std::error::Error>> {
         Judge::RiscV { instructions, seed } => {
             let score = riscv::run(instructions, seed, |_| {})?;
             report(&mut out, CoreKind::Hazard3, seed, &score, start)?;
+        }
+        Judge::Rtl { ref bench, instructions, seed } => {
+            judge_rtl(&mut out, bench, instructions, seed)?;
         }
         Judge::ArmR { instructions, seed } => {
             let scores = armr::run(instructions, seed, |_| {})?;

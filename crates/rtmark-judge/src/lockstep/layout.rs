@@ -70,12 +70,13 @@ impl Layout {
     /// The layout for a core.
     pub const fn of(core: CoreKind) -> Self {
         match core {
-            // Nobody asks for a Hazard3 here, which is judged by traces of its RTL, nor for a
+            // Nobody asks for a Hazard3 or an Ibex here, which are judged by their RTL, nor for a
             // Cortex-R5, of which programs are made otherwise.
             CoreKind::CortexM0
             | CoreKind::CortexM0Plus
             | CoreKind::CortexR5
-            | CoreKind::Hazard3 => CORTEX_M0PLUS,
+            | CoreKind::Hazard3
+            | CoreKind::Ibex => CORTEX_M0PLUS,
             CoreKind::CortexM3 => Self { machine: "mps2-an385", ..CORTEX_M4F },
             CoreKind::CortexM4 | CoreKind::CortexM4F => CORTEX_M4F,
             CoreKind::CortexM7 => Self { machine: "mps2-an500", ..CORTEX_M4F },

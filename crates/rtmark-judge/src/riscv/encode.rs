@@ -181,3 +181,60 @@ pub const fn c_branch(not: bool, a: u16, offset: u16) -> u16 {
         | (offset >> 5 & 1) << 2
         | 1
 }
+
+/// c.j, and c.jal with a link to ra.
+pub const fn c_jump(links: bool, offset: u16) -> u16 {
+    let funct3 = if links { 0b001 } else { 0b101 };
+    funct3 << 13
+        | (offset >> 11 & 1) << 12
+        | (offset >> 4 & 1) << 11
+        | (offset >> 8 & 3) << 9
+        | (offset >> 10 & 1) << 8
+        | (offset >> 6 & 1) << 7
+        | (offset >> 7 & 1) << 6
+        | (offset >> 1 & 7) << 3
+        | (offset >> 5 & 1) << 2
+        | 1
+}
+
+/// c.jr, and c.jalr with a link to ra.
+pub const fn c_jump_register(links: bool, a: u16) -> u16 {
+    0b100 << 13 | (links as u16) << 12 | a << 7 | 2
+}
+
+/// What a 16-bit instruction may work on.
+#[derive(Clone, Copy, Debug)]
+pub struct Operands {
+    /// Any registers.
+    pub d: u16,
+    pub b: u16,
+    /// Two of the eight that some encodings have.
+    pub few: u16,
+    pub other: u16,
+    /// One of these that points to where words may be loaded and stored.
+    pub pointer: u16,
+    /// Six bits.
+    pub value: u16,
+}
+
+impl Operands {
+    /// One of ten instructions, or the last of them where there is no such one with these operands.
+    pub fn compressed(self, which: u32) -> u16 {
+        let Self { d, b, few, other, pointer, value } = self;
+        let shift = value & 31;
+        match which {
+            // Of x0 they are hints, which do nothing.
+            0 => c_immediate(0b000, 1, d, value),
+            1 => c_immediate(0b010, 1, d, value),
+            // c.lui: neither of x0 and x2, nor of nothing.
+            2 if d > 2 && value != 0 => c_immediate(0b011, 1, d, value),
+            3 if shift != 0 => c_immediate(0b000, 2, d, shift),
+            4 if b != 0 => c_registers(false, d, b),
+            5 if b != 0 => c_registers(true, d, b),
+            6 => c_on_few(2, few, value),
+            7 if shift != 0 => c_on_few(value >> 5, few, shift),
+            8 => c_word(value & 1 == 1, few, pointer, value << 2 & 0x7C),
+            _ => c_two_of_few(value & 3, few, other),
+        }
+    }
+}

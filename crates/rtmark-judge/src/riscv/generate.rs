@@ -147,22 +147,9 @@ impl Writer {
         let (d, b) = (self.target() as u16, self.source() as u16);
         let value = self.random.below(64) as u16;
         let (few, other) = (self.few(), self.any_few());
-        let shift = value & 31;
-        let half = match self.random.below(10) {
-            // Of x0 they are hints, which do nothing.
-            0 => e::c_immediate(0b000, 1, d, value),
-            1 => e::c_immediate(0b010, 1, d, value),
-            // c.lui: neither of x0 and x2, nor of nothing.
-            2 if d > 2 && value != 0 => e::c_immediate(0b011, 1, d, value),
-            3 if shift != 0 => e::c_immediate(0b000, 2, d, shift),
-            4 if b != 0 => e::c_registers(false, d, b),
-            5 if b != 0 => e::c_registers(true, d, b),
-            6 => e::c_on_few(2, few, value),
-            7 if shift != 0 => e::c_on_few(value >> 5, few, shift),
-            8 => e::c_word(value & 1 == 1, few, FEW as u16, value << 2 & 0x7C),
-            _ => e::c_two_of_few(value & 3, few, other),
-        };
-        self.half(half);
+        let operands = e::Operands { d, b, few, other, pointer: FEW as u16, value };
+        let which = self.random.below(10);
+        self.half(operands.compressed(which));
     }
 
     /// A branch or jump over what comes next.

@@ -4,7 +4,7 @@
 //! and its memory out when it ends. QEMU 7.2 knows neither Zcb and Zcmp nor the core's own
 //! extensions: those are judged by the RTL's traces alone.
 
-mod encode;
+pub(crate) mod encode;
 mod generate;
 
 use std::fmt::Write as _;

@@ -9,3 +9,4 @@ mod disassembler;
 mod lockstep;
 mod protection;
 mod riscv_text;
+mod rtl;

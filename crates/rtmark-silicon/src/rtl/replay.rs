@@ -1,6 +1,6 @@
 //! Runs a program on the model, by executing it, and compares all that the RTL did.
 
-use rtmark_sim::riscv::{Drive, Follow, Hazard3, Input, PortWaits, Trapped};
+use rtmark_sim::riscv::{Drive, Follow, Input, PortWaits, RiscV, Trapped};
 use rtmark_sim::{Cycles, FaultPolicy, Register, Soc};
 
 use super::program::{Meta, Program, Run, Trap, bytes};
@@ -70,8 +70,8 @@ fn soc() -> Result<Soc, rtmark_sim::SocError> {
 }
 
 /// Runs a program as a run of the RTL was set.
-pub fn execute(meta: &Meta, program: &Program, run: &Run) -> Option<(Trace, Hazard3)> {
-    let mut machine = Hazard3::new(&soc().ok()?);
+pub fn execute(meta: &Meta, program: &Program, run: &Run) -> Option<(Trace, RiscV)> {
+    let mut machine = RiscV::new(&soc().ok()?);
     machine.set_fault_policy(FaultPolicy::Deliver);
     machine.set_port_waits(PortWaits { instruction: run.iw, data: run.dw });
     machine.poke(meta.base, &vec![0; RAM]).ok()?;

@@ -7,8 +7,9 @@ use super::hart::Hart;
 use super::inputs::Inputs;
 use super::isa::op::{CsrWrite, Width};
 use super::isa::{Instruction, MicroOp, Op, decode, micro_op};
+use super::rules::Rules;
 use super::system::System;
-use super::timing::pipeline::{Event, Happened};
+use super::timing::cycle::{Event, Happened};
 use super::timing::{Around, Flow, Led, Memo, Pipeline};
 use super::trial::Trial;
 
@@ -131,15 +132,17 @@ pub struct Core {
 }
 
 impl Core {
-    pub fn new(system: System, pc: u32, mtvec: u32) -> Self {
+    /// After a reset, with the vectors at an address.
+    pub fn new(rules: &'static Rules, system: System, vectors: u32) -> Self {
+        let pc = vectors.wrapping_add(rules.entry);
         Self {
-            hart: Hart::new(pc, mtvec),
+            hart: Hart::new(rules, pc, vectors),
             system,
-            inputs: Inputs::default(),
-            pipeline: Pipeline::new(pc),
+            inputs: Inputs::new(rules.interrupts),
+            pipeline: Pipeline::new(rules.stages, pc),
             number: None,
             memo: Memo::default(),
-            decoded: Decoded::default(),
+            decoded: Decoded::new(rules.extensions),
             cycle: 0,
             instructions: 0,
             waited: 0,
@@ -227,11 +230,10 @@ impl Core {
         self.number = Some(number);
         let current = self.fetch();
         let demand = &current.prepared.demand;
-        if !self.system.is_steady(demand) {
+        if current.prepared.exception.is_some() || !self.system.is_steady(demand) {
             return None;
         }
         let passed = self.memo.pass(number, demand, &mut self.system);
-        let passed = passed.filter(|_| current.prepared.exception.is_none());
         // Code that is fetched ahead is known, too.
         self.system.bus.code_writes.cover(demand.pc);
         self.system.bus.code_writes.cover(demand.pc.saturating_add(16));
@@ -407,7 +409,8 @@ impl Core {
             }
             Trap::Cause(cause, _) => {
                 let handler = self.hart.csr.vector(None);
-                self.hart.csr.enter_exception(pc, cause, &self.lines);
+                let value = exception.value(&self.system, pc);
+                self.hart.csr.enter_exception(pc, cause, value, &self.lines);
                 follow.trapped(Trapped::Exception(cause as u8), self.cycle, pc);
                 self.trap_to(handler);
             }
@@ -418,12 +421,12 @@ impl Core {
     fn take_interrupt(&mut self, interrupt: Interrupt, follow: &mut impl Follow) {
         let pc = self.resumes_at.unwrap_or(self.hart.pc);
         let handler = self.hart.csr.vector(Some(interrupt));
-        let number = self.hart.csr.controller.taken(self.lines.external);
+        let number = self.hart.csr.line_taken(interrupt, &self.lines);
         self.hart.csr.enter_interrupt(pc, interrupt, &self.lines);
         self.inputs.taken(interrupt, number);
-        self.external_taken = number.filter(|_| interrupt == Interrupt::External);
+        self.external_taken = number.filter(|_| interrupt.is_external());
         self.look_again();
-        follow.trapped(Trapped::Interrupt(interrupt as u8), self.cycle, pc);
+        follow.trapped(Trapped::Interrupt(interrupt.code() as u8), self.cycle, pc);
         self.trap_to(handler);
     }
 
@@ -459,12 +462,13 @@ impl Core {
 
     /// The external interrupt that would be taken before another one that becomes pending now.
     pub fn taken_before(&self, interrupt: u16) -> Option<u16> {
-        self.hart.csr.controller.taken_before(interrupt, self.lines.external)
+        self.hart.csr.line_before(interrupt, &self.lines)
     }
 
     /// The instruction at an address, where there is memory.
     pub fn instruction_at(&self, address: u32) -> Option<Instruction> {
-        self.system.code(address).map(decode)
+        let extensions = self.hart.rules.extensions;
+        self.system.code(address).map(|bits| decode(bits, extensions))
     }
 
     /// Whether the instruction at an address accesses a CSR.
@@ -533,7 +537,7 @@ impl Core {
         self.trap_to(pc);
         self.coming = None;
         self.number = None;
-        self.pipeline = Pipeline::new(pc);
+        self.pipeline = Pipeline::new(self.hart.rules.stages, pc);
     }
 
     /// Whether the core sleeps.

@@ -1,11 +1,11 @@
-//! What debuggers, observers and searches ask of a machine with a Hazard3, as
+//! What debuggers, observers and searches ask of a machine with a RISC-V core, as
 //! [`Machine`](crate::Machine) has it.
 
 use rtmark_units::Cycles;
 
 use super::core::Passed;
 use super::isa::{disassemble, op::Op};
-use super::machine::Hazard3;
+use super::machine::RiscV;
 use super::state::number;
 use crate::debug::{Access, AccessKind, Advance, Instruction, Marks, Observed, RETURN};
 use crate::image::Image;
@@ -25,7 +25,7 @@ const ALTERNATE: u8 = 5;
 /// The next instruction is about to execute.
 pub struct Reached;
 
-impl Observed for Hazard3 {
+impl Observed for RiscV {
     type Reached = Reached;
 
     fn begin_observed(&mut self, until: Cycles) {
@@ -78,7 +78,7 @@ impl Observed for Hazard3 {
 }
 
 #[expect(clippy::unused_self, reason = "all cores answer to the same methods")]
-impl Hazard3 {
+impl RiscV {
     /// See [`Machine::load_and_call`](crate::Machine::load_and_call). The stack begins at the end
     /// of the last memory that can be written.
     pub(crate) fn load_and_call(&mut self, image: &Image, entry: u32) -> Result<(), LoadError> {
@@ -138,7 +138,8 @@ impl Hazard3 {
         let size = if bits & 3 == 3 { 4 } else { 2 };
         let encoding = if size == 4 { bits } else { bits & 0xFFFF };
         let target = self.state.core.target_at(address);
-        let text = disassemble(address, bits).map(|(text, _)| text);
+        let text =
+            disassemble(address, bits, self.state.core.hart.rules.extensions).map(|(text, _)| text);
         let text = text.unwrap_or_else(|| match size {
             2 => format!(".half {encoding:#06x}"),
             _ => format!(".word {encoding:#010x}"),
@@ -173,7 +174,7 @@ impl Hazard3 {
     }
 
     pub(crate) fn holds_back_priority(&self, priority: u8) -> Option<Blocker> {
-        let preempts = self.state.core.hart.csr.controller.would_preempt(priority >> 4);
+        let preempts = self.state.core.hart.csr.would_preempt(priority >> 4);
         self.mask().or_else(|| (!preempts).then(|| Blocker::Active(self.state.handler())))
     }
 

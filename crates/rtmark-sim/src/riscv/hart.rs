@@ -1,10 +1,12 @@
 //! The architectural state of a hart: registers and the reservation of LR and SC.
 
 use super::csr::Csrs;
+use super::rules::Rules;
 
 /// The state of a hart.
 #[derive(Clone, Debug)]
 pub struct Hart {
+    pub rules: &'static Rules,
     /// `x0` is always 0.
     x: [u32; 32],
     pub pc: u32,
@@ -24,9 +26,9 @@ pub struct Reservation {
 
 impl Hart {
     /// After a reset.
-    pub fn new(pc: u32, mtvec: u32) -> Self {
+    pub fn new(rules: &'static Rules, pc: u32, mtvec: u32) -> Self {
         let reservation = Reservation::default();
-        Self { x: [0; 32], pc, csr: Csrs::new(mtvec), reservation }
+        Self { rules, x: [0; 32], pc, csr: Csrs::new(rules, mtvec), reservation }
     }
 
     /// The value of a register.

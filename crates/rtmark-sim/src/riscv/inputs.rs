@@ -1,6 +1,7 @@
 //! The interrupt inputs of the core: who drives them, and since when the core sees it.
 
 use super::csr::{Interrupt, Lines};
+use super::rules::Interrupts;
 
 /// An interrupt input of the core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -28,8 +29,9 @@ pub enum Drive {
 }
 
 /// The inputs as they are driven from outside, without devices.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Inputs {
+    way: Interrupts,
     software: bool,
     timer: bool,
     external: u64,
@@ -42,7 +44,7 @@ pub struct Inputs {
     /// What changes later, the earliest first.
     scheduled: Vec<(u64, Input, Drive)>,
     /// The two inputs that are registered before the core sees them, as it sees them in this cycle
-    /// (RTL traces: one cycle later than external ones).
+    /// (a Hazard3's, by RTL traces: one cycle later than external ones).
     seen: (bool, bool),
     /// The inputs as the core sees them in the cycle that was looked at last, and that cycle.
     registered: (bool, bool),
@@ -52,6 +54,24 @@ pub struct Inputs {
 }
 
 impl Inputs {
+    /// Inputs that are low, of a core that interrupts reach by this way.
+    pub const fn new(way: Interrupts) -> Self {
+        Self {
+            way,
+            software: false,
+            timer: false,
+            external: 0,
+            falling: Vec::new(),
+            served_by: 0,
+            risen: Vec::new(),
+            scheduled: Vec::new(),
+            seen: (false, false),
+            registered: (false, false),
+            looked: None,
+            devices: (false, false, 0),
+        }
+    }
+
     /// Drives an input from a cycle on.
     pub fn drive(&mut self, input: Input, drive: Drive, cycle: u64) {
         let at = self.scheduled.partition_point(|(other, ..)| *other <= cycle);
@@ -95,7 +115,10 @@ impl Inputs {
             (self.looked, self.registered) = (Some(cycle), self.seen);
         }
         self.seen = (self.timer || timer, self.software || software);
-        let (timer, software) = self.registered;
+        let (timer, software) = match self.way {
+            Interrupts::Xh3irq => self.registered,
+            Interrupts::Lines => self.seen,
+        };
         Lines { software, timer, external: self.external | devices }
     }
 
@@ -151,7 +174,7 @@ impl Inputs {
         let input = match interrupt {
             Interrupt::Software => Input::Software,
             Interrupt::Timer => Input::Timer,
-            Interrupt::External => match external {
+            Interrupt::External | Interrupt::Fast(_) => match external {
                 Some(number) => Input::External(number),
                 None => return,
             },

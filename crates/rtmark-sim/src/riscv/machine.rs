@@ -1,4 +1,4 @@
-//! The public face of a machine with a Hazard3.
+//! The public face of a machine with a RISC-V core.
 
 use rtmark_units::{Cycles, Instructions};
 
@@ -11,14 +11,14 @@ use crate::soc::Soc;
 use crate::state::stop::{FaultPolicy, Stop};
 use crate::state::{Hit, LoadError, NoMemory, Register, Watch, WatchId};
 
-/// A soc with a Hazard3 that runs an image: a value, as [`Machine`](crate::Machine) is.
+/// A soc with a RISC-V core that runs an image: a value, as [`Machine`](crate::Machine) is.
 ///
 /// ```
-/// use rtmark_sim::riscv::Hazard3;
+/// use rtmark_sim::riscv::RiscV;
 /// use rtmark_sim::{Cycles, Register, Soc, Stop};
 ///
 /// let soc = Soc::from_toml(include_str!("../../../../socs/generic-hazard3.toml"))?;
-/// let mut machine = Hazard3::new(&soc);
+/// let mut machine = RiscV::new(&soc);
 /// // li a0, 3; loop: addi a0, a0, -1; bnez a0, loop; j .
 /// for (at, half) in [0x450D_u16, 0x157D, 0xFD7D, 0xA001].into_iter().enumerate() {
 ///     machine.poke(0x8000_0000 + 2 * at as u32, &half.to_le_bytes())?;
@@ -28,7 +28,7 @@ use crate::state::{Hit, LoadError, NoMemory, Register, Watch, WatchId};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Hazard3 {
+pub struct RiscV {
     pub(crate) state: State,
     /// Until when it is observed.
     pub(super) limit: Cycles,
@@ -36,7 +36,7 @@ pub struct Hazard3 {
     pub(super) boundary: Option<((u64, u64, u64), u64)>,
 }
 
-impl Hazard3 {
+impl RiscV {
     /// A machine with empty memories. It begins at the first memory's first address, or where the
     /// soc file says that vectors are; its trap vector is there, too.
     pub fn new(soc: &Soc) -> Self {

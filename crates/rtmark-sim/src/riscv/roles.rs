@@ -1,7 +1,6 @@
-//! What plays which part on a Hazard3, for [`Machine`](crate::Machine)'s questions by role.
+//! What plays which part on a RISC-V core, for [`Machine`](crate::Machine)'s questions by role.
 
-use super::csr::Interrupt;
-use super::machine::Hazard3;
+use super::machine::RiscV;
 use super::state::number;
 use crate::state::{Convention, Interrupted, Register, ThreadStack};
 
@@ -9,7 +8,7 @@ use crate::state::{Convention, Interrupted, Register, ThreadStack};
 const ECALL_BYTES: u32 = 4;
 
 #[expect(clippy::unused_self, reason = "all cores answer to the same methods")]
-impl Hazard3 {
+impl RiscV {
     pub(crate) fn exception(&self) -> u16 {
         self.state.handler()
     }
@@ -27,6 +26,7 @@ impl Hazard3 {
             sp,
             frame: sp,
             stack: ThreadStack::Only,
+            bank: 0,
             exception: self.state.handler_before(),
         }
     }
@@ -35,14 +35,19 @@ impl Hazard3 {
         ThreadStack::Only
     }
 
+    pub(crate) const fn stack_bank(&self) -> u8 {
+        0
+    }
+
     pub(crate) const fn convention(&self) -> Convention {
         Convention::RISC_V
     }
 
-    /// See [`Machine::handler_of`](crate::Machine::handler_of): all external interrupts share what
-    /// MTVEC leads to.
-    pub(crate) fn handler_of(&self, _interrupt: u16) -> Result<u32, (u32, u32)> {
-        let handler = self.state.core.hart.csr.vector(Some(Interrupt::External));
+    /// See [`Machine::handler_of`](crate::Machine::handler_of): what MTVEC leads to, which all external
+    /// interrupts share that reach the core by one line.
+    pub(crate) fn handler_of(&self, interrupt: u16) -> Result<u32, (u32, u32)> {
+        let csr = &self.state.core.hart.csr;
+        let handler = csr.vector(Some(csr.interrupt_of(interrupt)));
         let there = self.state.core.system.code(handler).is_some();
         if there { Ok(handler) } else { Err((handler, handler)) }
     }

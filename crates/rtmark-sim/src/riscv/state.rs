@@ -1,4 +1,4 @@
-//! A machine with a Hazard3 as its users know it: images, watches, stops, faults, the console.
+//! A machine with a RISC-V core as its users know it: images, watches, stops, faults, the console.
 
 use std::sync::Arc;
 
@@ -8,6 +8,7 @@ use super::core::{Core, Follow, Passed, Refusal, Trapped};
 use super::csr::{Cause, Interrupt};
 use super::exec::{Exception, Reason, Trap};
 use super::inputs::{Drive, Input};
+use super::rules::Rules;
 use super::system::System;
 use crate::devices::Devices;
 use crate::host::{Answer, Host};
@@ -15,8 +16,8 @@ use crate::image::Image;
 use crate::soc::Soc;
 use crate::state::stop::{FaultKind, FaultPolicy, FaultReport, Stop};
 use crate::state::{
-    Besides, Blocker, Convention, Counts, FileCalls, Hit, LoadError, MaskSite, NoMemory, Register,
-    Watch, WatchId, Watches,
+    AfterReset, Besides, Blocker, Convention, Counts, FileCalls, Handlers, Hit, LoadError,
+    MaskSite, NoMemory, Register, Watch, WatchId, Watches, program,
 };
 
 /// The exception numbers of a Cortex-M that watches, observers and reports use, given to what plays
@@ -68,8 +69,7 @@ pub struct State {
     stops: Vec<u32>,
     /// What ended the run for good.
     ended: Option<Stop>,
-    /// The handlers that execute, the innermost last.
-    handlers: Vec<Handler>,
+    handlers: Handlers,
     /// The exception whose handler has been entered and has executed nothing yet.
     entered: Option<u16>,
     asleep: u64,
@@ -87,14 +87,6 @@ const fn number_of(input: Input) -> u16 {
     }
 }
 
-/// A handler that executes.
-#[derive(Clone, Copy, Debug)]
-struct Handler {
-    exception: u16,
-    /// The program has read the interrupt's number since it was entered.
-    is_named: bool,
-}
-
 /// Notes what a cycle's trap was.
 #[derive(Default)]
 struct Note(Option<Trapped>);
@@ -108,7 +100,7 @@ impl Follow for Note {
 impl State {
     pub fn new(soc: &Soc) -> Self {
         let begin = soc.vector_base();
-        let mut core = Core::new(System::new(soc), begin, begin);
+        let mut core = Core::new(Rules::of(soc.core), System::new(soc), begin);
         core.refusal = Refusal::Faults;
         Self {
             core,
@@ -116,7 +108,7 @@ impl State {
             watched: Vec::new(),
             stops: Vec::new(),
             ended: None,
-            handlers: Vec::new(),
+            handlers: Handlers::default(),
             entered: None,
             asleep: 0,
             was_asleep: false,
@@ -128,22 +120,10 @@ impl State {
     /// See [`Machine::load`](crate::Machine::load).
     pub fn load(&mut self, image: &Image) -> Result<(), LoadError> {
         for segment in image.segments() {
-            let bus = &mut self.core.system.bus;
-            let (address, size) = (segment.load_address, segment.bytes.len());
-            let end_of_memory = segment.address.wrapping_add(segment.memory_size.max(1) - 1);
-            let loaded = size == 0 || bus.peek_len(address) >= size;
-            let runs = bus.place(segment.address).is_some() && bus.place(end_of_memory).is_some();
-            if !loaded || !runs {
-                return Err(LoadError::DoesNotFit {
-                    address: if loaded { segment.address } else { address },
-                    size: segment.memory_size,
-                    soc: self.soc.name.clone(),
-                    memories: self.soc.memory_map(),
-                });
-            }
-            bus.program(address, &segment.bytes);
-            if bus.place(address).is_some_and(|place| bus.is_writable(place.memory)) {
-                self.initial.push((address, segment.bytes.clone()));
+            if program(&mut self.core.system.bus, &self.soc, segment)?
+                == AfterReset::ProgrammedAgain
+            {
+                self.initial.push((segment.load_address, segment.bytes.clone()));
             }
         }
         self.reset()
@@ -160,7 +140,7 @@ impl State {
             bus.program(*address, bytes);
         }
         let console = std::mem::take(&mut self.core.system.console);
-        let core = Core::new(System::new(&self.soc), begin, begin);
+        let core = Core::new(Rules::of(self.soc.core), System::new(&self.soc), begin);
         let before = std::mem::replace(&mut self.core, core);
         self.core.refusal = before.refusal;
         let system = &mut self.core.system;
@@ -307,17 +287,17 @@ impl State {
 
     /// The number of the exception whose handler executes, 0 outside of handlers.
     pub fn handler(&self) -> u16 {
-        self.handlers.last().map_or(0, |handler| handler.exception)
+        self.handlers.current()
     }
 
     /// The number of the exception whose handler the newest one has interrupted, 0 if none.
     pub fn handler_before(&self) -> u16 {
-        self.handlers.iter().rev().nth(1).map_or(0, |handler| handler.exception)
+        self.handlers.before()
     }
 
     /// Whether the handler of an exception has been entered and not left.
     pub fn is_handling(&self, exception: u16) -> bool {
-        self.handlers.iter().any(|handler| handler.exception == exception)
+        self.handlers.contains(exception)
     }
 
     fn counts(&self, cycle: u64) -> Counts {
@@ -421,7 +401,7 @@ impl State {
     fn notice_trap(&mut self, trap: Trapped, cycle: u64) {
         let entered = match trap {
             Trapped::Return => {
-                let Some(Handler { exception, .. }) = self.handlers.pop() else { return };
+                let Some(exception) = self.handlers.leave() else { return };
                 let external = exception.checked_sub(number::FIRST_EXTERNAL);
                 if external.is_some_and(|interrupt| self.core.inputs.served(interrupt)) {
                     self.core.look_again();
@@ -433,8 +413,10 @@ impl State {
                 let calls = code == Cause::MachineCall as u8 || code == Cause::UserCall as u8;
                 if calls { number::CALL } else { number::FAULT }
             }
-            Trapped::Interrupt(code) if code == Interrupt::Software as u8 => number::SOFTWARE,
-            Trapped::Interrupt(code) if code == Interrupt::Timer as u8 => number::TIMER,
+            Trapped::Interrupt(code) if u32::from(code) == Interrupt::Software.code() => {
+                number::SOFTWARE
+            }
+            Trapped::Interrupt(code) if u32::from(code) == Interrupt::Timer.code() => number::TIMER,
             Trapped::Interrupt(_) => {
                 number::FIRST_EXTERNAL + self.core.external_taken().unwrap_or(0)
             }
@@ -455,21 +437,15 @@ impl State {
     /// was taken is handled from here on, as if entered from the handler before it.
     fn notice_served(&mut self, interrupt: u16, cycle: u64) {
         let exception = number::FIRST_EXTERNAL + interrupt;
-        match self.handlers.last_mut() {
-            Some(handler) if handler.exception == exception && !handler.is_named => {
-                handler.is_named = true;
+        if self.handlers.current() >= number::FIRST_EXTERNAL {
+            if self.handlers.name(exception) {
                 return;
             }
-            Some(handler) if handler.exception >= number::FIRST_EXTERNAL => {
-                let before = handler.exception;
-                self.handlers.pop();
+            if let Some(before) = self.handlers.leave() {
                 self.note_return(before, cycle);
-                self.enter(exception);
-                if let Some(handler) = self.handlers.last_mut() {
-                    handler.is_named = true;
-                }
             }
-            _ => {}
+            self.enter(exception);
+            self.handlers.name(exception);
         }
         self.note_handled(exception, cycle);
     }
@@ -485,11 +461,7 @@ impl State {
 
     fn enter(&mut self, exception: u16) {
         self.watches.enter(exception);
-        // A kernel that never returns from a handler must not fill the host's memory.
-        if self.handlers.len() >= 64 {
-            self.handlers.remove(0);
-        }
-        self.handlers.push(Handler { exception, is_named: false });
+        self.handlers.enter(exception);
     }
 
     /// What a run ends with where the instruction at the program counter fails.
@@ -515,6 +487,7 @@ impl State {
             sp: self.register(Register::Sp),
             address: exception.address,
             handler: self.handler(),
+            mode: None,
             cycle: Cycles(cycle),
         })
     }
@@ -542,7 +515,7 @@ impl State {
     }
 }
 
-/// What a Hazard3 has not, as far as all machines are asked for it.
+/// What these cores have not, as far as all machines are asked for it.
 #[expect(clippy::unused_self, reason = "all cores answer to the same methods")]
 impl State {
     pub fn has_register(&self, register: Register) -> bool {

@@ -2,7 +2,7 @@
 
 use super::isa::op::Width;
 use super::timer::Timer;
-use super::timing::{Demand, Flow, Memory, Parcel};
+use super::timing::{Demand, Flow, Memory};
 use crate::devices::{Attached, Console, Devices, Direction, Effects, Env};
 use crate::memory::{Bus, Place};
 use crate::soc::Soc;
@@ -110,7 +110,7 @@ impl System {
         }
         let target = match demand.flow {
             Flow::Jump(target) | Flow::Branch { target, .. } => target,
-            Flow::Next | Flow::Refetch => demand.pc,
+            Flow::Next | Flow::Refetch | Flow::Drain => demand.pc,
         };
         let around = [demand.pc, demand.pc.saturating_add(AHEAD), target];
         around.into_iter().all(|address| self.cached_place(address).is_none())
@@ -139,8 +139,11 @@ impl System {
         let mut bytes = [0; 4];
         let length = width.bytes() as usize;
         if self.bus.peek(address, &mut bytes[..length]) < length {
-            let word = self.read_register(address & !3, cycle)?;
-            bytes = (word >> (8 * (address & 3))).to_le_bytes();
+            let word = u64::from(self.read_register(address & !3, cycle)?);
+            let crosses = (address & 3) as usize + length > 4;
+            let behind = if crosses { self.read_register((address & !3) + 4, cycle)? } else { 0 };
+            let both = u64::from(behind) << 32 | word;
+            bytes = ((both >> (8 * (address & 3))) as u32).to_le_bytes();
         }
         let word = u32::from_le_bytes(bytes);
         Some(match width {
@@ -163,7 +166,14 @@ impl System {
         if stored.is_some() {
             return Some(());
         }
-        self.write_register(address, width, value, cycle)
+        let bits = 8 * (address & 3);
+        let mask = u64::from(u32::MAX >> (32 - 8 * width.bytes())) << bits;
+        let value = u64::from(value) << bits;
+        self.write_register(address, mask as u32, value as u32, cycle)?;
+        match (mask >> 32) as u32 {
+            0 => Some(()),
+            mask => self.write_register((address & !3) + 4, mask, (value >> 32) as u32, cycle),
+        }
     }
 
     /// Whether a register outside of the core has been read or written; once.
@@ -187,17 +197,16 @@ impl System {
         Some(value.unwrap_or(0))
     }
 
-    fn write_register(&mut self, address: u32, width: Width, value: u32, cycle: u64) -> Option<()> {
+    /// Writes the bits of a register that are in a mask, with the same bits of a value.
+    fn write_register(&mut self, address: u32, mask: u32, value: u32, cycle: u64) -> Option<()> {
         self.touched = true;
         if let Some(timer) = &mut self.timer
             && let Some(offset) = timer.offset(address)
         {
-            let _unmodelled = timer.write(offset, value, cycle);
+            let _unmodelled = timer.write(offset, value >> (8 * (address & 3)), cycle);
             return Some(());
         }
         let at = self.devices.find(address)?;
-        let bits = 8 * (address & 3);
-        let mask = (u32::MAX >> (32 - 8 * width.bytes())) << bits;
         let offset = self.offset_in(at, address) & !3;
         let operation =
             if self.devices.attached[at].atomic_aliases { (address >> 12) & 3 } else { 0 };
@@ -207,10 +216,10 @@ impl System {
                 _ => (device.read(offset, env)?, u32::MAX),
             };
             let value = match operation {
-                0 => value << bits,
-                1 => held ^ value << bits,
-                2 => held | value << bits,
-                _ => held & !(value << bits),
+                0 => value,
+                1 => held ^ value,
+                2 => held | value,
+                _ => held & !value,
             };
             device.write(offset, value & mask, mask, env)
         });
@@ -248,13 +257,7 @@ impl System {
 
     /// Takes over a device's outputs and its next date.
     fn look_at_device(&mut self, at: usize, now: u64) {
-        let ratio = self.devices.ratio(at);
-        let attached = &mut self.devices.attached[at];
-        let (outputs, due) = attached.look(now, ratio);
-        attached.outputs = outputs;
-        attached.due = due.filter(|due| *due > now);
-        let dates = self.devices.attached.iter().filter_map(|attached| attached.due);
-        self.devices.next = dates.min().unwrap_or(u64::MAX);
+        self.devices.look_at(at, now);
         let high = self.devices.attached.iter().flat_map(|attached| {
             let lines = attached.irq.iter().enumerate();
             lines.filter(|(output, _)| attached.outputs >> output & 1 == 1).map(|(_, irq)| *irq)
@@ -285,10 +288,10 @@ impl Memory for System {
         self.ports.instruction.saturating_add(waits)
     }
 
-    fn parcels(&self, address: u32) -> [Parcel; 2] {
+    fn halfwords(&self, address: u32) -> [u16; 2] {
         let mut bytes = [0xFF; 4];
         self.bus.peek(address, &mut bytes);
         let [a, b, c, d] = bytes;
-        [Parcel::of(u16::from_le_bytes([a, b])), Parcel::of(u16::from_le_bytes([c, d]))]
+        [u16::from_le_bytes([a, b]), u16::from_le_bytes([c, d])]
     }
 }

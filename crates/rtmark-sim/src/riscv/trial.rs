@@ -8,10 +8,9 @@
 use rtmark_units::Cycles;
 
 use super::core::{Core, Nobody, Passed};
-use super::decoded::Decoded;
 use super::inputs::{Drive, Input};
 use super::isa::{Instruction, Op};
-use super::machine::Hazard3;
+use super::machine::RiscV;
 use super::state::number;
 use super::timing::Memo;
 use crate::debug::{Advance, Tried};
@@ -49,7 +48,8 @@ impl Core {
     fn lend(&mut self) -> Self {
         let bus = std::mem::replace(&mut self.system.bus, Bus::hollow());
         let memo = std::mem::replace(&mut self.memo, Memo::hollow());
-        let decoded = std::mem::replace(&mut self.decoded, Decoded::hollow());
+        let hollow = self.decoded.hollow();
+        let decoded = std::mem::replace(&mut self.decoded, hollow);
         let mut copy = self.clone();
         (copy.system.bus, copy.memo, copy.decoded) = (bus, memo, decoded);
         copy
@@ -81,7 +81,7 @@ impl Core {
     }
 }
 
-impl Hazard3 {
+impl RiscV {
     /// See [`Machine::try_entry`](crate::Machine::try_entry).
     pub(crate) fn try_entry(&mut self, interrupt: u16) -> Tried {
         self.try_entry_early(interrupt, self.state.cycles())

@@ -63,16 +63,18 @@ impl CoreKind {
             | Self::CortexM4F
             | Self::CortexM7
             | Self::CortexM33
-            | Self::Hazard3 => Tier::Measured,
+            | Self::Hazard3
+            | Self::Ibex => Tier::Measured,
         }
     }
 
     /// What the cycles of exceptions rest on: handlers of a Cortex-M3 were measured; the manuals
     /// of the others state latencies (DDI 0432, 0484, 0439), but for the Cortex-M7's and M33's, of which
-    /// only that of the entry is published. Those of a Hazard3 are its RTL's.
+    /// only that of the entry is published. Those of a Hazard3 and of an Ibex are its
+    /// RTL's.
     pub const fn exceptions_tier(self) -> Tier {
         match self {
-            Self::CortexM3 | Self::Hazard3 => Tier::Measured,
+            Self::CortexM3 | Self::Hazard3 | Self::Ibex => Tier::Measured,
             Self::CortexM0 | Self::CortexM0Plus | Self::CortexM4 | Self::CortexM4F => {
                 Tier::Documented
             }

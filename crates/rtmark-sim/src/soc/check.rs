@@ -16,7 +16,7 @@ pub const VENDORS: [Range<u64>; 2] = [0xE004_2000..0xE00F_F000, 0xE010_0000..0x1
 /// How many lines of an STM32's EXTI come from pins (RM0090, 12.2.5).
 pub const EXTI_LINES: u8 = 16;
 
-/// The most wait states of a memory behind a cache beside a Hazard3: both of its ports lead there by one,
+/// The most wait states of a memory behind a cache beside a RISC-V core: both of its ports lead there by one,
 /// so that a transfer may wait as long again for the other port's, and both are counted in eight bits.
 const MOST_CACHED_WAITS: u8 = 126;
 
@@ -138,6 +138,8 @@ impl Soc {
             CoreKind::CortexM33 => (240, 3..=8),
             // As RP2350 has it configured (datasheet, 3.8.8).
             CoreKind::Hazard3 => (52, 4..=4),
+            // 15 fast ones and the external one, in a fixed order.
+            CoreKind::Ibex => (16, 0..=0),
             // What the interrupt controller keeps is enough for all known socs.
             CoreKind::CortexR5 => (224, 3..=8),
         };
@@ -288,8 +290,8 @@ impl Soc {
         Ok(())
     }
 
-    /// Refuses what has no model beside a Hazard3.
-    fn check_hazard3_timing(at: usize, memory: &Memory) -> Checked {
+    /// Refuses what has no model beside a RISC-V core.
+    fn check_riscv_timing(at: usize, memory: &Memory) -> Checked {
         let name = memory.name.as_str();
         let path = [KeyStep::Key("memory"), KeyStep::Index(at), KeyStep::Key("timing")];
         let MemoryTiming { wait_states, line_bytes, cache_lines, cache_ways, .. } = memory.timing;
@@ -300,7 +302,7 @@ impl Soc {
             return refuse(
                 &path,
                 format!(
-                    "memory {name}: beside a Hazard3 buffers and prefetch have no model yet; give \
+                    "memory {name}: beside a RISC-V core buffers and prefetch have no model yet; give \
                      wait_states, and a cache for all by cache_lines if there is one"
                 ),
             );
@@ -310,7 +312,7 @@ impl Soc {
             return refuse(
                 &[memory, index, timing, KeyStep::Key("wait_states")],
                 format!(
-                    "memory {name}: wait_states = {wait_states}: behind a cache beside a Hazard3 \
+                    "memory {name}: wait_states = {wait_states}: behind a cache beside a RISC-V core \
                      there are {MOST_CACHED_WAITS} at most, since a transfer waits for another \
                      one's, too"
                 ),
@@ -328,8 +330,8 @@ impl Soc {
         };
         let waits = memory.timing.wait_states;
         let plain = MemoryTiming { wait_states: waits, ..MemoryTiming::default() };
-        if self.core == CoreKind::Hazard3 {
-            Self::check_hazard3_timing(at, memory)?;
+        if self.core.is_riscv() {
+            Self::check_riscv_timing(at, memory)?;
         }
         let beats = MemoryTiming { beat_cycles: memory.timing.beat_cycles, ..plain };
         if self.core == CoreKind::CortexR5 && memory.timing != beats {

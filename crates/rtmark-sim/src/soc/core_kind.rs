@@ -30,6 +30,8 @@ pub enum CoreKind {
     CortexR5,
     /// Hazard3, the RISC-V core of RP2350, as it is configured there.
     Hazard3,
+    /// Ibex, lowRISC's RISC-V core, in its configuration "small": RV32IMC in two stages.
+    Ibex,
 }
 
 impl CoreKind {
@@ -44,6 +46,7 @@ impl CoreKind {
         Self::CortexM33,
         Self::CortexR5,
         Self::Hazard3,
+        Self::Ibex,
     ];
 
     /// Arm's cores for microcontrollers.
@@ -69,6 +72,7 @@ impl CoreKind {
             Self::CortexM33 => "cortex-m33",
             Self::CortexR5 => "cortex-r5",
             Self::Hazard3 => "hazard3",
+            Self::Ibex => "ibex",
         }
     }
 
@@ -85,17 +89,23 @@ impl CoreKind {
             Self::Hazard3 => {
                 "RV32IMAC with Zba, Zbb, Zbs, Zbkb, Zcb, Zcmp, Zicsr, Zifencei, Xh3bextm, Xh3irq, Xh3pmpm and Xh3power, machine and user mode"
             }
+            Self::Ibex => "RV32IMC with Zicsr and Zifencei, machine and user mode",
         }
     }
 
     /// Whether the core is of the mainline: ARMv7-M or ARMv8-M Mainline, not ARMv6-M.
     pub const fn is_mainline(self) -> bool {
-        !matches!(self, Self::CortexM0 | Self::CortexM0Plus | Self::CortexR5 | Self::Hazard3)
+        self.is_cortex_m() && !matches!(self, Self::CortexM0 | Self::CortexM0Plus)
     }
 
     /// Whether the core is one of Arm's for microcontrollers.
     pub const fn is_cortex_m(self) -> bool {
-        !matches!(self, Self::CortexR5 | Self::Hazard3)
+        !matches!(self, Self::CortexR5) && !self.is_riscv()
+    }
+
+    /// Whether the core is a RISC-V core.
+    pub const fn is_riscv(self) -> bool {
+        matches!(self, Self::Hazard3 | Self::Ibex)
     }
 
     /// Whether the core has the DSP extension.
@@ -131,10 +141,10 @@ impl CoreKind {
             (_, 16..) => return format!("IRQ {}", exception - 16),
             (Self::CortexR5, 3) => "abort or undefined instruction",
             (Self::CortexR5, 11) => "SVC",
-            (Self::Hazard3, 3) => "exception",
-            (Self::Hazard3, 11) => "ECALL",
-            (Self::Hazard3, 14) => "software interrupt",
-            (Self::Hazard3, 15) => "timer interrupt",
+            (Self::Hazard3 | Self::Ibex, 3) => "exception",
+            (Self::Hazard3 | Self::Ibex, 11) => "ECALL",
+            (Self::Hazard3 | Self::Ibex, 14) => "software interrupt",
+            (Self::Hazard3 | Self::Ibex, 15) => "timer interrupt",
             (_, 2) => "NMI",
             (_, 3) => "HardFault",
             (_, 4) => "MemManage",
@@ -174,6 +184,9 @@ impl CoreKind {
             }
             Self::Hazard3 => {
                 "measured: every cycle of 11,760 runs of its RTL at the revision that RP2350 reports, with wait states and interrupts, is the model's"
+            }
+            Self::Ibex => {
+                "measured: its RTL on demand, in the configuration \"small\"; `make rtl` compares every cycle of random programs with wait states, traps and interrupts"
             }
         }
     }

@@ -300,7 +300,7 @@ impl Soc {
     /// Regions of the memory protection unit; 0 when there is none.
     pub fn mpu_regions(&self) -> u8 {
         self.mpu_regions.unwrap_or(match self.core {
-            CoreKind::CortexM0 | CoreKind::Hazard3 => 0,
+            CoreKind::CortexM0 | CoreKind::Hazard3 | CoreKind::Ibex => 0,
             CoreKind::CortexR5 => 16,
             _ => 8,
         })

@@ -30,7 +30,7 @@ impl Revision {
     /// those that their introductions list under "product revisions".
     pub const fn range(core: CoreKind) -> RangeInclusive<Self> {
         let (major, patch) = match core {
-            CoreKind::CortexM0 | CoreKind::Hazard3 => (0, 0),
+            CoreKind::CortexM0 | CoreKind::Hazard3 | CoreKind::Ibex => (0, 0),
             CoreKind::CortexM0Plus | CoreKind::CortexM4 | CoreKind::CortexM4F => (0, 1),
             CoreKind::CortexM3 => (2, 1),
             CoreKind::CortexM7 => (1, 2),

@@ -4,146 +4,30 @@
 //! The cycle of an instruction is that in which it leaves stage X; its cycles are those since the
 //! instruction before. The figures are those of the RTL's traces, see `riscv`.
 
-use rtmark_sim::riscv::{Drive, Follow, Hazard3, Input, PortWaits, Trapped};
+use rtmark_sim::riscv::{Drive, Input, PortWaits, RiscV, Trapped};
 use rtmark_sim::{
     Blocker, Cycles, FaultKind, FaultPolicy, Image, LoadError, Machine, Register, Soc, Stop, Watch,
 };
 
-const BASE: u32 = 0x8000_0000;
-const RAM: u32 = 0x8010_0000;
-const NOP: u32 = 0x0000_0013;
-const C_NOP: u16 = 0x0001;
+use crate::rv32::{
+    A0, A1, A2, A3, BASE, C_NOP, CSRRS, CSRRW, CSRRWI, Code, EBREAK, ECALL, FENCE_I, MEPC, MIE,
+    MRET, MSCRATCH, MSTATUS, MTVEC, NOP, RA, RAM, SP, T0, WFI, add, addi, atomic, branch, csr,
+    cycles, i_type, lw, muldiv, r_type, sw, trace,
+};
 
-// Registers of the tests.
-const RA: u32 = 1;
-const SP: u32 = 2;
-const T0: u32 = 5;
-const A0: u32 = 10;
-const A1: u32 = 11;
-const A2: u32 = 12;
-const A3: u32 = 13;
-
-fn i_type(imm: i32, a: u32, funct: u32, d: u32, opcode: u32) -> u32 {
-    (imm as u32) << 20 | a << 15 | funct << 12 | d << 7 | opcode
-}
-
-fn r_type(high: u32, b: u32, a: u32, funct: u32, d: u32, opcode: u32) -> u32 {
-    high << 25 | b << 20 | a << 15 | funct << 12 | d << 7 | opcode
-}
-
-fn addi(d: u32, a: u32, imm: i32) -> u32 {
-    i_type(imm, a, 0, d, 0x13)
-}
-
-fn add(d: u32, a: u32, b: u32) -> u32 {
-    r_type(0, b, a, 0, d, 0x33)
-}
-
-fn muldiv(funct: u32, d: u32, a: u32, b: u32) -> u32 {
-    r_type(1, b, a, funct, d, 0x33)
-}
-
-fn lw(d: u32, a: u32) -> u32 {
-    i_type(0, a, 2, d, 0x03)
-}
-
-fn sw(b: u32, a: u32) -> u32 {
-    r_type(0, b, a, 2, 0, 0x23)
-}
-
-fn atomic(funct: u32, d: u32, a: u32, b: u32) -> u32 {
-    r_type(funct << 2, b, a, 2, d, 0x2F)
-}
-
-fn csr(funct: u32, number: u32, d: u32, a: u32) -> u32 {
-    i_type(number as i32, a, funct, d, 0x73)
-}
-
-fn branch(funct: u32, a: u32, b: u32, offset: i32) -> u32 {
-    let o = offset as u32;
-    r_type((o >> 12 & 1) << 6 | o >> 5 & 0x3F, b, a, funct, o & 0x1E | o >> 11 & 1, 0x63)
-}
-
-const MRET: u32 = 0x3020_0073;
-const ECALL: u32 = 0x0000_0073;
-const EBREAK: u32 = 0x0010_0073;
-const FENCE_I: u32 = 0x0000_100F;
-const WFI: u32 = 0x1050_0073;
-const MSTATUS: u32 = 0x300;
-const MIE: u32 = 0x304;
-const MTVEC: u32 = 0x305;
-const MSCRATCH: u32 = 0x340;
-const MEPC: u32 = 0x341;
 const MEIEA: u32 = 0xBE0;
-const CSRRW: u32 = 1;
-const CSRRS: u32 = 2;
-const CSRRWI: u32 = 5;
-
-/// Code of whole and half words.
-#[derive(Default)]
-struct Code(Vec<u8>);
-
-impl Code {
-    fn words(words: &[u32]) -> Self {
-        Self(words.iter().flat_map(|word| word.to_le_bytes()).collect())
-    }
-
-    fn half(mut self, half: u16) -> Self {
-        self.0.extend(half.to_le_bytes());
-        self
-    }
-
-    fn word(mut self, word: u32) -> Self {
-        self.0.extend(word.to_le_bytes());
-        self
-    }
-}
 
 fn soc() -> Soc {
     Soc::from_toml(include_str!("../../../../socs/generic-hazard3.toml")).expect("a soc")
 }
 
 /// A machine with code, and registers that point into RAM.
-fn machine(code: &Code) -> Hazard3 {
-    let mut machine = Hazard3::new(&soc());
+fn machine(code: &Code) -> RiscV {
+    let mut machine = RiscV::new(&soc());
     machine.poke(BASE, &code.0).expect("it fits");
     machine.set_register(Register::R(A0 as u8), RAM);
     machine.set_register(Register::R(SP as u8), RAM + 0x1000);
     machine
-}
-
-#[derive(Default)]
-struct Trace {
-    left: Vec<(u32, u64)>,
-    traps: Vec<(Trapped, u64)>,
-    most: usize,
-}
-
-impl Follow for Trace {
-    fn left(&mut self, pc: u32, cycle: u64) {
-        self.left.push((pc - BASE, cycle));
-    }
-
-    fn trapped(&mut self, what: Trapped, cycle: u64, _return_to: u32) {
-        self.traps.push((what, cycle));
-    }
-
-    fn is_done(&self) -> bool {
-        self.left.len() >= self.most
-    }
-}
-
-/// Runs so many instructions.
-fn trace(machine: &mut Hazard3, most: usize) -> Trace {
-    let mut trace = Trace { most, ..Trace::default() };
-    machine.run_followed(Cycles(10_000), &mut trace);
-    assert_eq!(trace.left.len(), most, "{:x?}", trace.left);
-    trace
-}
-
-/// The cycles of each instruction but the first.
-fn cycles(machine: &mut Hazard3, most: usize) -> Vec<u64> {
-    trace(machine, most).left.windows(2).map(|pair| pair[1].1 - pair[0].1).collect()
 }
 
 fn cycles_of(words: &[u32], most: usize) -> Vec<u64> {
@@ -376,6 +260,13 @@ fn faults_end_a_run_with_their_place_and_reason() {
         }
         stop => panic!("{stop:?}"),
     }
+    // jalr zero, -2(zero): to the last halfword of all.
+    match end(&[i_type(-2, 0, 0, 0, 0x67)]) {
+        Stop::Fault(report) => {
+            assert_eq!((report.kind, report.pc), (FaultKind::InstructionAccess, 0xFFFF_FFFE));
+        }
+        stop => panic!("{stop:?}"),
+    }
 }
 
 #[test]
@@ -553,6 +444,6 @@ fn a_memory_that_has_no_model_beside_it_is_refused() {
     assert!(with("wait_states = 255").is_ok());
     for timing in ["line_bytes = 8", "prefetch = true", "instruction_lines = 2"] {
         let refusal = with(timing).expect_err(timing).to_string();
-        assert!(refusal.contains("memory FLASH: beside a Hazard3"), "{timing}: {refusal}");
+        assert!(refusal.contains("memory FLASH: beside a RISC-V core"), "{timing}: {refusal}");
     }
 }

@@ -6,6 +6,7 @@ mod support;
 mod bare;
 mod cortex_r5;
 mod hazard3;
+mod ibex;
 mod looks;
 mod pairs;
 mod programs;

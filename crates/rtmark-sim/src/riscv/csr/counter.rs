@@ -1,4 +1,4 @@
-//! The two counters, which rest until they are let run (MCOUNTINHIBIT, Hazard3's documentation).
+//! The two counters, which rest while MCOUNTINHIBIT says so.
 
 /// MCYCLE: computed when it is looked at.
 #[derive(Clone, Debug)]
@@ -8,13 +8,12 @@ pub struct CycleCounter {
     inhibited: bool,
 }
 
-impl Default for CycleCounter {
-    fn default() -> Self {
-        Self { base: 0, inhibited: true }
-    }
-}
-
 impl CycleCounter {
+    /// After a reset in cycle 0.
+    pub const fn new(inhibited: bool) -> Self {
+        Self { base: 0, inhibited }
+    }
+
     pub const fn is_inhibited(&self) -> bool {
         self.inhibited
     }
@@ -45,13 +44,12 @@ pub struct RetiredCounter {
     written: bool,
 }
 
-impl Default for RetiredCounter {
-    fn default() -> Self {
-        Self { value: 0, inhibited: true, written: false }
-    }
-}
-
 impl RetiredCounter {
+    /// After a reset.
+    pub const fn new(inhibited: bool) -> Self {
+        Self { value: 0, inhibited, written: false }
+    }
+
     /// An instruction writes it, and is not counted itself.
     pub const fn set(&mut self, value: u64) {
         (self.value, self.written) = (value, true);

@@ -113,8 +113,8 @@ impl Controller {
     }
 
     /// Whether an interrupt of a priority would not wait for what is being handled.
-    pub fn would_preempt(&self, priority: u8) -> bool {
-        u32::from(priority) >= self.context.preempt
+    pub const fn would_preempt(&self, priority: u8) -> bool {
+        priority as u32 >= self.context.preempt
     }
 
     /// Whether an interrupt is enabled.

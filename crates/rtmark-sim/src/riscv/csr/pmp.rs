@@ -57,6 +57,8 @@ pub struct Pmp {
     guards_machine: bool,
     /// Whether any region is on besides the fixed ones.
     is_on: bool,
+    /// The core has no such unit: everything is allowed.
+    absent: bool,
 }
 
 impl Default for Pmp {
@@ -67,6 +69,7 @@ impl Default for Pmp {
             machine: 0,
             guards_machine: false,
             is_on: false,
+            absent: false,
         };
         for (at, address) in (FIRST_FIXED..).zip(FIXED) {
             (pmp.address[at], pmp.config[at]) = (address, FIXED_CONFIG);
@@ -76,6 +79,11 @@ impl Default for Pmp {
 }
 
 impl Pmp {
+    /// The unit of a core that has none.
+    pub fn absent() -> Self {
+        Self { absent: true, ..Self::default() }
+    }
+
     /// The value of a register of the unit.
     pub fn read(&self, number: u16) -> u32 {
         match number {
@@ -137,7 +145,7 @@ impl Pmp {
 
     /// Whether an access is allowed; `machine` is the privilege that it has.
     pub fn allows(&self, address: u32, purpose: Purpose, machine: bool) -> bool {
-        if machine && !self.guards_machine {
+        if machine && !self.guards_machine || self.absent {
             return true;
         }
         self.permits(self.region(address), purpose, machine)
@@ -160,7 +168,7 @@ impl Pmp {
     /// (RP2350 datasheet, 3.8.3.3). Of one of 16 bits the RTL looks at the halfword behind, too, so that a
     /// region of a lower number which begins there decides about it.
     pub fn allows_code(&self, address: u32, size: u8, machine: bool) -> bool {
-        if machine && !self.guards_machine && !self.is_on {
+        if machine && !self.guards_machine && !self.is_on || self.absent {
             return true;
         }
         let (first, behind) = (self.region(address), self.region(address.wrapping_add(2)));

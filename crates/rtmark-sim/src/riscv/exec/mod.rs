@@ -8,16 +8,13 @@ pub mod alu;
 use super::csr::pmp::Purpose;
 use super::csr::{Cause, Csrs, Lines, Privilege};
 use super::hart::Hart;
-use super::isa::op::{CsrWrite, Second, Width};
+use super::isa::op::{Alu, CsrWrite, Second, Width};
 use super::isa::{Instruction, MicroOp, Op, listed, micro_op};
+use super::rules::{Calls, Misaligned};
 use super::semihosting;
 use super::system::System;
 use super::timing::demand::{Answer, Excepts};
 use super::timing::{Access, Demand, Flow, Sleep};
-
-/// Cycles for which a division keeps the divider busy behind the first: 32 bits, two at a time;
-/// a negative dividend takes one more (RTL traces; the documentation says 18 or 19 in all).
-const DIVISION: u8 = 17;
 
 /// Why an instruction ends in a trap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,7 +93,8 @@ fn access_exception(hart: &Hart, it: &Instruction) -> Option<Exception> {
         _ => return None,
     };
     let address = address(hart, it);
-    if address & (width.bytes() - 1) != 0 {
+    let refused = hart.rules.misaligned == Misaligned::Refused;
+    if refused && address & (width.bytes() - 1) != 0 {
         let cause = if writes { Cause::StoreMisaligned } else { Cause::LoadMisaligned };
         return Some(exception(cause, Reason::Ordinary, Some(address)));
     }
@@ -153,15 +151,44 @@ fn find_exception(hart: &Hart, system: &System, it: &Instruction) -> Option<Exce
 }
 
 impl Exception {
-    const fn excepts(&self) -> Excepts {
-        match self.kind {
-            Trap::Return
-            | Trap::Cause(Cause::Breakpoint | Cause::UserCall | Cause::MachineCall, _) => {
-                Excepts::Retired
-            }
-            Trap::Cause(..) => Excepts::NotRetired,
+    const fn excepts(&self, calls: Calls) -> Excepts {
+        match (self.kind, calls) {
+            (Trap::Return, _)
+            | (
+                Trap::Cause(Cause::Breakpoint | Cause::UserCall | Cause::MachineCall, _),
+                Calls::Counted,
+            ) => Excepts::Retired,
+            (Trap::Cause(..), _) => Excepts::NotRetired,
         }
     }
+
+    /// What MTVAL says of it: the address that was accessed, or the instruction that is none.
+    pub fn value(&self, system: &System, pc: u32) -> u32 {
+        match self.kind {
+            Trap::Cause(Cause::IllegalInstruction, _) => {
+                let bits = system.code(pc).unwrap_or(0);
+                if bits & 3 == 3 { bits } else { bits & 0xFFFF }
+            }
+            _ => self.address.unwrap_or(0),
+        }
+    }
+}
+
+/// The two transfers of a load or store that crosses a word's end.
+fn split_access(
+    system: &System,
+    address: u32,
+    writes: bool,
+    cause: Cause,
+) -> (Access, Option<Exception>) {
+    let both = [address, (address & !3).wrapping_add(4)];
+    let transfers = both.map(|at| {
+        let answers = system.answers(at, writes);
+        (system.data_waits(at, writes), if answers { Answer::Okay } else { Answer::Error })
+    });
+    let fails = both.iter().zip(transfers).find(|(_, (_, answer))| *answer == Answer::Error);
+    let failure = fails.map(|(at, _)| exception(cause, Reason::Ordinary, Some(*at)));
+    (Access::Split(transfers), failure)
 }
 
 /// What an access asks of the data port.
@@ -174,7 +201,12 @@ fn access(hart: &Hart, system: &System, it: &Instruction) -> (Access, Option<Exc
         let failure = exception(cause, Reason::Ordinary, Some(address));
         if answers { (Answer::Okay, None) } else { (Answer::Error, Some(failure)) }
     };
+    let crosses = |width: Width| (address & 3) + width.bytes() > 4;
     match it.op {
+        Op::Load(width) if crosses(width) => split_access(system, address, false, Cause::LoadFault),
+        Op::Store(width) if crosses(width) => {
+            split_access(system, address, true, Cause::StoreFault)
+        }
         Op::Load(_) => {
             let (answer, exception) = fault(false, Cause::LoadFault);
             (Access::Load(waits(), answer), exception)
@@ -208,8 +240,33 @@ fn flow(hart: &Hart, it: &Instruction) -> Flow {
             Flow::Branch { target, taken }
         }
         Op::FenceInstructions => Flow::Refetch,
+        Op::Csr(CsrWrite::Write | CsrWrite::Set, _)
+            if it.writes_csr() && hart.rules.registers.drains.contains(&(it.imm as u16)) =>
+        {
+            Flow::Drain
+        }
         _ => Flow::Next,
     }
+}
+
+/// The cycles behind the first for which an instruction calculates, if there are any.
+fn calculation(hart: &Hart, it: &Instruction) -> Option<u8> {
+    let rules = &hart.rules.calculation;
+    let cycles = match it.op {
+        Op::Alu(Alu::Multiply, _) => rules.multiply,
+        Op::Alu(
+            Alu::MultiplyHigh | Alu::MultiplyHighSignedUnsigned | Alu::MultiplyHighUnsigned,
+            _,
+        ) => rules.multiply_high,
+        Op::Divide(operation) => {
+            let negative = operation.is_signed() && hart.get(it.rs1) >> 31 == 1;
+            let more = if negative { rules.negative_dividend } else { 0 };
+            let zero = hart.get(it.rs2) == 0;
+            more + if zero { rules.divide_by_zero } else { rules.divide }
+        }
+        _ => 0,
+    };
+    (cycles > 0).then_some(cycles)
 }
 
 /// What a micro-operation at the program counter is about to do.
@@ -232,14 +289,8 @@ pub fn prepare(hart: &Hart, system: &System, op: &MicroOp) -> Prepared {
         reads: it.reads(),
         access,
         flow: flow(hart, it),
-        divides: match it.op {
-            Op::Divide(operation) => {
-                let negative = operation.is_signed() && hart.get(it.rs1) >> 31 == 1;
-                Some(DIVISION + u8::from(negative))
-            }
-            _ => None,
-        },
-        excepts: found.map_or(Excepts::No, |exception| exception.excepts()),
+        calculates: calculation(hart, it),
+        excepts: found.map_or(Excepts::No, |exception| exception.excepts(hart.rules.calls)),
         sleep: match it.op {
             Op::WaitForInterrupt => Sleep::Interrupt,
             Op::Block => Sleep::Block,
@@ -279,7 +330,7 @@ pub fn commit(
     let next = || hart.pc.wrapping_add(u32::from(it.size));
     let (mut unblocks, mut served) = (false, None);
     let waits = prepared.demand.access.waits();
-    let at = cycle + 1 + u64::from(waits);
+    let at = hart.rules.data_ends(cycle, waits);
     if it.op.is_access() {
         system.was_accessed(address(hart, it), at);
     }
@@ -317,7 +368,7 @@ pub fn commit(
         Op::Load(_) | Op::LoadReserved | Op::StoreConditional => waits,
         _ => 0,
     };
-    Done { written, ends: cycle + 1 + u64::from(waits), unblocks, served }
+    Done { written, ends: hart.rules.data_ends(cycle, waits), unblocks, served }
 }
 
 fn change_csr(

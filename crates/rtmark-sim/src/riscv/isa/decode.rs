@@ -1,5 +1,6 @@
 //! From an instruction's bits to its operation and operands.
 
+use super::super::rules::Extensions;
 use super::encodings::{Encoding, Form, Layout, NARROW, Signed, WIDE};
 use super::op::{Alu, CsrSource, CsrWrite, Op, Second};
 
@@ -22,17 +23,19 @@ pub const fn is_wide(first: u16) -> bool {
     first & 3 == 3
 }
 
-/// Decodes an instruction; the upper half of `bits` is ignored by 16-bit ones.
-pub fn decode(bits: u32) -> Instruction {
+/// Decodes an instruction of a core that has these extensions; the upper half of `bits` is ignored by
+/// 16-bit ones.
+pub fn decode(bits: u32, extensions: Extensions) -> Instruction {
     let size = if is_wide(bits as u16) { 4 } else { 2 };
     let illegal = Instruction { op: Op::Illegal, rd: 0, rs1: 0, rs2: 0, imm: 0, size };
-    find(bits).map_or(illegal, |(line, bits)| operands(line, bits, size))
+    find(bits, extensions).map_or(illegal, |(line, bits)| operands(line, bits, size))
 }
 
 /// The line of the table that stands for an instruction, with the bits that belong to it.
-pub(super) fn find(bits: u32) -> Option<(&'static Encoding, u32)> {
+pub(super) fn find(bits: u32, extensions: Extensions) -> Option<(&'static Encoding, u32)> {
     let (table, bits) = if is_wide(bits as u16) { (WIDE, bits) } else { (NARROW, bits & 0xFFFF) };
-    table.iter().find(|line| line.matches(bits)).map(|line| (line, bits))
+    let stands = |line: &&Encoding| line.matches(bits) && extensions.has(line.extension);
+    table.iter().find(stands).map(|line| (line, bits))
 }
 
 /// The immediate, its bits put in order.

@@ -1,5 +1,6 @@
 //! Instructions as assembly language, from the lines by which they are decoded.
 
+use super::super::rules::Extensions;
 use super::decode::{Instruction, decode, find};
 use super::encodings::Form;
 use super::op::Op;
@@ -27,9 +28,9 @@ fn list(code: i32) -> String {
 
 /// An instruction at an address in assembly language, its size in bytes beside it; `None` where
 /// the bits are no instruction.
-pub fn disassemble(address: u32, bits: u32) -> Option<(String, u8)> {
-    let (line, bits) = find(bits)?;
-    let it = decode(bits);
+pub fn disassemble(address: u32, bits: u32, extensions: Extensions) -> Option<(String, u8)> {
+    let (line, bits) = find(bits, extensions)?;
+    let it = decode(bits, extensions);
     if it.op == Op::Illegal {
         return None;
     }

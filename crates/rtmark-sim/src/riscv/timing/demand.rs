@@ -1,6 +1,6 @@
 //! What an instruction asks of the pipeline.
 
-use super::pipeline::Sleep;
+use super::cycle::Sleep;
 
 /// What an instruction, or a micro-operation of one, asks of the pipeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -15,8 +15,8 @@ pub struct Demand {
     pub reads: [u8; 2],
     pub access: Access,
     pub flow: Flow,
-    /// Cycles for which the divider is busy.
-    pub divides: Option<u8>,
+    /// Cycles for which the multiplier or divider is busy behind the first.
+    pub calculates: Option<u8>,
     /// It raises an exception, or returns from one, in stage M.
     pub excepts: Excepts,
     pub sleep: Sleep,
@@ -37,10 +37,12 @@ pub enum Access {
     /// A store-conditional whose reservation is gone makes no access.
     StoreConditional(Option<(u8, Answer)>),
     Atomic(u8),
+    /// A load or store across a word's end, as two transfers.
+    Split([(u8, Answer); 2]),
 }
 
 impl Access {
-    /// Wait states of its data phase.
+    /// Wait states of its data phase, the first of two.
     pub const fn waits(self) -> u8 {
         match self {
             Self::Load(waits, _)
@@ -48,14 +50,16 @@ impl Access {
             | Self::LoadReserved(waits, _)
             | Self::StoreConditional(Some((waits, _)))
             | Self::Atomic(waits) => waits,
+            Self::Split([(waits, _), _]) => waits,
             Self::None | Self::StoreConditional(None) => 0,
         }
     }
 
-    /// Wait states of all its data phases: an atomic operation has two.
+    /// Wait states of all its data phases: an atomic operation has two, and so has a split access.
     pub const fn all_waits(self) -> u16 {
         match self {
             Self::Atomic(waits) => 2 * waits as u16,
+            Self::Split([(first, _), (second, _)]) => first as u16 + second as u16,
             one => one.waits() as u16,
         }
     }
@@ -82,6 +86,8 @@ pub enum Flow {
     },
     /// To the next instruction, fetched anew, without the prediction.
     Refetch,
+    /// To the next instruction, behind a cycle in which nothing executes.
+    Drain,
 }
 
 /// Whether an instruction ends in an exception.

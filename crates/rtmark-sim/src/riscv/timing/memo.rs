@@ -7,9 +7,9 @@
 
 use std::collections::BTreeMap;
 
-use super::Memory;
+use super::cycle::{Around, Depth, Event, Sleep};
 use super::demand::{Access, Answer, Demand, Excepts, Flow};
-use super::pipeline::{Around, Depth, Event, Pipeline, Sleep};
+use super::{Memory, Pipeline};
 
 /// How many instructions' passages are kept: a power of two.
 const PLACES: usize = 2048;
@@ -77,7 +77,11 @@ fn variant(x: &Demand) -> Option<u32> {
             | Access::StoreConditional(Some((waits, Answer::Okay)))
             | Access::Atomic(waits),
         ) => u32::from(waits),
-        (_, Access::None) => u32::from(x.divides.unwrap_or(0)),
+        // Apart from those that are not split.
+        (_, Access::Split([(first, Answer::Okay), (second, Answer::Okay)])) => {
+            1 << 16 | u32::from(first) << 8 | u32::from(second)
+        }
+        (_, Access::None) => u32::from(x.calculates.unwrap_or(0)),
         _ => return None,
     })
 }

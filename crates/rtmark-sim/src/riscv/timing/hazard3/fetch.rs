@@ -8,12 +8,11 @@
 //! Source of all rules: cycle traces of the RTL at commit 86fc4e3f, and Hazard3's documentation,
 //! "Instruction Cycle Counts" and "Branch Predictor".
 
-use super::Memory;
-use super::port::Port;
+use super::super::{Memory, Port};
 
 /// What a halfword is to the decoder's search for `fence.i` (0x0000_100F).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Parcel {
+enum Parcel {
     #[default]
     Other,
     /// 0x100F
@@ -23,13 +22,18 @@ pub enum Parcel {
 }
 
 impl Parcel {
-    pub const fn of(half: u16) -> Self {
+    const fn of(half: u16) -> Self {
         match half {
             0x100F => Self::FenceLow,
             0 => Self::Zero,
             _ => Self::Other,
         }
     }
+}
+
+/// What the two halfwords of the word at an address are.
+fn parcels(memory: &impl Memory, address: u32) -> [Parcel; 2] {
+    memory.halfwords(address).map(Parcel::of)
 }
 
 /// Which halfwords of a fetched word are on the program's path.
@@ -297,7 +301,7 @@ impl Supply {
         if accepted {
             self.next = (target & !3).wrapping_add(4);
             self.skips_lower = false;
-            let parcels = memory.parcels(target & !3);
+            let parcels = parcels(memory, target & !3);
             self.arriving = Word {
                 halves: Halves::from(lower, true),
                 half: parcels.map(|parcel| Half { parcel, predicted: false }),
@@ -313,7 +317,7 @@ impl Supply {
     /// The port has taken a request of the sequence. Its word is compared with that of the
     /// predicted branch; a jump's own word is not.
     fn advance(&mut self, before: &Self, memory: &impl Memory) {
-        let parcels = memory.parcels(before.next);
+        let parcels = parcels(memory, before.next);
         let known = before.prediction;
         let matching = (known.compared && known.source & !3 == before.next).then_some(known);
         // The branch ends with the lower halfword, and the path begins with the upper one.

@@ -1,0 +1,19 @@
+//! The Ibex beside its RTL, where `scripts/rtl` has built that.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use rtmark_judge::rtl;
+
+#[test]
+fn the_ibex_is_exact_to_its_rtl() {
+    let bench = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/rtl/ibex/bench");
+    if !bench.is_file() {
+        let mut say = std::io::stderr();
+        writeln!(say, "not compared: scripts/rtl builds {}", bench.display()).expect("told");
+        return;
+    }
+    let scores = rtl::run(&bench, 200_000, 1).expect("compared");
+    assert!(scores.instructions() >= 200_000);
+    assert!(!scores.differ(), "{scores}");
+}

@@ -1,0 +1,7 @@
+//! Hazard3: three stages. F fetches ([`fetch`]), X decodes and executes, M waits for memory
+//! ([`pipeline`]).
+
+mod fetch;
+mod pipeline;
+
+pub use pipeline::ThreeStages;

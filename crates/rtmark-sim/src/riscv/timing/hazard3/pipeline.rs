@@ -1,0 +1,410 @@
+//! Stages X and M of a Hazard3, cycle by cycle.
+//!
+//! Each method names a rule; all come from cycle traces of the RTL at commit 86fc4e3f, and from
+//! Hazard3's documentation, "Instruction Cycle Counts" (RP2350 datasheet, 3.8.7) where it has them.
+
+use super::super::cycle::{Around, Depth, Event, Happened, Sleep};
+use super::super::demand::{Access, Answer, Demand, Excepts, Flow};
+use super::super::{Memory, Port};
+use super::fetch::{Consumption, Jump, Predict, Supply};
+
+/// An instruction in stage M.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Later {
+    rd: u8,
+    access: Pending,
+    excepts: bool,
+    /// The access is about to be answered by an error.
+    fails: bool,
+    sleep: Sleep,
+}
+
+/// What stage M waits for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Pending {
+    #[default]
+    Nothing,
+    Load,
+    Store,
+    /// LR or SC, and whether it is on the port.
+    Exclusive(bool),
+}
+
+impl Pending {
+    const fn is_something(self) -> bool {
+        !matches!(self, Self::Nothing)
+    }
+
+    /// Whether the port's data phase is its own.
+    const fn is_on_port(self) -> bool {
+        matches!(self, Self::Load | Self::Store | Self::Exclusive(true))
+    }
+
+    const fn brings_result(self) -> bool {
+        matches!(self, Self::Load | Self::Exclusive(_))
+    }
+}
+
+/// Where a sleeping core's power stands (Xh3power).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Power {
+    #[default]
+    Up,
+    GoingDown,
+    Down,
+    ComingUp,
+}
+
+/// The phases of an atomic operation: the address and the data of its read, those of its write,
+/// and its fault.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Phase {
+    #[default]
+    ReadAddress,
+    ReadData,
+    WriteAddress,
+    WriteData,
+    Fault,
+}
+
+impl Phase {
+    /// The phase behind one that has gone well.
+    const fn next(self) -> Self {
+        match self {
+            Self::ReadAddress => Self::ReadData,
+            Self::ReadData => Self::WriteAddress,
+            Self::WriteAddress => Self::WriteData,
+            Self::WriteData | Self::Fault => Self::ReadAddress,
+        }
+    }
+}
+
+/// The pipeline's state at the beginning of a cycle.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ThreeStages {
+    supply: Supply,
+    data: Port,
+    later: Later,
+    phase: Phase,
+    /// The division in stage X has been begun, and for how many cycles it goes on.
+    dividing: bool,
+    divider_busy: u8,
+    /// An access in stage X cannot be taken back any more.
+    committed: bool,
+    /// The instruction in stage X has jumped and waits to leave.
+    jumped: bool,
+    /// Sleep ends in this cycle.
+    released: bool,
+    power: Power,
+    /// `h3.block` finds that it has been unblocked before.
+    unblocked: bool,
+}
+
+/// The traps of a cycle.
+#[derive(Clone, Copy)]
+struct Traps {
+    /// What stage M holds has raised an exception.
+    exception: bool,
+    /// The trap is taken as soon as the supply takes its jump.
+    now: bool,
+    /// A trap is taken now or soon: nothing irrevocable is begun any more.
+    soon: bool,
+}
+
+/// What the instruction in stage X does in a cycle.
+#[derive(Clone, Copy)]
+struct Work {
+    /// It waits for an operand, or for an exclusive access to end.
+    waits: bool,
+    /// It begins to divide, for so many cycles.
+    divides: Option<u8>,
+    /// It has an address on the data port.
+    address: Option<(u8, Answer)>,
+    /// The port takes the address.
+    accepted: bool,
+    /// It is an atomic operation.
+    atomic: bool,
+    /// It wants to jump there.
+    jump: Option<u32>,
+}
+
+impl ThreeStages {
+    /// After a reset.
+    pub fn new(pc: u32) -> Self {
+        Self { supply: Supply::new(pc), ..Self::default() }
+    }
+
+    /// Whether a load's, LR's or SC's result is needed by the instruction behind it: stage X waits
+    /// until it is there. The data of a store is taken in stage M, a cycle later.
+    fn waits_for_operand(&self, x: &Demand) -> bool {
+        let rd = self.later.rd;
+        let stores = matches!(x.access, Access::Store(..));
+        rd != 0
+            && self.later.access.brings_result()
+            && (rd == x.reads[0] || rd == x.reads[1] && !stores)
+    }
+
+    /// LR, SC and AMO wait for an LR or SC in stage M.
+    fn overlaps_exclusive(&self, x: &Demand) -> bool {
+        matches!(self.later.access, Pending::Exclusive(_))
+            && matches!(
+                x.access,
+                Access::LoadReserved(..) | Access::StoreConditional(_) | Access::Atomic(_)
+            )
+    }
+
+    /// The sleeping instruction in stage M stays there until released.
+    fn sleeps(&self) -> bool {
+        self.later.sleep != Sleep::No && !self.released
+    }
+
+    /// Whether the branch that was predicted is not all of the instruction: it is jumped to again
+    /// without a prediction.
+    fn is_predicted_in_part(&self, x: &Demand) -> bool {
+        let [first, second] = self.supply.predicted();
+        x.size == 4 && first != second
+    }
+
+    /// The jump that the instruction in stage X makes, as it differs from what was fetched.
+    fn jump_wanted(&self, x: &Demand) -> Option<u32> {
+        if self.jumped || x.excepts != Excepts::No {
+            return None;
+        }
+        if self.is_predicted_in_part(x) {
+            return Some(x.pc);
+        }
+        let next = x.pc.wrapping_add(u32::from(x.size));
+        match x.flow {
+            Flow::Next | Flow::Drain => None,
+            Flow::Refetch => Some(next),
+            Flow::Jump(target) => Some(target),
+            Flow::Branch { target, taken } => match (taken, self.supply.predicted()[0]) {
+                (true, false) => Some(target),
+                (false, true) => Some(next),
+                _ => None,
+            },
+        }
+    }
+
+    /// What becomes of the prediction: a backward branch that is taken unpredicted is the next one
+    /// predicted; a jump away from a predicted branch, `fence.i` and traps clear it.
+    fn prediction(&self, x: &Demand, jump: Option<u32>, traps: bool) -> Predict {
+        let predicted = self.supply.predicted()[0];
+        let Some(target) = jump else {
+            let clears = traps || self.supply.shows_fence();
+            return if clears { Predict::Clear } else { Predict::Keep };
+        };
+        if traps || self.supply.shows_fence() || predicted {
+            return Predict::Clear;
+        }
+        let backward =
+            matches!(x.flow, Flow::Branch { .. }) && target.wrapping_sub(x.pc) >> 31 == 1;
+        if backward { Predict::Set(x.pc, x.size, target) } else { Predict::Keep }
+    }
+
+    /// The access whose address the instruction in stage X puts on the port, by its wait states.
+    fn address_wanted(&self, x: &Demand) -> Option<(u8, Answer)> {
+        if x.excepts != Excepts::No {
+            return None;
+        }
+        match x.access {
+            // Accesses that are not aligned raise exceptions.
+            Access::None | Access::Split(..) => None,
+            Access::Load(waits, answer)
+            | Access::Store(waits, answer)
+            | Access::LoadReserved(waits, answer) => Some((waits, answer)),
+            Access::StoreConditional(access) => access,
+            Access::Atomic(waits) => matches!(self.phase, Phase::ReadAddress | Phase::WriteAddress)
+                .then_some((waits, Answer::Okay)),
+        }
+    }
+
+    /// Traps: an exception from stage M at once, an interrupt between two instructions when no
+    /// access is under way.
+    fn traps(&self, x: &Demand, around: &Around, available: bool) -> Traps {
+        let held = self.committed || self.sleeps() || available && x.holds_interrupts;
+        let interrupt = around.interrupt && !held;
+        let exception = self.later.excepts;
+        Traps {
+            exception,
+            now: exception || interrupt && !self.later.access.is_something(),
+            soon: exception || interrupt,
+        }
+    }
+
+    /// What the instruction in stage X does, if it is all there.
+    fn work(&self, x: &Demand, traps: Traps, available: bool) -> Work {
+        let operand = available && self.waits_for_operand(x);
+        let exclusive = available && self.overlaps_exclusive(x);
+        let may_begin = available && !operand && !traps.soon;
+        let may_divide = may_begin && !self.dividing && x.excepts == Excepts::No;
+        let may_access = may_begin && !exclusive && !self.sleeps();
+        let address = self.address_wanted(x).filter(|_| may_access);
+        Work {
+            waits: operand || exclusive,
+            divides: x.calculates.filter(|_| may_divide),
+            address,
+            accepted: address.is_some() && self.data.is_ready(),
+            atomic: available && matches!(x.access, Access::Atomic(_)),
+            jump: self.jump_wanted(x).filter(|_| available && !operand),
+        }
+    }
+
+    /// Whether what is in stage M stays there: an access waits for the port, an exception for the
+    /// supply, a sleep for its end.
+    fn later_stays(&self, traps: Traps) -> bool {
+        let waits = self.later.access.is_on_port() && !self.data.ends() && !self.later.excepts;
+        waits || traps.exception && !self.supply.takes_jumps() || self.sleeps()
+    }
+
+    /// Whether the instruction in stage X stays there.
+    fn stays(&self, work: Work, traps: Traps) -> bool {
+        let takes_jumps = self.supply.takes_jumps();
+        let atomic = work.atomic
+            && !traps.soon
+            && match self.phase {
+                Phase::WriteData => !self.data.ends(),
+                Phase::Fault => false,
+                _ => true,
+            };
+        self.later_stays(traps)
+            || traps.soon && !(traps.now && takes_jumps)
+            || work.waits
+            || atomic
+            || work.address.is_some() && !work.accepted
+            || work.divides.is_some()
+            || self.divider_busy > 0
+            || work.jump.is_some() && !takes_jumps
+    }
+
+    /// Lets a cycle pass with an instruction in stage X, or on its way there.
+    pub fn pass(&mut self, x: &Demand, around: &Around, memory: &mut impl Memory) -> Happened {
+        let before = *self;
+        let halfwords = x.size / 2;
+        let available = before.supply.has(halfwords);
+        let traps = before.traps(x, around, available);
+        let work = before.work(x, traps, available);
+        let stays = before.stays(work, traps);
+        let takes_jumps = before.supply.takes_jumps();
+        let trapped = traps.now && takes_jumps;
+
+        // Decoding goes on to the next instruction; one that has jumped but stays is kept.
+        let goes_on = !stays && available && x.last;
+        let leaves = !stays && available && !traps.now;
+        let target = if traps.now { Some(around.vector) } else { work.jump };
+        let keeps = if !traps.now && !goes_on && !before.jumped { halfwords } else { 0 };
+        let jumps = target.is_some() && takes_jumps && !traps.now;
+        self.supply.pass(
+            Consumption {
+                taken: if goes_on { halfwords } else { 0 },
+                jump: target.map(|target| Jump { target, keeps }),
+                predict: before.prediction(x, work.jump, trapped),
+            },
+            memory,
+        );
+        self.jumped = !goes_on && (before.jumped || jumps) && !trapped;
+        self.pass_work(&before, x, work, traps, stays);
+        if !before.later_stays(traps) {
+            self.later = if leaves { Later::of(x) } else { Later::default() };
+        } else if before.later.fails && before.data.has_left(1) {
+            self.later.excepts = true;
+        }
+        self.pass_sleep(&before, around);
+
+        let event = match () {
+            () if trapped && traps.exception => Event::Exception,
+            () if trapped => Event::Interrupt,
+            () if leaves && before.is_predicted_in_part(x) => Event::Again,
+            () if leaves => Event::Leaves,
+            () if jumps && !before.jumped => Event::JumpsAhead,
+            () => Event::Stays,
+        };
+        Happened { event, retires: goes_on && x.excepts != Excepts::NotRetired }
+    }
+
+    /// What becomes of the divider, the data port and an atomic operation.
+    fn pass_work(&mut self, before: &Self, x: &Demand, work: Work, traps: Traps, stays: bool) {
+        let data_ends = before.data.ends();
+        let phase_ends = data_ends && matches!(before.phase, Phase::WriteData | Phase::ReadData);
+        self.committed = work.address.is_some() && !work.accepted || work.atomic && !phase_ends;
+        self.dividing = (before.dividing || work.divides.is_some()) && stays;
+        self.divider_busy = match work.divides {
+            _ if traps.soon => 0,
+            Some(cycles) => cycles,
+            None => before.divider_busy.saturating_sub(1),
+        };
+        self.phase = match before.phase {
+            _ if !work.atomic || traps.now => Phase::ReadAddress,
+            Phase::Fault if stays => Phase::Fault,
+            Phase::Fault => Phase::ReadAddress,
+            _ if work.waits || traps.soon => Phase::ReadAddress,
+            _ if x.excepts != Excepts::No => Phase::Fault,
+            phase if work.accepted || data_ends => phase.next(),
+            phase => phase,
+        };
+        let erring = |answer| u8::from(answer == Answer::Error);
+        self.data = before.data.next(work.address.map(|(waits, answer)| waits + erring(answer)));
+    }
+
+    /// Sleep: at least one cycle, until an interrupt is pending; deeper states once fetching rests.
+    fn pass_sleep(&mut self, before: &Self, around: &Around) {
+        let sleep = before.later.sleep;
+        let block_ends = sleep == Sleep::Block && (before.unblocked || around.wakes);
+        let wakes = block_ends || sleep == Sleep::Interrupt && around.wakes;
+        self.unblocked =
+            around.unblocked || before.unblocked && !(sleep == Sleep::Block && before.released);
+        self.released = false;
+        let Depth { clock_gated, powered_down, also_on_block } = around.depth;
+        match before.power {
+            Power::Up if sleep == Sleep::No || before.released => {}
+            Power::Up if wakes => self.released = true,
+            Power::Up => {
+                let deep =
+                    (clock_gated || powered_down) && (sleep == Sleep::Interrupt || also_on_block);
+                if deep && before.supply.rests() {
+                    self.power = if powered_down { Power::GoingDown } else { Power::Down };
+                }
+            }
+            Power::GoingDown => self.power = Power::Down,
+            Power::Down if wakes => self.power = Power::ComingUp,
+            Power::Down => {}
+            Power::ComingUp => {
+                self.power = Power::Up;
+                self.released = true;
+            }
+        }
+    }
+
+    /// Whether a sleeping instruction or one that fails is in stage M.
+    pub fn is_unusual(&self) -> bool {
+        self.later.sleep != Sleep::No || self.later.excepts
+    }
+
+    /// Whether nothing but an interrupt can change anything any more.
+    pub fn is_asleep(&self) -> bool {
+        self.sleeps() && !self.unblocked
+    }
+}
+
+impl Later {
+    fn of(x: &Demand) -> Self {
+        let fine = x.excepts == Excepts::No;
+        let (access, fails) = match x.access {
+            Access::Load(_, answer) => (Pending::Load, answer),
+            Access::Store(_, answer) => (Pending::Store, answer),
+            Access::LoadReserved(_, answer) => (Pending::Exclusive(true), answer),
+            Access::StoreConditional(Some((_, answer))) => (Pending::Exclusive(true), answer),
+            Access::StoreConditional(None) => (Pending::Exclusive(false), Answer::Okay),
+            Access::None | Access::Split(..) | Access::Atomic(_) => {
+                (Pending::Nothing, Answer::Okay)
+            }
+        };
+        Self {
+            rd: x.rd,
+            access: if fine { access } else { Pending::Nothing },
+            excepts: !fine,
+            fails: fine && fails == Answer::Error,
+            sleep: if fine { x.sleep } else { Sleep::No },
+        }
+    }
+}

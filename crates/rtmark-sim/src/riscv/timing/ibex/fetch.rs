@@ -1,0 +1,105 @@
+//! Stage IF: requests of words, the buffer of those that have come, and which instruction can go on.
+//!
+//! Sources: the Ibex Reference Guide, "Instruction Fetch"; where it leaves a question open, runs of the
+//! RTL at commit 5da1679f.
+
+use super::super::{Memory, Port};
+
+/// Requests that may be on their way, granted and not answered (RTL).
+const MOST_OUTSTANDING: u8 = 2;
+
+/// A request that the port has not taken: it cannot be changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Held {
+    address: u32,
+    /// A jump has left it behind: its word will not be used.
+    discarded: bool,
+}
+
+/// Stage IF.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Fetch {
+    port: Port,
+    /// The word that the next request is for.
+    next: u32,
+    held: Option<Held>,
+    /// Requests whose words have not come.
+    outstanding: u8,
+    /// How many of them, the oldest ones, are for code that a jump has left behind.
+    discarded: u8,
+    /// Words that wait in the buffer, three at most.
+    words: u8,
+    /// The address of the instruction that goes on next.
+    head: u32,
+}
+
+/// What the other stage and the controller ask of fetching in a cycle.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked {
+    /// Words are requested at all: not before the first jump, nor asleep.
+    pub fetches: bool,
+    /// Everything in the buffer and on its way is left behind for what is there.
+    pub jump: Option<u32>,
+    /// The other stage takes an instruction.
+    pub takes: bool,
+}
+
+impl Fetch {
+    /// No word is requested where it would find no room: with two words in the buffer while one is on
+    /// its way, with three, or with two on their way while there is a word (RTL).
+    const fn is_full(&self) -> bool {
+        (self.words >= 2 || self.outstanding >= 2) && (self.words >= 3 || self.outstanding >= 1)
+    }
+
+    /// Lets a cycle pass; answers whether an instruction goes on to the other stage.
+    pub fn pass(&mut self, asked: Asked, memory: &mut impl Memory) -> bool {
+        let Asked { fetches, jump, takes } = asked;
+        let before = *self;
+        let answered = before.port.ends();
+        // A word goes past an empty buffer in the cycle in which it comes ("Instruction Fetch").
+        self.words += u8::from(answered && before.discarded == 0);
+        let goes_on = takes && jump.is_none() && self.give(memory);
+        if let Some(target) = jump {
+            (self.words, self.head) = (0, target);
+        }
+
+        let asks = fetches
+            && (jump.is_some() || !before.is_full())
+            && before.outstanding < MOST_OUTSTANDING;
+        let begins = asks && before.held.is_none();
+        let next = jump.unwrap_or(before.next) & !3;
+        let request = match before.held {
+            Some(Held { address, discarded }) => {
+                Some(Held { address, discarded: discarded || jump.is_some() })
+            }
+            None => begins.then_some(Held { address: next, discarded: false }),
+        };
+        self.next = if begins { next.wrapping_add(4) } else { next };
+        let granted = request.filter(|_| before.port.is_ready());
+        self.port = before.port.next(granted.map(|request| memory.fetch_waits(request.address)));
+        self.held = if granted.is_some() { None } else { request };
+
+        let left_behind = if jump.is_some() { before.outstanding } else { before.discarded };
+        let left_behind = left_behind + u8::from(granted.is_some_and(|request| request.discarded));
+        self.discarded = left_behind.saturating_sub(u8::from(answered));
+        self.outstanding = before.outstanding + u8::from(granted.is_some()) - u8::from(answered);
+        goes_on
+    }
+
+    /// Takes the next instruction off the buffer if all of it is there. One of 32 bits that begins in a
+    /// word's upper half needs the next word, too.
+    fn give(&mut self, memory: &impl Memory) -> bool {
+        if self.words == 0 {
+            return false;
+        }
+        let upper = self.head & 2 != 0;
+        let first = memory.halfwords(self.head & !3)[usize::from(upper)];
+        let wide = first & 3 == 3;
+        if upper && wide && self.words < 2 {
+            return false;
+        }
+        self.words -= u8::from(upper || wide);
+        self.head = self.head.wrapping_add(if wide { 4 } else { 2 });
+        true
+    }
+}

@@ -1,0 +1,245 @@
+//! Stage ID/EX and the controller of an Ibex, cycle by cycle.
+//!
+//! Sources: the Ibex Reference Guide, "Pipeline Details" and "Load-Store Unit"; for traps and sleep,
+//! which it tells no cycles of, runs of the RTL at commit 5da1679f.
+
+use super::super::cycle::{Around, Event, Happened, Sleep};
+use super::super::demand::{Access, Answer, Demand, Excepts, Flow};
+use super::super::{Memory, Port};
+use super::fetch::{Asked, Fetch};
+
+/// What is in stage ID/EX.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Stage {
+    #[default]
+    Empty,
+    /// An instruction in its first cycle.
+    First,
+    /// The second cycle of a branch that is taken: its condition is known, its target is calculated.
+    Branching,
+    /// The last cycle of a jump, which fetches since the one before.
+    Jumped,
+    /// A calculation with so many cycles to go, this one included.
+    Calculating(u8),
+    /// An access: transfers whose addresses have not been taken, and those that have not been answered.
+    Accessing { requests: u8, answers: u8 },
+    /// Done, and kept for the controller's next cycle.
+    Kept,
+}
+
+/// What the controller is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Control {
+    /// The two cycles after a reset: the address is made, then requested.
+    #[default]
+    Reset,
+    Boots,
+    /// A word is on its way to an empty core: after a reset and after a sleep.
+    FirstFetch,
+    Executes,
+    /// The cycle behind an instruction that ends in a trap, in a sleep, or that drains.
+    Flushes(Flush),
+    /// An interrupt's handler is jumped to.
+    Interrupts,
+    FallsAsleep,
+    Sleeps,
+}
+
+/// Why the cycle behind an instruction executes nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Flush {
+    /// Its trap is taken.
+    Trap,
+    Sleep,
+    /// It may have let interrupts through.
+    Drain,
+}
+
+/// The pipeline's state at the beginning of a cycle.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TwoStages {
+    fetch: Fetch,
+    data: Port,
+    stage: Stage,
+    control: Control,
+    /// Where the first instruction is.
+    entry: u32,
+}
+
+/// What stage ID/EX does in a cycle.
+#[derive(Clone, Copy)]
+struct Work {
+    /// What it holds in the next cycle; of an instruction that is done, nothing.
+    then: Stage,
+    /// The fetch jumps there.
+    jump: Option<u32>,
+    /// A transfer's address is on the data port, with its wait states.
+    request: Option<u8>,
+}
+
+impl Work {
+    const NONE: Self = Self { then: Stage::Empty, jump: None, request: None };
+
+    const fn stays(then: Stage) -> Self {
+        Self { then, ..Self::NONE }
+    }
+
+    fn is_done(&self) -> bool {
+        self.then == Stage::Empty
+    }
+}
+
+/// The transfers of an access, by their wait states.
+const fn transfers(access: Access) -> (u8, [u8; 2]) {
+    match access {
+        Access::Split([(first, _), (second, _)]) => (2, [first, second]),
+        Access::None => (0, [0; 2]),
+        one => (1, [one.waits(); 2]),
+    }
+}
+
+/// Whether a transfer is answered by an error.
+fn fails(access: Access) -> bool {
+    match access {
+        Access::Load(_, answer) | Access::Store(_, answer) => answer == Answer::Error,
+        Access::Split(both) => both.iter().any(|(_, answer)| *answer == Answer::Error),
+        _ => false,
+    }
+}
+
+/// What follows an instruction that is done, if that is no other one.
+fn flush(x: &Demand) -> Option<Flush> {
+    match () {
+        () if x.excepts != Excepts::No || fails(x.access) => Some(Flush::Trap),
+        () if x.sleep != Sleep::No => Some(Flush::Sleep),
+        () if x.flow == Flow::Drain => Some(Flush::Drain),
+        () => None,
+    }
+}
+
+impl TwoStages {
+    /// After a reset.
+    pub fn new(entry: u32) -> Self {
+        Self { entry, ..Self::default() }
+    }
+
+    /// Lets a cycle pass with an instruction in stage ID/EX, or on its way there.
+    pub fn pass(&mut self, x: &Demand, around: &Around, memory: &mut impl Memory) -> Happened {
+        let before = *self;
+        let executes = before.control == Control::Executes && before.stage != Stage::Empty;
+        let work = if executes { before.work(x) } else { Work::NONE };
+        let done = executes && work.is_done();
+        let flush = flush(x).filter(|_| done);
+        let interrupted = before.control == Control::Interrupts && around.interrupt;
+        let trapped = before.control == Control::Flushes(Flush::Trap);
+        let jump = match before.control {
+            Control::Reset | Control::Boots => Some(before.entry),
+            _ if trapped || interrupted => Some(around.vector),
+            _ => work.jump,
+        };
+        let asked = Asked {
+            fetches: !matches!(
+                before.control,
+                Control::Reset | Control::FallsAsleep | Control::Sleeps
+            ),
+            jump,
+            takes: work.is_done() && flush.is_none() && !before.halts(around),
+        };
+        let goes_on = self.fetch.pass(asked, memory);
+        self.data = before.data.next(work.request);
+        self.stage = match flush {
+            Some(_) => Stage::Kept,
+            None if goes_on => Stage::First,
+            None => work.then,
+        };
+        self.control = before.control_behind(flush, around);
+        let event = match () {
+            () if trapped => Event::Exception,
+            () if interrupted => Event::Interrupt,
+            () if done => Event::Leaves,
+            () => Event::Stays,
+        };
+        let retires = done && x.excepts != Excepts::NotRetired && !fails(x.access);
+        Happened { event, retires }
+    }
+
+    /// Whether no instruction enters stage ID/EX: when the controller is about something else, and
+    /// while an interrupt waits for the stage to become empty.
+    const fn halts(&self, around: &Around) -> bool {
+        match self.control {
+            Control::Executes | Control::FirstFetch => around.interrupt,
+            Control::Flushes(_) | Control::FallsAsleep | Control::Sleeps => true,
+            Control::Reset | Control::Boots | Control::Interrupts => false,
+        }
+    }
+
+    /// What the controller is about in the next cycle.
+    const fn control_behind(&self, flush: Option<Flush>, around: &Around) -> Control {
+        match self.control {
+            Control::Reset => Control::Boots,
+            Control::Boots => Control::FirstFetch,
+            Control::FirstFetch if around.interrupt => Control::Interrupts,
+            Control::Executes => match flush {
+                Some(flush) => Control::Flushes(flush),
+                None if around.interrupt && matches!(self.stage, Stage::Empty) => {
+                    Control::Interrupts
+                }
+                None => Control::Executes,
+            },
+            Control::Flushes(Flush::Sleep) => Control::FallsAsleep,
+            Control::FallsAsleep => Control::Sleeps,
+            Control::Sleeps if around.wakes => Control::FirstFetch,
+            Control::Sleeps => Control::Sleeps,
+            Control::FirstFetch | Control::Flushes(_) | Control::Interrupts => Control::Executes,
+        }
+    }
+
+    /// What the instruction in stage ID/EX does.
+    fn work(&self, x: &Demand) -> Work {
+        let transfers = transfers(x.access);
+        match self.stage {
+            Stage::First if x.excepts != Excepts::No => Work::NONE,
+            Stage::First if transfers.0 > 0 => self.access(transfers.0, transfers.0, transfers),
+            Stage::First => match (x.flow, x.calculates) {
+                (Flow::Jump(target), _) => {
+                    Work { jump: Some(target), ..Work::stays(Stage::Jumped) }
+                }
+                (Flow::Refetch, _) => {
+                    let next = x.pc.wrapping_add(u32::from(x.size));
+                    Work { jump: Some(next), ..Work::stays(Stage::Jumped) }
+                }
+                (Flow::Branch { taken: true, .. }, _) => Work::stays(Stage::Branching),
+                (_, Some(cycles)) => Work::stays(Stage::Calculating(cycles)),
+                _ => Work::NONE,
+            },
+            Stage::Branching => match x.flow {
+                Flow::Branch { target, .. } => Work { jump: Some(target), ..Work::NONE },
+                _ => Work::NONE,
+            },
+            Stage::Calculating(cycles @ 2..) => Work::stays(Stage::Calculating(cycles - 1)),
+            Stage::Accessing { requests, answers } => {
+                let answers = answers - u8::from(self.data.ends());
+                if answers == 0 { Work::NONE } else { self.access(requests, answers, transfers) }
+            }
+            Stage::Calculating(_) | Stage::Jumped | Stage::Kept | Stage::Empty => Work::NONE,
+        }
+    }
+
+    /// The next cycle of an access: the address of its next transfer is on the port, if one is left.
+    fn access(&self, requests: u8, answers: u8, (count, waits): (u8, [u8; 2])) -> Work {
+        let request = (requests > 0).then(|| waits[usize::from(count > requests)]);
+        let taken = request.is_some() && self.data.is_ready();
+        let then = Stage::Accessing { requests: requests - u8::from(taken), answers };
+        Work { request, ..Work::stays(then) }
+    }
+
+    /// Whether anything but instructions is under way.
+    pub fn is_unusual(&self) -> bool {
+        self.control != Control::Executes
+    }
+
+    /// Whether nothing but an interrupt can change anything any more.
+    pub fn is_asleep(&self) -> bool {
+        self.control == Control::Sleeps
+    }
+}
