@@ -24,7 +24,7 @@ const REGISTERS: [Register; 9] = [
 
 /// Each core with memories that never wait, and chips whose memories have wait states, read-ahead buffers
 /// and caches.
-const SOCS: [&str; 18] = [
+const SOCS: [&str; 19] = [
     include_str!("../../socs/stm32c031.toml"),
     include_str!("../../socs/stm32f100.toml"),
     include_str!("../../socs/stm32f405.toml"),
@@ -36,6 +36,7 @@ const SOCS: [&str; 18] = [
     include_str!("../../socs/generic-cortex-m7.toml"),
     include_str!("../../socs/generic-cortex-m33.toml"),
     include_str!("../../socs/generic-hazard3.toml"),
+    include_str!("../../socs/generic-ibex.toml"),
     include_str!("../../socs/rp2040.toml"),
     include_str!("../../socs/rp2350.toml"),
     include_str!("../../socs/rp2350-riscv.toml"),
@@ -51,7 +52,7 @@ const MOST_COMPARED: u32 = 0x4_0000;
 /// What code begins with: a stack pointer and a vector on Cortex-M, nothing elsewhere.
 fn vectors(core: CoreKind, sp: u32, reset: u32) -> Vec<u8> {
     match core {
-        CoreKind::CortexR5 | CoreKind::Hazard3 => Vec::new(),
+        CoreKind::CortexR5 | CoreKind::Hazard3 | CoreKind::Ibex => Vec::new(),
         _ => [sp, reset].map(u32::to_le_bytes).concat(),
     }
 }

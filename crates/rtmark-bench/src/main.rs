@@ -24,7 +24,7 @@ mod process;
 mod worst;
 
 use curves::Programs;
-use process::{RUN, emulate, measure, simulate};
+use process::{Emulator, RUN, emulate, measure, simulate};
 
 /// How often images are run in turn, and short ones, of which QEMU's start is a large part.
 const ROUNDS: usize = 5;
@@ -42,7 +42,7 @@ const STM32C031: &str = include_str!("../../../socs/stm32c031.toml");
 const STM32F405: &str = include_str!("../../../socs/stm32f405.toml");
 
 /// The machine of QEMU's that runs images for chips.
-const MACHINE: &str = "netduinoplus2";
+const MACHINE: Emulator = Emulator::arm("netduinoplus2");
 
 /// Programs for the bench alone, in a firmware tree of their own.
 const PROGRAMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/firmware");

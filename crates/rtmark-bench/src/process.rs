@@ -47,11 +47,25 @@ pub fn simulate(program: &Path, elf: &Path, soc: &Path) -> Result<(Run, u64), Bo
     Ok((run, instructions))
 }
 
+/// A machine of QEMU's.
+#[derive(Clone, Copy, Debug)]
+pub struct Emulator {
+    pub program: &'static str,
+    pub machine: &'static str,
+}
+
+impl Emulator {
+    /// One with an Arm core.
+    pub const fn arm(machine: &'static str) -> Self {
+        Self { program: "qemu-system-arm", machine }
+    }
+}
+
 /// Processor seconds of one run on QEMU.
-pub fn emulate(machine: &str, elf: &Path, mode: &[&str]) -> Result<f64, Box<dyn Error>> {
+pub fn emulate(on: Emulator, elf: &Path, mode: &[&str]) -> Result<f64, Box<dyn Error>> {
     let mut command = Command::new("timeout");
     command
-        .args(["-s", "KILL", "300", "qemu-system-arm", "-M", machine, "-nographic"])
+        .args(["-s", "KILL", "300", on.program, "-M", on.machine, "-nographic"])
         .args(["-monitor", "none", "-serial", "none"])
         .args(["-semihosting-config", "enable=on,target=native"])
         .args(mode)

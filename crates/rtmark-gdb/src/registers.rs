@@ -49,7 +49,7 @@ impl Registers for Values {
 
 /// Every word of every register, in the order of [`description`].
 pub fn all(machine: &Machine) -> Vec<Register> {
-    if machine.soc().core == CoreKind::Hazard3 {
+    if machine.soc().core.is_riscv() {
         return machine.named_registers().into_iter().map(|(_, register)| register).collect();
     }
     let core = (0..15).map(Register::R).chain([Register::Pc, Register::Xpsr]);
@@ -70,7 +70,7 @@ const SYSTEM: [(&str, Register); 6] = [
 /// The target description of the machine's core.
 pub fn description(machine: &Machine) -> String {
     match machine.soc().core {
-        CoreKind::Hazard3 => riscv(machine),
+        CoreKind::Hazard3 | CoreKind::Ibex => riscv(machine),
         CoreKind::CortexR5 => arm(machine, "core", "cpsr"),
         _ => arm(machine, "m-profile", "xpsr"),
     }

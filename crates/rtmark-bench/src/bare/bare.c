@@ -38,11 +38,28 @@ void *_sbrk(ptrdiff_t more)
     return taken <= sizeof heap ? given : (void *)-1;
 }
 
+#if __riscv
+#define OPERATION "a0"
+#define ARGUMENT "a1"
+#else
+#define OPERATION "r0"
+#define ARGUMENT "r1"
+#endif
+
 static void end(uint32_t reason)
 {
-    register uint32_t operation __asm__("r0") = 0x18;
-    register uint32_t argument __asm__("r1") = reason;
-#if __ARM_ARCH_PROFILE == 'M'
+    register uint32_t operation __asm__(OPERATION) = 0x18;
+    register uint32_t argument __asm__(ARGUMENT) = reason;
+#if __riscv
+    __asm__ volatile(".option push\n"
+                     ".option norvc\n"
+                     ".balign 16\n"
+                     "slli zero, zero, 0x1f\n"
+                     "ebreak\n"
+                     "srai zero, zero, 7\n"
+                     ".option pop\n"
+                     : : "r"(operation), "r"(argument) : "memory");
+#elif __ARM_ARCH_PROFILE == 'M'
     __asm__ volatile("bkpt 0xab" : : "r"(operation), "r"(argument) : "memory");
 #elif __thumb__
     __asm__ volatile("svc 0xab" : : "r"(operation), "r"(argument) : "memory");
@@ -82,7 +99,14 @@ void start(void)
     end(0x20026);
 }
 
-#if __ARM_ARCH_PROFILE == 'R'
+#if __riscv
+__asm__(".pushsection .vectors, \"ax\", %progbits\n"
+        ".globl first\n"
+        "first:\n"
+        "   la sp, stack_top\n"
+        "   j start\n"
+        ".popsection\n");
+#elif __ARM_ARCH_PROFILE == 'R'
 __asm__(".pushsection .vectors, \"ax\", %progbits\n"
         ".arm\n"
         ".globl first\n"

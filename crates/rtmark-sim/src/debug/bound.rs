@@ -46,6 +46,8 @@ impl Longest {
             // (`riscv/timing/pipeline.rs`). A jump may find a fetch under way that nobody wants any
             // more, and lead to an instruction in two words.
             CoreKind::Hazard3 => Self { words: 13, calculation: 20, fetches: 3, frame: 0 },
+            // A word in two transfers; a division takes 37 (`riscv/rules.rs`).
+            CoreKind::Ibex => Self { words: 2, calculation: 37, fetches: 3, frame: 0 },
         }
     }
 }

@@ -57,6 +57,7 @@ impl CortexM {
             sp: frame.wrapping_add(size) | psr >> 7 & 4,
             frame,
             stack: if on_process_stack { ThreadStack::Process } else { ThreadStack::Main },
+            bank: 0,
             exception: (psr & 0x1FF) as u16,
         }
     }
@@ -67,6 +68,12 @@ impl CortexM {
             0 => ThreadStack::Main,
             _ => ThreadStack::Process,
         }
+    }
+
+    /// See [`Machine::stack_bank`](crate::Machine::stack_bank).
+    #[expect(clippy::unused_self, reason = "all cores answer to the same methods")]
+    pub const fn stack_bank(&self) -> u8 {
+        0
     }
 
     /// See [`Machine::argument`](crate::Machine::argument).

@@ -66,6 +66,15 @@ pub struct Env<'a> {
     pub effects: Effects,
 }
 
+/// What a look at a device has shown.
+#[derive(Clone, Copy, Debug)]
+pub struct Looked {
+    /// The outputs that are not what they were, a bit each.
+    pub changed: u32,
+    /// It is due in another cycle than before.
+    pub rescheduled: bool,
+}
+
 /// What a write leads to outside the device.
 #[derive(Clone, Debug, Default)]
 pub struct Effects {
@@ -220,6 +229,11 @@ impl Attached {
         each!(&mut self.device, it => it.settle(now, ratio));
     }
 
+    /// The next cycle in which an output may rise on its own.
+    fn next_date(&self, ratio: ClockRatio) -> Option<u64> {
+        each!(&self.device, it => it.due(ratio))
+    }
+
     /// The interrupt outputs now, and the next cycle in which one may rise on its own.
     pub fn look(&mut self, now: u64, ratio: ClockRatio) -> (u32, Option<u64>) {
         each!(&mut self.device, it => {
@@ -372,7 +386,7 @@ impl Devices {
     pub fn take_over(&mut self, mut before: Self) {
         for (attached, before) in self.attached.iter_mut().zip(&mut before.attached) {
             if let (Some(receiver), Some(before)) = (attached.receiver(), before.receiver()) {
-                receiver.connect(before.left());
+                receiver.connect(before.left(), 0);
             }
         }
         (self.unmodelled, self.strictness) = (before.unmodelled, before.strictness);
@@ -406,11 +420,19 @@ impl Devices {
     }
 
     /// Puts bytes on the lines of the UARTs at these addresses.
-    pub fn connect(&mut self, bases: &[u32], bytes: &[u8]) {
-        let uarts = self.attached.iter_mut().filter(|attached| bases.contains(&attached.base));
-        for receiver in uarts.filter_map(Attached::receiver) {
-            receiver.connect(bytes);
+    pub fn connect(&mut self, bases: &[u32], bytes: &[u8], now: u64) {
+        for at in 0..self.attached.len() {
+            let ratio = self.ratio(at);
+            let attached = &mut self.attached[at];
+            if !bases.contains(&attached.base) {
+                continue;
+            }
+            if let Some(receiver) = attached.receiver() {
+                receiver.connect(bytes, now);
+                attached.due = attached.next_date(ratio);
+            }
         }
+        self.next = self.attached.iter().filter_map(|it| it.due).min().unwrap_or(u64::MAX);
     }
 
     /// How many bytes no UART has read of those that were put on the line at an address.
@@ -453,6 +475,22 @@ impl Devices {
 
     pub fn ratio(&self, at: usize) -> ClockRatio {
         ClockRatio { core: self.core, divisor: self.divisors[self.attached[at].clock as usize] }
+    }
+
+    /// Takes over a device's outputs and its next date.
+    pub fn look_at(&mut self, at: usize, now: u64) -> Looked {
+        let ratio = self.ratio(at);
+        let attached = &mut self.attached[at];
+        let (outputs, due) = attached.look(now, ratio);
+        let changed = std::mem::replace(&mut attached.outputs, outputs) ^ outputs;
+        // A date that has come is no date: the outputs tell what it was about.
+        let due = due.filter(|due| *due > now);
+        let rescheduled = std::mem::replace(&mut attached.due, due) != due;
+        if rescheduled {
+            let dates = self.attached.iter().filter_map(|attached| attached.due);
+            self.next = dates.min().unwrap_or(u64::MAX);
+        }
+        Looked { changed, rescheduled }
     }
 
     /// Whether a program waits for a register to change that never does by itself, which it has just

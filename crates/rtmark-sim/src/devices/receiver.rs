@@ -15,14 +15,20 @@ pub struct Receiver {
     is_full: bool,
     /// The cycle in which it will have, while the program listens.
     arrives_at: Option<u64>,
+    /// Cycles that a byte takes, while the program listens.
+    frame: Option<u64>,
 }
 
 impl Receiver {
     /// Puts these bytes on the line, behind those that are still to be read.
-    pub fn connect(&mut self, bytes: &[u8]) {
-        let left = self.left();
-        self.line = [left, bytes].concat().into();
-        self.read = 0;
+    pub fn connect(&mut self, bytes: &[u8], now: u64) {
+        // The byte that was read last may be read again.
+        let kept = self.line.get(self.read.saturating_sub(1)..).unwrap_or_default();
+        self.line = [kept, bytes].concat().into();
+        self.read = self.read.min(1);
+        if let Some(frame) = self.frame {
+            self.listen(now, frame);
+        }
     }
 
     /// The bytes that have not been read.
@@ -32,6 +38,7 @@ impl Receiver {
 
     /// The program listens, or goes on to; a byte takes `frame` cycles.
     pub fn listen(&mut self, now: u64, frame: u64) {
+        self.frame = Some(frame);
         if !self.is_full && self.arrives_at.is_none() && !self.left().is_empty() {
             self.arrives_at = Some(now.saturating_add(frame.max(1)));
         }
@@ -39,7 +46,7 @@ impl Receiver {
 
     /// The program does not listen: what is under way is sent again later.
     pub const fn ignore(&mut self) {
-        self.arrives_at = None;
+        (self.arrives_at, self.frame) = (None, None);
     }
 
     /// Takes note of what has arrived; answers whether something has just done so.
@@ -87,7 +94,9 @@ mod tests {
         let mut line = Receiver::default();
         line.listen(0, 10);
         assert_eq!((line.due(), line.take(5, 10)), (None, 0), "nothing is on the line");
-        line.connect(b"hi");
+        line.ignore();
+        line.connect(b"hi", 50);
+        assert_eq!(line.due(), None, "nobody listens");
         line.listen(100, 10);
         assert_eq!(line.due(), Some(110));
         assert!(!line.settle(109) && !line.is_full());
@@ -106,12 +115,26 @@ mod tests {
     #[test]
     fn what_was_not_read_stays_on_the_line() {
         let mut line = Receiver::default();
-        line.connect(b"a");
-        line.connect(b"b");
+        line.connect(b"a", 0);
+        line.connect(b"b", 0);
         line.listen(0, 1);
         line.settle(1);
         assert_eq!(line.take(1, 1), b'a');
-        line.connect(b"c");
-        assert_eq!(line.left(), b"bc");
+        line.connect(b"c", 1);
+        assert_eq!((line.left(), line.byte()), (b"bc".as_slice(), b'a'));
+        line.settle(2);
+        assert_eq!((line.take(2, 1), line.left()), (b'b', b"c".as_slice()));
+    }
+
+    #[test]
+    fn who_listens_to_a_silent_line_hears_what_is_put_on_it_later() {
+        let mut line = Receiver::default();
+        line.listen(0, 10);
+        line.connect(b"a", 1000);
+        assert_eq!(line.due(), Some(1010));
+        // More while a byte is under way does not hold it up.
+        line.connect(b"b", 1005);
+        assert!(line.settle(1010));
+        assert_eq!((line.take(1020, 10), line.due()), (b'a', Some(1030)));
     }
 }

@@ -53,17 +53,22 @@ pub struct ScheduledOp {
 /// Nothing is larger for telling of what kind a step is.
 const _: () = assert!(size_of::<ScheduledOp>() <= 40);
 
-/// Steps one behind the other, with what entering them takes.
-#[derive(Debug)]
+/// Steps one behind the other, with what entering them takes. Clones share the steps.
+#[derive(Clone, Debug)]
 pub struct Schedule {
-    pub steps: Box<[ScheduledOp]>,
+    pub steps: Arc<[ScheduledOp]>,
     /// What executes the first.
     pub run: OpFn,
     /// Cycles until the first one begins, and the last one.
     pub first: u32,
     pub last: u32,
-    /// What fetching them waits for, where that is known.
-    pub plans: FetchPlans,
+}
+
+/// A schedule with what fetching its steps waits for, where that is known.
+#[derive(Clone, Debug)]
+pub struct Passage {
+    pub schedule: Schedule,
+    pub plans: Arc<FetchPlans>,
 }
 
 /// The schedule of a block that the pipeline enters in one state. Schedules of a block are a tree,
@@ -72,7 +77,7 @@ pub struct Schedule {
 struct ScheduleNode {
     /// How the pipeline stands before the first instruction enters.
     pipe: PipeState,
-    schedule: Arc<Schedule>,
+    passage: Passage,
     next: [OnceLock<Box<ScheduleNode>>; WAYS],
 }
 
@@ -91,8 +96,9 @@ pub struct Block {
     /// Where it begins.
     pub address: u32,
     /// The schedule by the table of costs.
-    pub outline: Arc<Schedule>,
-    /// ITSTATE before each slot up to the last one of an IT block.
+    pub outline: Passage,
+    /// ITSTATE before each slot up to the last one of an IT block, and behind the last slot of all
+    /// where that decides about the rest of one.
     its: Box<[u8]>,
     /// How it is conditional from its beginning on.
     pub it_outcome: Option<ItOutcome>,
@@ -120,7 +126,13 @@ impl Schedule {
         let (first, last) = (steps.first().unwrap_or(NOTHING), steps.last().unwrap_or(NOTHING));
         let (first, last) = (first.begin.cycles, last.begin.cycles);
         let run = begin_with(&steps);
-        Self { steps: steps.into(), run, first, last, plans: FetchPlans::default() }
+        Self { steps: steps.into(), run, first, last }
+    }
+}
+
+impl Passage {
+    fn new(steps: Vec<ScheduledOp>) -> Self {
+        Self { schedule: Schedule::new(steps), plans: Arc::default() }
     }
 }
 
@@ -159,7 +171,7 @@ impl Block {
         link(&mut steps);
         let far_pages = far_pages(address, &steps);
         let kept = steps.len();
-        let (outline, its) = (Arc::new(Schedule::new(steps)), its.into());
+        let (outline, its) = (Passage::new(steps), its.into());
         Self {
             address,
             far_pages,
@@ -199,7 +211,7 @@ impl Block {
 
     /// Whether one of its instructions begins at an address.
     pub fn executes_from(&self, address: u32) -> bool {
-        let mut steps = self.outline.steps.iter();
+        let mut steps = self.outline.schedule.steps.iter();
         steps.any(|step| step.is_instruction() && step.address(self.address) == address)
     }
 
@@ -223,10 +235,10 @@ impl Block {
         profiled == PROFILED
     }
 
-    /// Whether anything in the block is conditional.
-    #[inline(always)]
-    pub fn has_it(&self) -> bool {
-        !self.its.is_empty()
+    /// The slots from the beginning on that may be of IT blocks.
+    pub fn conditional_slots(&self) -> u8 {
+        // No block has more slots than that: see [`Begin::place`].
+        self.its.len() as u8
     }
 
     /// ITSTATE before a slot, which is zero outside IT blocks.
@@ -237,29 +249,29 @@ impl Block {
 
     /// The schedule through a pipeline that stands like this, if it is known.
     #[inline(always)]
-    pub fn schedule(&self, pipe: PipeState) -> Option<&Arc<Schedule>> {
+    pub fn passage(&self, pipe: PipeState) -> Option<&Passage> {
         let mut node = self.schedules.get()?;
         let mut way = way_to(pipe);
         while node.pipe != pipe {
             node = node.next[way as usize % WAYS].get()?;
             way = way.rotate_right(WAYS.trailing_zeros());
         }
-        Some(&node.schedule)
+        Some(&node.passage)
     }
 
     /// Keeps a schedule. Clones of a machine share blocks: at the same time another thread may
     /// keep one, of this state or of another.
-    pub fn keep(&self, pipe: PipeState, steps: Vec<ScheduledOp>) -> &Arc<Schedule> {
+    pub fn keep(&self, pipe: PipeState, steps: Vec<ScheduledOp>) -> &Passage {
         let mut steps = Some(steps);
         let mut schedules = &self.schedules;
         let mut way = way_to(pipe);
         loop {
             let node = schedules.get_or_init(|| {
-                let schedule = Arc::new(Schedule::new(steps.take().unwrap_or_default()));
-                Box::new(ScheduleNode { pipe, schedule, next: Default::default() })
+                let passage = Passage::new(steps.take().unwrap_or_default());
+                Box::new(ScheduleNode { pipe, passage, next: Default::default() })
             });
             if node.pipe == pipe {
-                return &node.schedule;
+                return &node.passage;
             }
             schedules = &node.next[way as usize % WAYS];
             way = way.rotate_right(WAYS.trailing_zeros());
@@ -374,7 +386,7 @@ mod tests {
     use crate::soc::CoreKind;
 
     #[test]
-    fn threads_that_keep_courses_at_once_get_their_own() {
+    fn threads_that_keep_schedules_at_once_get_their_own() {
         const THREADS: u32 = 4;
         const WORDS: u32 = 300;
         let rules = Rules::of(CoreKind::CortexM3);
@@ -388,9 +400,9 @@ mod tests {
                     let mut step = *NOTHING;
                     step.begin.cycles = number;
                     let pipe = PipeState::numbered(number);
-                    assert_eq!(block.keep(pipe, vec![step]).steps[0].begin.cycles, number);
-                    let known = block.schedule(pipe).expect("kept");
-                    assert_eq!(known.steps[0].begin.cycles, number);
+                    let cycles = |passage: &Passage| passage.schedule.steps[0].begin.cycles;
+                    assert_eq!(cycles(block.keep(pipe, vec![step])), number);
+                    assert_eq!(cycles(block.passage(pipe).expect("kept")), number);
                 }
             };
             std::thread::scope(|scope| {

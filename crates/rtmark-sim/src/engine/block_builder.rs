@@ -23,7 +23,7 @@ impl Window<Page> {
 
     /// The instructions that an IT instruction right before `address` makes conditional,
     /// each with ITSTATE before it; `None` when they do not all go together: when one is no
-    /// plain instruction, may change the flags, or begins too far away.
+    /// plain instruction, or begins too far away.
     fn it_block(
         &mut self,
         state: &mut State,
@@ -44,11 +44,10 @@ impl Window<Page> {
                 _ if state.predecoded.decoder.stands_alone(&slot) => (true, true),
                 _ => (op == Op::It, slot.ends_block()),
             };
-            let changes = may_leave || slot.writes_flags();
             if state.rules.foresees && slot.is_foreseen() {
                 return None;
             }
-            if stands_alone || changes && !last_of_block || it >> 5 == 7 {
+            if stands_alone || may_leave && !last_of_block || it >> 5 == 7 {
                 return None;
             }
             slots.push((slot, it));
@@ -97,15 +96,20 @@ impl Window<Page> {
         let mut returns = Vec::new();
         let mut unsure = 0;
         let (mut its, skip) = (Vec::new(), state.rules.skip);
+        // ITSTATE behind the last slot.
+        let mut undecided = 0;
         if let Some(ItOutcome { it, holds }) = it_outcome {
             let group = self.it_block(state, address, it, reach)?;
-            for (slot, before) in conditional(group, holds, skip) {
+            let decided = Decided::by(holds, group, skip);
+            for (slot, before) in decided.slots {
                 next = push(&mut slots, slot);
                 // A line has the same before it.
                 its.resize(slots.len(), before);
             }
+            undecided = decided.then;
         }
-        while !has_ended(&slots)
+        while undecided == 0
+            && !has_ended(&slots)
             && slots.len() < most
             && unsure < most_unsure
             && reach.covers(next)
@@ -132,10 +136,15 @@ impl Window<Page> {
             let holds = self.taken(next) >= 0;
             push(&mut slots, MicroOp::expected_it(slot, holds));
             its.resize(slots.len(), 0);
-            for (slot, before) in conditional(group, holds, skip) {
+            let decided = Decided::by(holds, group, skip);
+            for (slot, before) in decided.slots {
                 next = push(&mut slots, slot);
                 its.resize(slots.len(), before);
             }
+            undecided = decided.then;
+        }
+        if undecided != 0 {
+            its.push(undecided);
         }
         let line = (address - base) >> self.line_shift;
         (!slots.is_empty()).then(|| Block::new(address, line, slots, its, it_outcome, state.rules))
@@ -222,16 +231,30 @@ impl Reach {
 /// Bytes that an instruction may be away from the beginning of its block.
 const FAR: i32 = i16::MAX as i32 - 4;
 
-/// The instructions of an IT block, each with ITSTATE before it, as the block's condition holds
-/// or not. Passing over one takes `skip` cycles.
-fn conditional(
-    group: Vec<(Slot, u8)>,
-    holds: bool,
-    skip: u8,
-) -> impl Iterator<Item = (MicroOp, u8)> {
-    let first = group.first().map_or(0, |(_, it)| it >> 4);
-    group.into_iter().map(move |(slot, it)| {
-        let executes = (it >> 4 == first) == holds;
-        (if executes { MicroOp::plain(slot) } else { MicroOp::skip(slot, skip) }, it)
-    })
+/// Instructions of an IT block of which it is known whether they are executed.
+struct Decided {
+    /// Each with ITSTATE before it.
+    slots: Vec<(MicroOp, u8)>,
+    /// ITSTATE behind them: zero, unless the last one sets the flags by which the rest of the IT
+    /// block is decided.
+    then: u8,
+}
+
+impl Decided {
+    /// Those that are decided by whether the condition holds of the first one of some. Passing
+    /// over one takes `skip` cycles.
+    fn by(holds: bool, group: Vec<(Slot, u8)>, skip: u8) -> Self {
+        let first = group.first().map_or(0, |(_, it)| it >> 4);
+        let mut slots = Vec::with_capacity(group.len());
+        for (slot, it) in group {
+            let executes = (it >> 4 == first) == holds;
+            let micro = if executes { MicroOp::plain(slot) } else { MicroOp::skip(slot, skip) };
+            slots.push((micro, it));
+            let then = after_it(it);
+            if executes && slot.writes_flags() && then != 0 {
+                return Self { slots, then };
+            }
+        }
+        Self { slots, then: 0 }
+    }
 }

@@ -97,6 +97,14 @@ pub struct ItOutcome {
     pub holds: bool,
 }
 
+impl ItOutcome {
+    /// A number of its own, which is not zero.
+    #[inline(always)]
+    pub fn number(self) -> u16 {
+        u16::from(self.it) << 1 | u16::from(self.holds)
+    }
+}
+
 /// Blocks by the memories that they are from.
 #[derive(Debug)]
 struct Generation {

@@ -9,7 +9,7 @@ use std::slice::Iter;
 use crate::engine::block::{Begin, NOTHING, Schedule, ScheduledOp};
 use crate::engine::code_cache::BranchOutcome;
 use crate::engine::fetch_plan::{FetchPlan, PlanCursor};
-use crate::engine::micro_op::Kind;
+use crate::engine::micro_op::{Kind, MicroOp};
 use crate::exec::{ExecContext, Flow};
 use crate::isa::{Group, Op};
 use crate::memory::Place;
@@ -166,6 +166,12 @@ impl<'a> Cursor<'a> {
     #[inline(always)]
     pub fn place(&self) -> usize {
         self.current.begin.place.into()
+    }
+
+    /// What executes there.
+    #[inline(always)]
+    pub const fn micro(&self) -> MicroOp {
+        self.current.micro()
     }
 
     /// Whether that slot is an IT.

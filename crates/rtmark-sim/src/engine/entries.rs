@@ -7,39 +7,69 @@
 
 use std::sync::Arc;
 
-use crate::engine::block::{Block, Schedule};
+use crate::engine::block::{Block, Passage};
+use crate::engine::code_cache::ItOutcome;
+use crate::engine::cursor::Cursor;
+use crate::engine::micro_op::Kind;
 use crate::state::ProgramPoint;
 
 /// Entries at first, so that copies of a machine that soon end stay small, and at most.
 const FIRST: usize = 1 << 6;
 const MOST: usize = 1 << 15;
 
-/// A block to be executed, with its schedule, and what is asked of the block in each pass.
+/// A block to be executed, with its schedule, and what is asked of the block in each pass, so that
+/// mostly nothing else is looked at than an entry and its steps.
 #[derive(Clone, Debug)]
 pub struct Entry {
     pub block: Arc<Block>,
-    pub schedule: Arc<Schedule>,
+    pub passage: Passage,
+    /// Of those that are all looked up at once, see [`Entries::renew`].
+    generation: u32,
+    /// How it is conditional from its beginning on, see [`ItOutcome::number`].
+    it_outcome: u16,
+    /// See [`Block::conditional_slots`].
+    conditional_slots: u8,
     /// Bytes from the first halfword of its first instruction to the last one.
-    pub first_reach: u32,
-    pub has_it: bool,
-    pub is_profiled: bool,
+    first_reach: u8,
 }
 
 impl Entry {
-    pub fn new(block: Arc<Block>, schedule: Arc<Schedule>) -> Self {
-        let (first_reach, has_it) = (block.first_reach, block.has_it());
-        let is_profiled = block.is_profiled();
-        Self { block, schedule, first_reach, has_it, is_profiled }
+    pub fn new(block: Arc<Block>, passage: Passage) -> Self {
+        let (first_reach, conditional_slots) = (block.first_reach as u8, block.conditional_slots());
+        let it_outcome = block.it_outcome.map_or(0, ItOutcome::number);
+        Self { block, passage, generation: 0, it_outcome, conditional_slots, first_reach }
+    }
+
+    /// Bytes from the first halfword of its first instruction to the last one.
+    #[inline(always)]
+    pub const fn first_reach(&self) -> u32 {
+        self.first_reach as u32
+    }
+
+    /// ITSTATE where a pass has come to that has not ended with a jump.
+    #[inline(always)]
+    pub fn it_behind(&self, at: &Cursor<'_>) -> u8 {
+        if at.place() + 1 >= usize::from(self.conditional_slots) {
+            return 0;
+        }
+        let micro = at.micro();
+        match micro.kind {
+            Kind::Followed => 0,
+            Kind::ExpectedIt => micro.it_behind(),
+            _ => self.block.it_before(at.place() + 1),
+        }
     }
 }
 
-/// An entry where it is looked for.
+/// An entry where it is looked for: in one line of the host's cache.
 #[derive(Debug)]
+#[repr(C, align(64))]
 struct Place {
     key: u64,
-    generation: u32,
     entry: Entry,
 }
+
+const _: () = assert!(size_of::<Option<Place>>() == 64);
 
 /// The entries of a machine.
 #[derive(Debug, Default)]
@@ -68,15 +98,20 @@ impl Entries {
 
     /// By what the entry of a program point is found. Without a pipeline its state does not matter.
     #[inline(always)]
-    pub const fn key<const PIPELINED: bool>(at: ProgramPoint) -> u64 {
-        (at.pc as u64) << 32 | if PIPELINED { at.pipe.bits() as u64 } else { 0 }
+    pub const fn key<const PIPELINED: bool>(at: ProgramPoint, it_outcome: u16) -> u64 {
+        let pipe = if PIPELINED { at.pipe.bits() as u64 } else { 0 };
+        ((at.pc as u64) << 32 | pipe) ^ (it_outcome as u64) << 16
     }
 
-    /// The entry of a key.
+    /// The entry of a key with an outcome of an IT, which not all keys with it share.
     #[inline(always)]
-    pub fn get(&self, key: u64) -> Option<&Entry> {
+    pub fn get(&self, key: u64, it_outcome: u16) -> Option<&Entry> {
         match self.places.get(self.place(key)) {
-            Some(Some(place)) if place.key == key && place.generation == self.generation => {
+            Some(Some(place))
+                if place.key == key
+                    && place.entry.generation == self.generation
+                    && place.entry.it_outcome == it_outcome =>
+            {
                 Some(&place.entry)
             }
             _ => None,
@@ -85,7 +120,7 @@ impl Entries {
 
     /// Adds an entry, perhaps in the place of another one.
     #[inline(never)]
-    pub fn add(&mut self, key: u64, entry: Entry) {
+    pub fn add(&mut self, key: u64, mut entry: Entry) {
         let places = self.places.len();
         if places == 0 {
             self.places.resize_with(FIRST, || None);
@@ -100,7 +135,8 @@ impl Entries {
         }
         self.added += 1;
         let at = self.place(key);
-        self.places[at] = Some(Place { key, generation: self.generation, entry });
+        entry.generation = self.generation;
+        self.places[at] = Some(Place { key, entry });
     }
 
     /// Has all looked up again.

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::engine::CortexM;
-use crate::engine::block::{Block, Schedule, ScheduledOp, link};
+use crate::engine::block::{Block, Passage, Schedule, ScheduledOp, link};
 use crate::engine::cursor::Cursor;
 use crate::engine::micro_op::Kind;
 use crate::isa::{Op, Slot};
@@ -197,7 +197,7 @@ impl CortexM {
     pub(crate) fn fetch_plan<'a>(
         &mut self,
         block: &'a Block,
-        schedule: &'a Schedule,
+        passage: &'a Passage,
         from: ProgramPoint,
     ) -> Option<&'a FetchPlan> {
         let memory = self.state.lines.near();
@@ -207,8 +207,8 @@ impl CortexM {
         {
             return None;
         }
-        let known = schedule.plans.find(memory, self.state.line, from.cycles);
-        if known.is_none() { self.plan_fetches(block, schedule, from) } else { known }
+        let known = passage.plans.find(memory, self.state.line, from.cycles);
+        if known.is_none() { self.plan_fetches(block, passage, from) } else { known }
     }
 
     /// Plans the fetches of a schedule for how the memory of its code stands now, if it is worth
@@ -217,7 +217,7 @@ impl CortexM {
     fn plan_fetches<'a>(
         &mut self,
         block: &'a Block,
-        schedule: &'a Schedule,
+        Passage { schedule, plans }: &'a Passage,
         from: ProgramPoint,
     ) -> Option<&'a FetchPlan> {
         if block.is_profiled() {
@@ -225,7 +225,7 @@ impl CortexM {
         }
         let counts = &self.code.counts;
         self.state.lines.near_mut().number(|| counts.next_number());
-        if !schedule.plans.is_time() || counts.is_full() {
+        if !plans.is_time() || counts.is_full() {
             return None;
         }
         let now = from.cycles;
@@ -236,7 +236,7 @@ impl CortexM {
         let until_first = if is_fetched_before { 0 } else { schedule.first };
         let mut planner = Planner::from(memory, now, self.state.line);
         planner.enter_first(from.pc, block, mask, until_first).ok()?;
-        for step in &schedule.steps {
+        for step in schedule.steps.iter() {
             let ScheduledOp { slot, begin, .. } = *step;
             if begin.kind == Kind::Line {
                 planner.enter(slot.aux, slot.imm, begin.cycles).ok()?;
@@ -250,7 +250,7 @@ impl CortexM {
         link(&mut steps);
         self.code.counts.count(steps.len());
         self.code.counts.keep(block.keep_more(steps.len()));
-        Some(schedule.plans.keep(FetchPlan {
+        Some(plans.keep(FetchPlan {
             fetch_state: memory.fetch_state(),
             line: self.state.line,
             schedule: Schedule::new(steps),

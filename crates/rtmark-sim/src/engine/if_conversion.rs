@@ -57,6 +57,7 @@ impl CortexM {
         let is_conditional = |step: &&ScheduledOp| block.it_before(step.begin.place.into()) != 0;
         let count = behind.iter().take_while(is_conditional).count();
         let (group, others) = behind.split_at(count);
+        let last = group.last()?;
         let expects_to_hold = it.slot.aux == 1;
         let condition = (it.slot.imm >> 4) as u8 ^ u8::from(!expects_to_hold);
         let (mut then, mut otherwise) = (Vec::new(), Vec::new());
@@ -65,7 +66,9 @@ impl CortexM {
                 self.state.predecoded.slot(&mut self.state.bus, step.address(base))?.inside_it();
             let takes_the_same =
                 self.state.rules.classify.is_some() || slot.cost == self.state.rules.skip;
-            if !slot.op.only_calculates() || !takes_the_same {
+            // What sets flags decides about those behind it.
+            let decides = slot.writes_flags() && !std::ptr::eq(step, last);
+            if !slot.op.only_calculates() || !takes_the_same || decides {
                 return None;
             }
             let is_executed = step.begin.kind != Kind::Skip;

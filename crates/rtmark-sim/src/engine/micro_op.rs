@@ -74,6 +74,12 @@ impl MicroOp {
         Self { slot: Slot { imm, aux: u32::from(holds), ..slot }, kind: Kind::ExpectedIt }
     }
 
+    /// ITSTATE behind an IT that is expected to hold, or not to.
+    #[inline(always)]
+    pub const fn it_behind(&self) -> u8 {
+        (self.slot.imm ^ (self.slot.aux ^ 1) << 4) as u8
+    }
+
     /// A branch for a block that goes on at this target, if there can be one.
     pub fn followed(slot: &Slot, target: u32) -> Option<Self> {
         let slot = match slot.op.group() {

@@ -6,12 +6,10 @@
 //! and when the pipeline runs empty or begins anew. A model without buses is told conditions
 //! and jumps alone. Other cores pass by.
 
-use std::sync::Arc;
-
 use rtmark_units::Cycles;
 
 use crate::arch::armm::registers::is_ici;
-use crate::engine::block::{Block, Schedule, ScheduledOp};
+use crate::engine::block::{Block, Passage, ScheduledOp};
 use crate::engine::cursor::Cursor;
 use crate::engine::micro_op::Kind;
 use crate::exec::ExecContext;
@@ -109,10 +107,11 @@ impl State {
         &mut self,
         block: &'a Block,
         from: ProgramPoint,
-    ) -> Option<&'a Arc<Schedule>> {
+    ) -> Option<&'a Passage> {
         let classify = self.rules.classify?;
         let fetches_targets = self.rules.fetches_targets();
-        let mut steps = block.outline.steps.to_vec();
+        let outline = &block.outline.schedule.steps;
+        let mut steps = outline.to_vec();
         let mut entered = Entered { pipe: from.pipe, cost: 0 };
         let mut cycles = 0;
         let mut of_line = false;
@@ -137,7 +136,7 @@ impl State {
                 let pc = from.pc.wrapping_add_signed(begin.offset.into());
                 let condition = match block.it_before(at) {
                     0 => Condition::None,
-                    _ if block.outline.steps[at + usize::from(line)].begin.kind == Kind::Skip => {
+                    _ if outline[at + usize::from(line)].begin.kind == Kind::Skip => {
                         Condition::Failed
                     }
                     _ => Condition::Passed,

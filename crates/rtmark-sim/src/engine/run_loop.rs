@@ -9,14 +9,12 @@
 //!
 //! The loop knows no instruction and no architecture's exceptions.
 
-use std::sync::Arc;
-
 use rtmark_units::Cycles;
 
 use crate::arch::armm::registers::after_it;
 use crate::arch::armm::trap::Trap;
 use crate::engine::CortexM;
-use crate::engine::block::{Block, Schedule};
+use crate::engine::block::{Block, Passage, ScheduledOp};
 use crate::engine::code_cache::ItOutcome;
 use crate::engine::cursor::Cursor;
 use crate::engine::entries::{Entries, Entry};
@@ -108,13 +106,18 @@ impl CortexM {
         let (mut it, mut has_fetched) = (0, false);
         // From one memory nothing leads on to another one, which fetches otherwise.
         while point.cycles < self.state.deadline && self.state.bus.is_near_code(point.pc) {
-            let key = Entries::key::<PIPELINED>(point);
+            let it_outcome =
+                (it != 0).then(|| ItOutcome { it, holds: self.state.cpu.condition_of(it) });
+            let number = it_outcome.map_or(0, ItOutcome::number);
+            let key = Entries::key::<PIPELINED>(point, number);
             let own;
-            let entry = match entries.get(key) {
-                Some(entry) if it == 0 && !self.state.protected => entry,
+            // What is among the entries is profiled no more.
+            let mut is_profiled = false;
+            let entry = match entries.get(key, number) {
+                Some(entry) if !self.state.protected => entry,
                 _ => {
                     self.code.make_room(entries);
-                    match self.look_up::<PIPELINED>(point, it) {
+                    match self.look_up::<PIPELINED>(point, it_outcome) {
                         LookedUp::Found(entry) => own = entry,
                         LookedUp::Nothing => break,
                         LookedUp::Full => {
@@ -124,42 +127,43 @@ impl CortexM {
                             return Ok(Went::On);
                         }
                     }
-                    if it == 0 && !self.state.protected && !own.block.is_profiled() {
+                    is_profiled = own.block.is_profiled();
+                    if !self.state.protected && !is_profiled {
                         entries.add(key, own.clone());
                     }
                     &own
                 }
             };
             went = Went::On;
-            let Entry { block, schedule, .. } = entry;
+            let Entry { block, passage, .. } = entry;
             let mut at = Cursor::from(point);
             let plan = if PIPELINED && self.has_fetched_elsewhere(entry, point) {
                 None
             } else {
-                self.fetch_plan(block, schedule, point)
+                self.fetch_plan(block, passage, point)
             };
-            let (schedule, ending) = if let Some(plan) = plan
+            let (steps, ending) = if let Some(plan) = plan
                 && at.from.cycles + u64::from(plan.schedule.last) < self.state.deadline
             {
                 at.enter_planned(plan);
                 let ending = self.state.execute_from(plan.schedule.run, &mut at);
                 self.state.settle_memory(&mut at);
-                (&plan.schedule, ending)
+                (&plan.schedule.steps, ending)
             } else {
                 let Some(ending) = self.pass_through::<PIPELINED>(entry, &mut at) else {
                     point = at.from;
                     break;
                 };
-                (&**schedule, ending)
+                (&passage.schedule.steps, ending)
             };
             let flow = match ending {
                 Ending::Next => Flow::Next,
                 Ending::Jump => Flow::Jump,
                 Ending::Trap(trap) => {
-                    return self.end_pass(block, schedule, &at, trap).map(|()| Went::On);
+                    return self.end_pass(block, steps, &at, trap).map(|()| Went::On);
                 }
             };
-            if entry.is_profiled {
+            if is_profiled {
                 self.profile_exit(block, &at, flow);
             }
             let unforeseen = PIPELINED && self.state.learn_at_exit(&at, flow);
@@ -172,9 +176,9 @@ impl CortexM {
             if flow == Flow::Jump {
                 point.pc = at.target;
                 point.pipe = point.pipe.taken();
-            } else if entry.has_it {
-                it = block.it_before(at.place() + 1);
-                if it != 0 && !at.is_behind_it() {
+            } else {
+                it = entry.it_behind(&at);
+                if it != 0 && !at.is_behind_it() && at.next().is_some() {
                     break;
                 }
             }
@@ -190,45 +194,44 @@ impl CortexM {
     }
 
     /// The schedule of a block from a state of the pipeline, made now.
-    fn make_schedule<'a>(
-        &mut self,
-        block: &'a Block,
-        from: ProgramPoint,
-    ) -> Option<&'a Arc<Schedule>> {
-        let schedule = self.state.make_schedule(block, from)?;
-        self.code.counts.keep(block.keep_more(schedule.steps.len()));
-        Some(schedule)
+    fn make_schedule<'a>(&mut self, block: &'a Block, from: ProgramPoint) -> Option<&'a Passage> {
+        let passage = self.state.make_schedule(block, from)?;
+        self.code.counts.keep(block.keep_more(passage.schedule.steps.len()));
+        Some(passage)
     }
 
-    /// The block that is to be executed next, behind an IT if ITSTATE is not zero, and its
-    /// schedule.
+    /// The block that is to be executed next, with what is known of the IT block that it begins
+    /// in, if it does, and its schedule.
     #[inline(never)]
-    fn look_up<const PIPELINED: bool>(&mut self, from: ProgramPoint, it: u8) -> LookedUp {
-        let it_outcome =
-            (it != 0).then(|| ItOutcome { it, holds: self.state.cpu.condition_of(it) });
+    fn look_up<const PIPELINED: bool>(
+        &mut self,
+        from: ProgramPoint,
+        it_outcome: Option<ItOutcome>,
+    ) -> LookedUp {
         if !self.state.may_execute_page(from.pc) {
             return LookedUp::Nothing;
         }
         let Some(block) = self.code.block(&mut self.state, from.pc, it_outcome) else {
             return LookedUp::Nothing;
         };
-        if !self.state.may_execute_block(&block) {
+        // In code that rewrites itself an instruction may come to stand in another IT block.
+        if block.it_outcome != it_outcome || !self.state.may_execute_block(&block) {
             return LookedUp::Nothing;
         }
-        let schedule = if PIPELINED {
-            let known = block.schedule(from.pipe);
+        let passage = if PIPELINED {
+            let known = block.passage(from.pipe);
             known.or_else(|| self.make_schedule(&block, from)).cloned()
         } else {
-            Some(Arc::clone(&block.outline))
+            Some(block.outline.clone())
         };
-        schedule.map_or(LookedUp::Full, |schedule| LookedUp::Found(Entry::new(block, schedule)))
+        passage.map_or(LookedUp::Full, |passage| LookedUp::Found(Entry::new(block, passage)))
     }
 
     /// Whether the next instruction, the first of a block, has entered the pipeline and was
     /// fetched from another line than the latest.
     #[inline(always)]
     fn has_fetched_elsewhere(&self, entry: &Entry, from: ProgramPoint) -> bool {
-        let end = from.pc.wrapping_add(entry.first_reach);
+        let end = from.pc.wrapping_add(entry.first_reach());
         from.pipe.has_entered()
             && self.state.fetched == from.pc
             && self.state.is_elsewhere(from.pc, end)
@@ -242,11 +245,11 @@ impl CortexM {
         entry: &'a Entry,
         at: &mut Cursor<'a>,
     ) -> Option<Ending> {
-        let Entry { block, schedule, .. } = entry;
+        let Entry { block, passage: Passage { schedule, .. }, .. } = entry;
         let pc = at.from.pc;
         // Without a pipeline an instruction executes when it enters.
         let until_first = if PIPELINED { u64::from(schedule.first) } else { 0 };
-        let end = pc.wrapping_add(entry.first_reach);
+        let end = pc.wrapping_add(entry.first_reach());
         // The target of a jump is fetched while the pipeline is refilled.
         let is_target = PIPELINED && at.from.pipe.is_taken() && self.state.rules.fetches_targets();
         let is_fetched = !self.state.is_elsewhere(pc, end)
@@ -279,7 +282,7 @@ impl CortexM {
     fn end_pass(
         &mut self,
         block: &Block,
-        schedule: &Schedule,
+        steps: &[ScheduledOp],
         at: &Cursor<'_>,
         trap: Trap,
     ) -> Result<(), Stop> {
@@ -287,7 +290,7 @@ impl CortexM {
             self.profile_exit(block, at, Flow::Next);
         }
         self.state.set_progress(at.progress());
-        let Some(slot) = schedule.steps.get(at.index()).map(|step| step.slot) else {
+        let Some(slot) = steps.get(at.index()).map(|step| step.slot) else {
             return Ok(());
         };
         if trap == Trap::InvalidState {

@@ -38,6 +38,7 @@ impl State {
             sp: self.cpu.r[13],
             address,
             handler: self.cpu.ipsr,
+            mode: None,
             cycle: Cycles(self.cycles),
         }
     }

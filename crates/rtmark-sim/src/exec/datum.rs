@@ -71,6 +71,7 @@ macro_rules! datum {
                     return Ok(((word >> (8 * (address & 3))) as Self).into());
                 }
                 if let Some((bytes, place)) = machine.bus.load(address) {
+                    machine.bus.note_slow(address, place);
                     machine.wait_for_data(place);
                     return Ok(Self::from_le_bytes(bytes).into());
                 }
@@ -109,6 +110,7 @@ macro_rules! datum {
                     return machine.write_system(address, value, $size);
                 }
                 if let Some(place) = machine.bus.store(address, bytes) {
+                    machine.bus.note_slow(address, place);
                     machine.wait_for_data(place);
                     if machine.bus.code_writes.dirty {
                         machine.forget_overwritten_code(address);

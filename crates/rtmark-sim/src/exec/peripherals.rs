@@ -6,7 +6,7 @@
 use crate::arch::armm::nvic::FIRST_INTERRUPT;
 use crate::arch::armm::trap::{Done, Trap};
 use crate::devices::{
-    Attached, Direction, Effects, Env, FlashEffect, FlashPage, PERIPHERALS, Strictness,
+    Attached, Direction, Effects, Env, FlashEffect, FlashPage, Looked, PERIPHERALS, Strictness,
 };
 use crate::memory::Place;
 use crate::soc::{Erase, Memory, VENDORS};
@@ -199,16 +199,8 @@ impl State {
 
     /// Takes over a device's outputs and its next date.
     fn look_at_device(&mut self, at: usize, now: u64) {
-        let ratio = self.devices.ratio(at);
-        let attached = &mut self.devices.attached[at];
-        let (outputs, due) = attached.look(now, ratio);
-        let changed = std::mem::replace(&mut attached.outputs, outputs) ^ outputs;
-        // A date that has come is no date: the outputs tell what it was about.
-        let due = due.filter(|due| *due > now);
-        if attached.due != due {
-            attached.due = due;
-            let dates = self.devices.attached.iter().filter_map(|attached| attached.due);
-            self.devices.next = dates.min().unwrap_or(u64::MAX);
+        let Looked { changed, rescheduled } = self.devices.look_at(at, now);
+        if rescheduled {
             self.attend_soon();
         }
         if changed != 0 {

@@ -43,7 +43,8 @@ impl Machine {
 
     /// Puts bytes on the line of a UART, by its name in the soc file, or of every one that the soc
     /// has. Each arrives when the program has read the one before and a frame's time has passed; the
-    /// first, when its receiver has been switched on for that time. To be called before the run.
+    /// first, when its receiver has been switched on for that time. A machine that has run already goes on with
+    /// the bytes behind those that it has not read yet; it must not be within an observed run.
     ///
     /// # Errors
     /// When the soc has no such UART.
@@ -57,7 +58,8 @@ impl Machine {
                 uarts: if names.is_empty() { "none".to_owned() } else { names.join(", ") },
             });
         }
-        on!(&mut self.core, core => core.state.devices_mut().connect(&lines, bytes));
+        let now = self.cycles().0;
+        on!(&mut self.core, core => core.state.devices_mut().connect(&lines, bytes, now));
         Ok(())
     }
 

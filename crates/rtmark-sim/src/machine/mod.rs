@@ -26,7 +26,7 @@ use crate::devices::{Strictness, Unmodelled};
 use crate::engine::CortexM;
 use crate::host::Host;
 use crate::image::Image;
-use crate::riscv::Hazard3;
+use crate::riscv::RiscV;
 use crate::soc::{CoreKind, Soc};
 use crate::state::stop::{FaultPolicy, Stop};
 use crate::state::{Besides, FileCalls, Hit, LoadError, NoMemory, Register, Watch, WatchId};
@@ -62,7 +62,7 @@ pub struct Machine {
 enum Core {
     CortexM(Box<CortexM>),
     CortexR5(Box<CortexR5>),
-    Hazard3(Box<Hazard3>),
+    RiscV(Box<RiscV>),
     #[cfg(test)]
     Toy(Box<tests::ToyCore>),
 }
@@ -84,10 +84,10 @@ impl Core {
         }
     }
 
-    /// The Hazard3 that this is.
-    fn hazard3(&mut self) -> Option<&mut Hazard3> {
+    /// The RISC-V core that this is.
+    fn riscv(&mut self) -> Option<&mut RiscV> {
         match self {
-            Self::Hazard3(core) => Some(core),
+            Self::RiscV(core) => Some(core),
             _ => None,
         }
     }
@@ -108,7 +108,7 @@ macro_rules! on {
         match $core {
             crate::machine::Core::CortexM($name) => $answer,
             crate::machine::Core::CortexR5($name) => $answer,
-            crate::machine::Core::Hazard3($name) => $answer,
+            crate::machine::Core::RiscV($name) => $answer,
             #[cfg(test)]
             crate::machine::Core::Toy($name) => $answer,
         }
@@ -139,7 +139,7 @@ impl Machine {
     fn with_rules(soc: &Soc, left_out: LeftOut) -> Self {
         let core = match soc.core {
             CoreKind::CortexR5 => Core::CortexR5(Box::new(CortexR5::new(soc))),
-            CoreKind::Hazard3 => Core::Hazard3(Box::new(Hazard3::new(soc))),
+            CoreKind::Hazard3 | CoreKind::Ibex => Core::RiscV(Box::new(RiscV::new(soc))),
             _ => Core::CortexM(Box::new(CortexM::new(soc, left_out))),
         };
         Self { core }

@@ -72,7 +72,7 @@ impl Machine {
         let stop = match self.core {
             Core::CortexM(_) => self.observe(Core::cortex_m, until, observer),
             Core::CortexR5(_) => self.observe(Core::cortex_r5, until, observer),
-            Core::Hazard3(_) => self.observe(Core::hazard3, until, observer),
+            Core::RiscV(_) => self.observe(Core::riscv, until, observer),
             #[cfg(test)]
             Core::Toy(_) => self.observe(Core::toy, until, observer),
         };

@@ -29,6 +29,13 @@ impl Machine {
         on!(&self.core, core => core.thread_stack())
     }
 
+    /// Which of several stack pointers is in use, on a core on which each mode has one and handlers change
+    /// modes as they like: another number for each, and 0 for that of System mode. On other cores 0:
+    /// there [`Machine::thread_stack`] tells all that there is to know.
+    pub fn stack_bank(&self) -> u8 {
+        on!(&self.core, core => core.stack_bank())
+    }
+
     /// Where the handlers' stack pointer stands.
     pub fn handler_sp(&self) -> u32 {
         match self.thread_stack() {

@@ -43,6 +43,10 @@ pub struct Bus {
     /// Which memory `ram` holds: none while it is closed.
     ram_memory: usize,
     main_ram: usize,
+    /// The memories that may take its place, one by one.
+    quick: Vec<bool>,
+    /// Accesses to these since the latest one has.
+    astray: u32,
     /// The other memories; the main RAM's entry is empty while `ram` holds it.
     contents: Vec<Contents>,
     ranges: Vec<Range>,
@@ -70,30 +74,36 @@ impl CodeWrites {
     /// Extends the watched range by an instruction.
     pub fn cover(&mut self, address: u32) {
         if self.low == self.high {
-            (self.low, self.high) = (address, address + 4);
+            (self.low, self.high) = (address, address.saturating_add(4));
         } else {
             self.low = self.low.min(address);
-            self.high = self.high.max(address + 4);
+            self.high = self.high.max(address.saturating_add(4));
         }
     }
 }
+
+/// Accesses to another RAM after which it takes the place of the main RAM.
+const ASTRAY: u32 = 64;
 
 /// The value that RAM holds at reset. Real RAM holds anything; a fixed value
 /// keeps runs identical, and this one is neither a valid address nor zero.
 pub const RAM_AT_RESET: u8 = 0xA5;
 
 impl Bus {
-    /// The memories of a soc at reset. Accesses end quickly in the first RAM that `is_quick` admits:
-    /// none that is to be asked how long it takes.
+    /// The memories of a soc at reset. Accesses end quickly in one RAM at a time of those that
+    /// `is_quick` admits: none that is to be asked how long it takes. It is the first one, until
+    /// another is accessed more often.
     pub fn new(soc: &Soc, is_quick: impl Fn(&Memory) -> bool) -> Self {
-        let mut memories = soc.memories.iter();
         let is_ram = |memory: &Memory| memory.kind == MemoryKind::Ram && is_quick(memory);
-        let ram_memory = memories.position(is_ram).unwrap_or(usize::MAX);
+        let quick: Vec<bool> = soc.memories.iter().map(is_ram).collect();
+        let ram_memory = quick.iter().position(|is_quick| *is_quick).unwrap_or(usize::MAX);
         let mut bus = Self {
             ram: Vec::new(),
             ram_base: 0,
             ram_memory,
             main_ram: ram_memory,
+            quick,
+            astray: 0,
             contents: Vec::new(),
             ranges: Vec::new(),
             code_range: Range { base: 0, size: 0, memory: 0 },
@@ -129,6 +139,8 @@ impl Bus {
             ram_base: 0,
             ram_memory: usize::MAX,
             main_ram: usize::MAX,
+            quick: Vec::new(),
+            astray: 0,
             contents: Vec::new(),
             ranges: Vec::new(),
             code_range: Range { base: 0, size: 0, memory: 0 },
@@ -178,6 +190,7 @@ impl Bus {
             .map(|range| Place { memory: range.memory, offset: address - range.base })
     }
 
+    #[inline(always)]
     fn bytes(&self, memory: usize) -> &[u8] {
         match &self.contents[memory] {
             _ if memory == self.ram_memory => &self.ram,
@@ -231,6 +244,27 @@ impl Bus {
             std::mem::swap(bytes, &mut self.ram);
             self.ram_memory = if open { self.main_ram } else { usize::MAX };
         }
+    }
+
+    /// Notes an access that has not ended quickly, at an address: if there are many in another
+    /// RAM than the one where they do, they will in that one.
+    #[inline(always)]
+    pub fn note_slow(&mut self, address: u32, place: Place) {
+        if place.memory != self.main_ram && self.quick[place.memory] {
+            self.astray += 1;
+            if self.astray >= ASTRAY {
+                self.change_main_ram(address, place);
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn change_main_ram(&mut self, address: u32, place: Place) {
+        self.astray = 0;
+        let is_open = self.ram_memory != usize::MAX;
+        self.open_main_ram(false);
+        (self.main_ram, self.ram_base) = (place.memory, address - place.offset);
+        self.open_main_ram(is_open);
     }
 
     /// The first word-aligned address in RAM at which some bytes stand.
@@ -289,23 +323,37 @@ impl Bus {
     /// Reads `N` bytes from any memory, with the memory they came from.
     pub fn load<const N: usize>(&self, address: u32) -> Option<([u8; N], Place)> {
         let place = self.place(address)?;
-        let offset = place.offset as usize;
-        let bytes = self.bytes(place.memory).get(offset..offset + N)?.try_into().ok()?;
-        Some((bytes, place))
+        Some((self.load_at(place.memory, place.offset as usize)?, place))
     }
 
     /// Writes `N` bytes to any memory that takes stores.
     pub fn store<const N: usize>(&mut self, address: u32, bytes: [u8; N]) -> Option<Place> {
         let place = self.place(address)?;
-        let offset = place.offset as usize;
-        let target = match &mut self.contents[place.memory] {
-            _ if place.memory == self.ram_memory => &mut self.ram,
-            Contents::Own(own) => own,
-            Contents::Shared(_) => return None,
-        };
-        target.get_mut(offset..offset + N)?.copy_from_slice(&bytes);
+        if !self.store_at(place.memory, place.offset as usize, bytes) {
+            return None;
+        }
         self.code_writes.dirty |= self.code_writes.covers(address);
         Some(place)
+    }
+
+    /// Reads `N` bytes of a memory, or `None` if they are not all there.
+    #[inline(always)]
+    pub fn load_at<const N: usize>(&self, memory: usize, at: usize) -> Option<[u8; N]> {
+        self.bytes(memory).get(at..at + N)?.try_into().ok()
+    }
+
+    /// Writes `N` bytes to a memory, if it takes stores and they are all there; answers whether it
+    /// did. It does not note that code may have run from them.
+    #[inline(always)]
+    pub fn store_at<const N: usize>(&mut self, memory: usize, at: usize, bytes: [u8; N]) -> bool {
+        let target = match &mut self.contents[memory] {
+            _ if memory == self.ram_memory => &mut self.ram,
+            Contents::Own(own) => own,
+            Contents::Shared(_) => return false,
+        };
+        let Some(target) = target.get_mut(at..at + N) else { return false };
+        target.copy_from_slice(&bytes);
+        true
     }
 
     /// Fills every memory that takes stores with the value that it has at reset.

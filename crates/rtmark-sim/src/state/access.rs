@@ -4,8 +4,8 @@ use rtmark_units::{Cycles, Instructions};
 
 use super::stop::FaultPolicy;
 use super::{
-    Besides, Convention, Counts, Devices, FileCalls, Hit, LoadError, NO_LINE, NOT_FETCHED,
-    NoMemory, ProgramPoint, Register, Sleep, State, Watch, WatchId,
+    AfterReset, Besides, Convention, Counts, Devices, FileCalls, Hit, LoadError, NO_LINE,
+    NOT_FETCHED, NoMemory, ProgramPoint, Register, Sleep, State, Watch, WatchId, program,
 };
 use crate::arch::armm::dwt::Spent;
 use crate::arch::armm::nvic::{FIRST_INTERRUPT, Masks};
@@ -39,25 +39,12 @@ impl State {
     /// See [`Machine::load`](crate::Machine::load).
     pub fn load(&mut self, image: &Image) -> Result<(), LoadError> {
         for segment in image.segments() {
-            let (address, size) = (segment.load_address, segment.bytes.len() as u32);
+            let address = segment.load_address;
             if self.devices.takes_image(address, segment.bytes.len()) {
                 self.initial.push((address, segment.bytes.clone()));
                 continue;
             }
-            let end_of_memory = segment.address.wrapping_add(segment.memory_size.max(1) - 1);
-            let loaded = size == 0 || self.bus.peek_len(address) >= segment.bytes.len();
-            let runs = self.bus.place(segment.address).is_some()
-                && self.bus.place(end_of_memory).is_some();
-            if !loaded || !runs {
-                return Err(LoadError::DoesNotFit {
-                    address: if loaded { segment.address } else { address },
-                    size: segment.memory_size,
-                    soc: self.soc.name.clone(),
-                    memories: self.soc.memory_map(),
-                });
-            }
-            self.bus.program(address, &segment.bytes);
-            if self.bus.place(address).is_some_and(|place| self.bus.is_writable(place.memory)) {
+            if program(&mut self.bus, &self.soc, segment)? == AfterReset::ProgrammedAgain {
                 self.initial.push((address, segment.bytes.clone()));
             }
         }

@@ -7,6 +7,8 @@
 
 mod access;
 mod blocker;
+mod handlers;
+mod loading;
 mod masks;
 mod predecode;
 pub mod rtt;
@@ -29,6 +31,8 @@ use crate::timing::memo::{PipeState, PipelineMemo};
 use crate::timing::{LineMemories, Predictor, Rules, SlowLines, pipeline};
 
 pub use self::blocker::{BlockedInterval, Blocker};
+pub use self::handlers::Handlers;
+pub use self::loading::{AfterReset, program};
 pub use self::masks::{MaskSite, MaskedInterval};
 pub use self::predecode::{Decoder, Predecoded};
 use self::rtt::Rtt;

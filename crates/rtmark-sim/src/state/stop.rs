@@ -131,6 +131,8 @@ pub struct FaultReport {
     pub address: Option<u32>,
     /// The exception whose handler was running; 0 in thread mode.
     pub handler: u16,
+    /// The mode then, on cores with other modes than those of a Cortex-M.
+    pub mode: Option<&'static str>,
     /// When it happened.
     pub cycle: Cycles,
 }
@@ -142,9 +144,11 @@ impl fmt::Display for FaultReport {
             write!(f, ", address {address:#010x}")?;
         }
         write!(f, " (lr {:#010x}, sp {:#010x}, ", self.lr, self.sp)?;
-        match self.handler {
-            0 => write!(f, "thread mode")?,
-            exception => write!(f, "handling exception {exception}")?,
+        match (self.handler, self.mode) {
+            (0, None) => write!(f, "thread mode")?,
+            (0, Some(mode)) => write!(f, "{mode} mode")?,
+            (exception, None) => write!(f, "handling exception {exception}")?,
+            (exception, Some(mode)) => write!(f, "{mode} mode, handling exception {exception}")?,
         }
         write!(f, ", cycle {})", self.cycle.0)
     }

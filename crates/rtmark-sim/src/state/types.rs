@@ -148,6 +148,8 @@ pub struct Interrupted {
     pub frame: u32,
     /// Whose stack that is.
     pub stack: ThreadStack,
+    /// The stack pointer with which it goes on, as [`Machine::stack_bank`](crate::Machine::stack_bank) numbers it.
+    pub bank: u8,
     /// The exception whose handler was interrupted, 0 outside of handlers.
     pub exception: u16,
 }

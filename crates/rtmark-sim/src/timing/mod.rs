@@ -121,7 +121,9 @@ impl Rules {
     pub const fn of(core: CoreKind) -> &'static Self {
         match core {
             // The others have rules of their own kind: see `armr` and `riscv`.
-            CoreKind::CortexM0 | CoreKind::CortexR5 | CoreKind::Hazard3 => &cores::CORTEX_M0,
+            CoreKind::CortexM0 | CoreKind::CortexR5 | CoreKind::Hazard3 | CoreKind::Ibex => {
+                &cores::CORTEX_M0
+            }
             CoreKind::CortexM0Plus => &cores::CORTEX_M0PLUS,
             CoreKind::CortexM3 => &cores::CORTEX_M3,
             CoreKind::CortexM4 | CoreKind::CortexM4F => &cores::CORTEX_M4,

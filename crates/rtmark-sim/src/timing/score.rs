@@ -66,7 +66,8 @@ impl CoreKind {
             | Self::CortexM7
             | Self::CortexM33
             | Self::CortexR5
-            | Self::Hazard3 => &[],
+            | Self::Hazard3
+            | Self::Ibex => &[],
         }
     }
 }

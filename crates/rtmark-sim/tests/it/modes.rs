@@ -287,6 +287,14 @@ fn conditions_are_looked_at_again_behind_vmrs() {
     }
 }
 
+#[test]
+fn conditions_are_looked_at_again_behind_comparisons() {
+    for core in [CoreKind::CortexM3, CoreKind::CortexM4, CoreKind::CortexM7, CoreKind::CortexM33] {
+        conditions_are_looked_at_again(core, &[0x4286], &[]); // cmple r6, r0
+        conditions_are_looked_at_again(core, &[0xF116, 0x0F01], &[]); // cmnle.w r6, #1
+    }
+}
+
 /// The cycles between an instruction's beginning and the next one's, where no exception is
 /// taken or left and nothing sleeps in between.
 #[derive(Default)]

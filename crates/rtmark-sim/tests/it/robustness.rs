@@ -82,10 +82,11 @@ fn random_bytes_as_firmware() {
 }
 
 /// Cores of other architectures, on memories with and without wait states and caches.
-const OTHERS: [&str; 3] = [
+const OTHERS: [&str; 4] = [
     include_str!("../../../../socs/generic-hazard3.toml"),
     include_str!("../../../../socs/rp2350-riscv.toml"),
     include_str!("../../../../socs/zynqmp-r5.toml"),
+    include_str!("../../../../socs/generic-ibex.toml"),
 ];
 
 /// Where most instructions are some instruction: of each word a few bits are as they should be.
@@ -143,6 +144,15 @@ fn the_longest_instructions_of_other_cores_are_not_taken_for_mistakes() {
     let (excess, each) = excess_of(&hazard3, &[0x1000_0137, 0xBFFD_BAF2]);
     assert_eq!(excess, None);
     assert!(each > 250, "{each}: it waits for flash");
+    // Vectors, then 1: div a0, a1, ra, nine times; lw a0, 1(sp); j 1b.
+    let ibex = Soc::from_toml(OTHERS[3]).expect("a soc");
+    let mut words = vec![0; 32];
+    words.extend([0x8010_0137, 0x0010_0093]);
+    words.extend([0x0215_C533; 9]);
+    words.extend([0x0011_2503, 0xFD9F_F06F]);
+    let (excess, each) = excess_of(&ibex, &words);
+    assert_eq!(excess, None);
+    assert!(each >= 30, "{each}: it divides");
 }
 
 #[test]

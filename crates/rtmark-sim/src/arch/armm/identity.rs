@@ -118,7 +118,7 @@ impl Identity {
     pub const fn of(soc: &Soc) -> Self {
         let newest = match soc.core {
             // Nobody asks those that are no Cortex-M.
-            CoreKind::CortexM0 | CoreKind::CortexR5 | CoreKind::Hazard3 => M0,
+            CoreKind::CortexM0 | CoreKind::CortexR5 | CoreKind::Hazard3 | CoreKind::Ibex => M0,
             CoreKind::CortexM0Plus => M0_PLUS,
             CoreKind::CortexM3 => M3,
             CoreKind::CortexM4 => M4,

@@ -232,6 +232,7 @@ impl ToyCore {
             sp,
             frame: sp,
             stack: ThreadStack::Only,
+            bank: 0,
             exception: 0,
         }
     }
@@ -273,6 +274,10 @@ impl ToyCore {
 
     pub fn thread_stack(&self) -> ThreadStack {
         ThreadStack::Only
+    }
+
+    pub fn stack_bank(&self) -> u8 {
+        0
     }
 
     pub fn convention(&self) -> Convention {

@@ -93,19 +93,9 @@ impl ToyState {
         }
         for at in 0..self.devices.attached.len() {
             if self.devices.attached[at].due.is_some_and(|due| due <= self.cycles) {
-                self.look_at_device(at);
+                self.devices.look_at(at, self.cycles);
             }
         }
-    }
-
-    fn look_at_device(&mut self, at: usize) {
-        let ratio = self.devices.ratio(at);
-        let attached = &mut self.devices.attached[at];
-        let (outputs, due) = attached.look(self.cycles, ratio);
-        attached.outputs = outputs;
-        attached.due = due.filter(|due| *due > self.cycles);
-        let dates = self.devices.attached.iter().filter_map(|attached| attached.due);
-        self.devices.next = dates.min().unwrap_or(u64::MAX);
     }
 
     fn with_device<T>(
@@ -122,7 +112,7 @@ impl ToyState {
             effects: Effects::default(),
         };
         let result = act(&mut self.devices.attached[at], &mut env);
-        self.look_at_device(at);
+        self.devices.look_at(at, self.cycles);
         result
     }
 
