@@ -35,14 +35,24 @@ impl<T: Copy + Default> Pages<T> {
         }
         &mut self.all[self.last.1].1[within]
     }
+}
 
-    /// Every address of the pages with its value, in no order.
-    pub fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
-        self.all.iter().flat_map(|(page, places)| {
-            let addresses = (page << 10..).step_by(2);
-            addresses.zip(places.iter())
-        })
-    }
+/// A function's name as it may stand in a folded stack: safe, and without `;`. The body of a task of
+/// Embassy's is called by the task's own name.
+pub(crate) fn shown(symbol: &str) -> String {
+    let name = visible(symbol.as_bytes()).replace(';', ":");
+    as_written(&name).unwrap_or(name)
+}
+
+/// `a::b_task::{async}` for `a::__b_task::__b_task_inner_function::{{closure}}`, which the macro of
+/// Embassy's tasks makes of it.
+fn as_written(name: &str) -> Option<String> {
+    let body =
+        name.strip_suffix("::{{closure}}").or_else(|| name.strip_suffix("::{async_fn#0}"))?;
+    let (outer, inner) = body.rsplit_once("::")?;
+    let task = inner.strip_prefix("__")?.strip_suffix("_inner_function")?;
+    let path = outer.strip_suffix(task)?.strip_suffix("__")?;
+    Some(format!("{path}{task}::{{async}}"))
 }
 
 /// The functions of an image, by address, each with a number.
@@ -83,7 +93,7 @@ impl<'a> Functions<'a> {
             return known - 1;
         }
         let name = match self.symbols.name_at(address) {
-            Some(location) => visible(location.symbol.as_bytes()).replace(';', ":"),
+            Some(location) => shown(&location.symbol),
             None => format!("[{:#010x}]", address & !0xFF),
         };
         let function = self.number(&name);
@@ -104,5 +114,24 @@ impl<'a> Functions<'a> {
     /// Every name, by number.
     pub fn names(&self) -> &[String] {
         &self.names
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_task_has_the_name_that_its_author_gave_it() {
+        let shown = |name: &str| as_written(name).unwrap_or_else(|| name.to_owned());
+        for body in ["{{closure}}", "{async_fn#0}"] {
+            let name = format!("load::__slow_task::__slow_task_inner_function::{body}");
+            assert_eq!(shown(&name), "load::slow_task::{async}");
+        }
+        let root = "__blink::__blink_inner_function::{{closure}}";
+        assert_eq!(shown(root), "blink::{async}");
+        for other in ["a::b::{{closure}}", "a::__b::__c_inner_function::{{closure}}", "main", ""] {
+            assert_eq!(shown(other), other);
+        }
     }
 }

@@ -3,7 +3,8 @@
 //! Every cycle of a run belongs to one instruction, to the entry of an exception, or to
 //! sleep, and each of these to one stack of functions.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::ControlFlow;
 
 use rtmark_model::Line;
@@ -12,7 +13,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::calls::{Calls, Node};
-use crate::functions::Pages;
+use crate::functions::shown;
 use crate::lines::Lines;
 
 /// What sleep is called among the functions.
@@ -55,12 +56,38 @@ pub struct FunctionCost {
 pub struct Report {
     /// By function, the most exclusive cycles first.
     pub functions: Vec<FunctionCost>,
-    /// Stacks with their cycles: `main;work;memcpy 1234`.
+    /// Stacks with their cycles: `main;work;memcpy 1234`. With debug information functions that were inlined
+    /// are among them, marked as tools for such stacks know it: `main;work;next_[i] 56`.
     pub folded: Vec<String>,
     /// By source line, the most cycles first; empty without debug information.
     pub lines: Vec<(Line, Cost)>,
     /// All cycles.
     pub cycles: u64,
+}
+
+/// A node's number, and an address.
+type Place = (u32, u32);
+
+/// A hash of two numbers that nobody chooses to do harm: it is asked for at every instruction.
+#[derive(Debug, Default)]
+struct Mixed(u64);
+
+impl Hasher for Mixed {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u32((*byte).into());
+        }
+    }
+
+    fn write_u32(&mut self, number: u32) {
+        // The multiplier of Knuth's multiplicative hashing: 2^64 by the golden ratio.
+        let mixed = (self.0 ^ u64::from(number)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        self.0 = mixed ^ mixed >> 32;
+    }
 }
 
 /// Follows a run and adds up.
@@ -69,7 +96,8 @@ pub struct Profile<'a> {
     calls: Calls<'a>,
     /// By node.
     own: Vec<Cost>,
-    places: Pages<Cost>,
+    /// By the function and its callers, and the instruction's address.
+    places: HashMap<Place, Cost, BuildHasherDefault<Mixed>>,
     /// Up to which cycle everything has been counted.
     counted: u64,
     /// The newest instruction, and whose it is.
@@ -82,7 +110,7 @@ impl<'a> Profile<'a> {
         Self {
             calls: Calls::new(symbols),
             own: Vec::new(),
-            places: Pages::default(),
+            places: HashMap::default(),
             counted: machine.cycles().0,
             newest: None,
         }
@@ -103,24 +131,28 @@ impl<'a> Profile<'a> {
         self.own[node.number()].add(cycles, instructions);
     }
 
+    fn place(&mut self, node: Node, address: u32) -> &mut Cost {
+        self.places.entry((node.number() as u32, address)).or_default()
+    }
+
     /// Adds everything up.
     pub fn report(&self, lines: Option<&Lines<'_>>) -> Report {
+        let mut by_address: BTreeMap<u32, Cost> = BTreeMap::new();
+        for ((_, address), cost) in &self.places {
+            by_address.entry(*address).or_default().add(cost.cycles, cost.instructions);
+        }
         let mut by_line: BTreeMap<Line, Cost> = BTreeMap::new();
-        if let Some(lines) = lines {
-            let mut places: Vec<_> =
-                self.places.iter().filter(|(_, cost)| **cost != Cost::default()).collect();
-            places.sort_unstable_by_key(|(address, _)| *address);
-            for (address, cost) in places {
-                if let Some(line) = lines.at(address) {
-                    by_line.entry(line).or_default().add(cost.cycles, cost.instructions);
-                }
+        for (address, cost) in &by_address {
+            if let Some(line) = lines.and_then(|lines| lines.at(*address)) {
+                by_line.entry(line).or_default().add(cost.cycles, cost.instructions);
             }
         }
+        let folded = self.folded(lines, by_address.keys().copied());
         let mut lines: Vec<_> = by_line.into_iter().collect();
         lines.sort_by_key(|(_, cost)| std::cmp::Reverse(cost.cycles));
         Report {
             functions: self.functions(),
-            folded: self.folded(),
+            folded,
             lines,
             cycles: self.own.iter().map(|cost| cost.cycles).sum(),
         }
@@ -160,15 +192,44 @@ impl<'a> Profile<'a> {
         functions
     }
 
-    fn folded(&self) -> Vec<String> {
+    /// Stacks with their cycles; `addresses` are those of all instructions.
+    fn folded(
+        &self,
+        lines: Option<&Lines<'_>>,
+        addresses: impl Iterator<Item = u32>,
+    ) -> Vec<String> {
+        let inlined: HashMap<u32, String> =
+            addresses.filter_map(|address| Some((address, inlined(lines?, address)?))).collect();
         let costly = self.costs().filter(|(_, own)| own.cycles > 0);
-        let line = |(node, own): (Node, Cost)| {
-            format!("{} {}", self.calls.path(node).join(";"), own.cycles)
-        };
-        let mut folded: Vec<_> = costly.map(line).collect();
-        folded.sort_unstable();
-        folded
+        let mut stacks: BTreeMap<String, u64> = BTreeMap::new();
+        let mut paths: HashMap<u32, String> = HashMap::new();
+        for (node, own) in costly {
+            let path = self.calls.path(node).join(";");
+            *stacks.entry(path.clone()).or_default() += own.cycles;
+            paths.insert(node.number() as u32, path);
+        }
+        // What functions inlined there have cost is theirs.
+        for ((node, address), cost) in self.places.iter().filter(|(_, cost)| cost.cycles > 0) {
+            let (Some(path), Some(inlined)) = (paths.get(node), inlined.get(address)) else {
+                continue;
+            };
+            if let Some(own) = stacks.get_mut(path) {
+                *own = own.saturating_sub(cost.cycles);
+            }
+            *stacks.entry(format!("{path}{inlined}")).or_default() += cost.cycles;
+        }
+        let stacks = stacks.into_iter().filter(|(_, cycles)| *cycles > 0);
+        stacks.map(|(path, cycles)| format!("{path} {cycles}")).collect()
     }
+}
+
+/// The functions that were inlined at an address, the outermost first: `;take_[i];min_[i]`.
+fn inlined(lines: &Lines<'_>, address: u32) -> Option<String> {
+    let frames = lines.inlined_at(address);
+    let (_, inlined) = frames.split_last()?;
+    let names = inlined.iter().rev().filter_map(|frame| frame.function.as_deref());
+    let names: Vec<_> = names.map(|name| format!("{}_[i]", shown(name))).collect();
+    (!names.is_empty()).then(|| format!(";{}", names.join(";")))
 }
 
 impl Observer for Profile<'_> {
@@ -178,7 +239,7 @@ impl Observer for Profile<'_> {
         match self.newest.take().filter(|_| cycles > 0) {
             Some((node, address)) => {
                 self.add(node, cycles, 0);
-                self.places.at(address).add(cycles, 0);
+                self.place(node, address).add(cycles, 0);
             }
             None => self.counted -= cycles,
         }
@@ -194,8 +255,8 @@ impl Observer for Profile<'_> {
 
     fn executed(&mut self, machine: &Machine, instruction: &Instruction) {
         let cycles = self.elapsed(machine);
-        self.places.at(instruction.address).add(cycles, 1);
         if let Some(node) = self.calls.innermost() {
+            self.place(node, instruction.address).add(cycles, 1);
             self.add(node, cycles, 1);
             self.newest = Some((node, instruction.address));
         }

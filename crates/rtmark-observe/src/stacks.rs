@@ -71,8 +71,17 @@ const SAVED: u32 = 256;
 /// A stack pointer that moves further in one instruction, in bytes, is on another stack.
 const JUMP: u32 = 2048;
 
-/// A handler that is active.
+/// A thread whose stack pointer a handler has left alone, as it began with another one.
 #[derive(Clone, Copy, Debug)]
+struct Left {
+    bank: u8,
+    thread: usize,
+    /// Where it was last.
+    sp: u32,
+}
+
+/// A handler that is active.
+#[derive(Debug)]
 struct Handler {
     exception: u16,
     /// Whose stack it began on.
@@ -83,6 +92,14 @@ struct Handler {
     /// stack pointer serves both.
     sp: u32,
     thread: Option<usize>,
+    /// Which stack pointer it began with.
+    bank: u8,
+    /// That of the thread that it interrupted, where it has another one.
+    left: Option<Left>,
+    /// The deepest that it was on its own stack, and on those of other modes, by their stack pointers:
+    /// where it came to each, and the deepest.
+    used: u32,
+    others: BTreeMap<u8, (u32, u32)>,
 }
 
 impl Handler {
@@ -90,6 +107,11 @@ impl Handler {
     /// moves the only one that there is.
     fn moves_away(&self, sp: u32) -> bool {
         self.stack == ThreadStack::Only && sp.abs_diff(self.sp) > SAVED
+    }
+
+    /// The most that it has used so far, on all stacks but its thread's.
+    fn uses(&self) -> u32 {
+        self.used + self.others.values().map(|(base, low)| base - low).sum::<u32>()
     }
 }
 
@@ -126,9 +148,17 @@ impl<'a> Stacks<'a> {
 
     /// What was used: tasks in the order of their appearance, then interrupts by number.
     pub fn uses(&self) -> Vec<StackUse> {
+        // Start-up code may set several stack pointers, and use the last.
+        let is_used =
+            |thread: &Thread| thread.stack != ThreadStack::Only || thread.low < thread.high;
+        let first = self.threads.iter().position(is_used).unwrap_or(0);
+        let used = self.threads.iter().enumerate().skip(first);
         let task = |(at, thread): (usize, &Thread)| StackUse {
-            name: self.functions.name(thread.name).to_owned(),
-            kind: self.kind(at),
+            name: self
+                .functions
+                .name(self.threads[if at == first { 0 } else { at }].name)
+                .to_owned(),
+            kind: if at == first { self.kind(0) } else { self.kind(at) },
             bytes: Bytes((thread.high - thread.low).into()),
             lowest: Some(thread.low),
         };
@@ -138,7 +168,7 @@ impl<'a> Stacks<'a> {
             bytes: Bytes((*bytes).into()),
             lowest: None,
         };
-        self.threads.iter().enumerate().map(task).chain(self.handlers.iter().map(handler)).collect()
+        used.map(task).chain(self.handlers.iter().map(handler)).collect()
     }
 
     /// Whose stack a thread has. Where hardware tells nothing, the first one is the main one.
@@ -172,8 +202,30 @@ impl<'a> Stacks<'a> {
         !is_memory || sp.abs_diff(before) > SAVED
     }
 
-    fn handler_uses(&mut self, sp: u32) {
+    /// A handler has changed modes, and is on the stack of another one: that of whom it interrupted, or
+    /// one of the handlers' more.
+    fn uses_elsewhere(&mut self, bank: u8, sp: u32) {
         let Some(handler) = self.nested.last_mut() else { return };
+        if let Some(left) = handler.left.as_mut().filter(|left| left.bank == bank) {
+            // Behind a jump it is the stack of whom it returns to.
+            if sp.abs_diff(left.sp) <= SAVED {
+                left.sp = sp;
+                let thread = &mut self.threads[left.thread];
+                thread.low = thread.low.min(sp);
+            }
+            return;
+        }
+        let (_, low) = handler.others.entry(bank).or_insert((sp, sp));
+        *low = (*low).min(sp);
+        let most = self.handlers.entry(handler.exception).or_default();
+        *most = (*most).max(handler.uses());
+    }
+
+    fn handler_uses(&mut self, bank: u8, sp: u32) {
+        let Some(handler) = self.nested.last_mut() else { return };
+        if handler.bank != bank {
+            return self.uses_elsewhere(bank, sp);
+        }
         if let Some(thread) = handler.thread {
             if sp.abs_diff(handler.sp) <= SAVED {
                 handler.sp = sp;
@@ -189,8 +241,9 @@ impl<'a> Stacks<'a> {
             return;
         }
         handler.sp = sp;
+        handler.used = handler.used.max(handler.base.saturating_sub(sp));
         let most = self.handlers.entry(handler.exception).or_default();
-        *most = (*most).max(handler.base.saturating_sub(sp));
+        *most = (*most).max(handler.uses());
     }
 
     /// What a handler stores right below a task's stack is the task's.
@@ -212,7 +265,7 @@ impl Observer for Stacks<'_> {
             return ControlFlow::Continue(());
         }
         if machine.exception() != 0 {
-            self.handler_uses(sp);
+            self.handler_uses(machine.stack_bank(), sp);
             let access = machine.next_access().filter(|access| access.kind == AccessKind::Write);
             if let Some(access) = access.filter(|access| access.address.abs_diff(sp) > SAVED) {
                 self.saves(access.address);
@@ -257,18 +310,37 @@ impl Observer for Stacks<'_> {
             }
         }
         let sp = machine.handler_sp();
-        let base = if left.stack == ThreadStack::Process { sp } else { left.sp };
+        // Elsewhere than what hardware has left there: on a stack of its own.
+        let base = if sp == left.frame { left.sp } else { sp };
         let on_thread = current.filter(|thread| {
-            left.stack == ThreadStack::Only && self.kind(*thread) == StackKind::Task
+            left.stack == ThreadStack::Only
+                && sp == left.frame
+                && self.kind(*thread) == StackKind::Task
         });
-        let stack = left.stack;
+        let bank = machine.stack_bank();
         self.newest = sp;
-        self.nested.push(Handler { exception, stack, base, sp, thread: on_thread });
-        self.handler_uses(sp);
+        self.nested.push(Handler {
+            exception,
+            stack: left.stack,
+            base,
+            sp,
+            thread: on_thread,
+            bank,
+            left: current.filter(|_| left.bank != bank).map(|thread| Left {
+                bank: left.bank,
+                thread,
+                sp: left.sp,
+            }),
+            used: 0,
+            others: BTreeMap::new(),
+        });
+        self.handler_uses(bank, sp);
     }
 
-    fn returned(&mut self, _machine: &Machine, _exception: u16) {
+    fn returned(&mut self, machine: &Machine, _exception: u16) {
         self.nested.pop();
         self.current = None;
+        // Of the mode that it has returned to.
+        self.newest = machine.register(Register::Sp);
     }
 }

@@ -34,7 +34,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use rtmark_model::{Answer, Backend};
+use rtmark_model::{Answer, Backend, Key};
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Row, params};
 
 pub use error::StoreError;
@@ -341,6 +341,28 @@ impl Store {
             &[&run],
             |answer, _| show(answer),
         )
+    }
+
+    /// How long the measurements of one run took by the clock on the wall, as far as they were made in
+    /// that run and on this computer: what was recalled, imported or brought has no time.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn times(&self, run: &RunInfo) -> Result<Vec<(Key, Duration)>, StoreError> {
+        let read = || -> rusqlite::Result<Vec<(String, i64)>> {
+            let mut statement = self.connection.prepare_cached(
+                "SELECT json_extract(body, '$.key'), took_us FROM answers \
+                 WHERE run = ?1 AND took_us IS NOT NULL AND json_valid(body) ORDER BY row",
+            )?;
+            let times = statement.query_map([run.row], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            times.collect()
+        };
+        let times = read().map_err(|error| self.database(error))?;
+        let time = |(key, us): (String, i64)| {
+            let took = Duration::from_micros(u64::try_from(us).unwrap_or(0));
+            Ok((serde_json::from_str(&key)?, took))
+        };
+        times.into_iter().map(time).collect()
     }
 
     /// The next answers of one run, so many at most, behind the last one that was read: with each the

@@ -103,6 +103,10 @@ pub const STEPS: &[&str] = &[
                 failed = failed + excluded.failed, from_logs = from_logs + excluded.from_logs;
     END;
 ",
+    // How long a measurement took by the clock on the wall, which is no part of its answer.
+    "
+    ALTER TABLE answers ADD COLUMN took_us INTEGER;
+",
 ];
 
 /// The newest form.

@@ -59,6 +59,26 @@ fn answers_that_are_all_there_are_recorded_in_their_order() {
 }
 
 #[test]
+fn measurements_have_the_time_that_they_took() {
+    let (_folder, path) = scratch();
+    let store = Store::open(&path).expect("made");
+    let run = store.begin("rtmark run", "0", None).expect("begun");
+    let took = [None, Some(Duration::from_micros(1_500_250)), Some(Duration::ZERO)];
+    for (name, took) in ["a.b", "a.c", "a.d"].into_iter().zip(took) {
+        run.record_timed(&answer(name), None, took).expect("recorded");
+    }
+    run.finish().expect("finished");
+    let other = store.begin("rtmark run", "0", None).expect("begun");
+    other.record_timed(&answer("a.e"), None, Some(Duration::MAX)).expect("recorded");
+    let runs = store.runs().expect("read");
+    let first = runs.iter().find(|run| run.answers == 3).expect("there");
+    let times = store.times(first).expect("read");
+    let shown: Vec<_> = times.iter().map(|(key, took)| (key.scenario.as_str(), *took)).collect();
+    assert_eq!(shown, [("a.c", Duration::from_micros(1_500_250)), ("a.d", Duration::ZERO)]);
+    assert_eq!(times[0].0, *answer("a.c").key());
+}
+
+#[test]
 fn a_finished_run_says_so() {
     let (_folder, path) = scratch();
     let store = Store::open(&path).expect("made");
@@ -176,14 +196,19 @@ fn of_form(form: usize, path: &Path) {
     // The first form has no column for commits.
     let (column, commit) = if form == 1 { ("", "") } else { (", revision", ", 'c0ffee+'") };
     let none = if form == 1 { "" } else { ", NULL" };
+    // Up to the second nothing says what kind of run it is.
+    let (kinds, [measured, imported, fairness]) = match form {
+        1 | 2 => ("", [""; 3]),
+        _ => (", kind", [", 'measured'", ", 'imported'", ", 'fairness'"]),
+    };
     connection
         .execute_batch(&format!(
-            "INSERT INTO runs (id, started_ms, finished_ms, command, rtmark{column}) VALUES
-                 ('aaaa0000', 1, 2, 'rtmark run', '0.1.0'{commit}),
-                 ('bbbb0000', 3, NULL, 'rtmark run', '0.1.0'{none}),
-                 ('cccc0000', 4, 5, 'rtmark import x.log', '0.1.0'{none}),
-                 ('dddd0000', 6, 7, 'rtmark -q fairness --soc s', '0.1.0'{none}),
-                 ('eeee0000', 8, 9, 'rtmark run --name unfairness', '0.1.0'{none});
+            "INSERT INTO runs (id, started_ms, finished_ms, command, rtmark{column}{kinds}) VALUES
+                 ('aaaa0000', 1, 2, 'rtmark run', '0.1.0'{commit}{measured}),
+                 ('bbbb0000', 3, NULL, 'rtmark run', '0.1.0'{none}{measured}),
+                 ('cccc0000', 4, 5, 'rtmark import x.log', '0.1.0'{none}{imported}),
+                 ('dddd0000', 6, 7, 'rtmark -q fairness --soc s', '0.1.0'{none}{fairness}),
+                 ('eeee0000', 8, 9, 'rtmark run --name unfairness', '0.1.0'{none}{measured});
              INSERT INTO answers (run, soc, kernel, version, profile, scenario, backend, answer, body)
                  VALUES (1, 's', 'k', '1', 'default', 'a.b', 'sim', 'measured', '{body}'),
                         (2, 's', 'k', '1', 'default', 'a.b', 'sim', 'failed', 'no json'),

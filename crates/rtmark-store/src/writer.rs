@@ -1,5 +1,7 @@
 //! Appending: the answers of one run, as they come.
 
+use std::time::Duration;
+
 use rtmark_model::{Answer, Key};
 use rusqlite::params;
 use sha2::{Digest, Sha256};
@@ -32,6 +34,19 @@ impl RunWriter<'_> {
         answer: &Answer,
         fingerprint: Option<&Fingerprint>,
     ) -> Result<(), StoreError> {
+        self.record_timed(answer, fingerprint, None)
+    }
+
+    /// As [`Self::record`], with how long it took to measure by the clock on the wall: see [`Store::times`].
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn record_timed(
+        &self,
+        answer: &Answer,
+        fingerprint: Option<&Fingerprint>,
+        took: Option<Duration>,
+    ) -> Result<(), StoreError> {
         let body = serde_json::to_string(answer)?;
         let Key { soc, kernel, version, profile, scenario, backend } = answer.key();
         let kind = match answer {
@@ -43,7 +58,8 @@ impl RunWriter<'_> {
             .connection
             .prepare_cached(
                 "INSERT INTO answers (run, soc, kernel, version, profile, scenario, backend, \
-                 basis, answer, fingerprint, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+                 basis, answer, fingerprint, body, took_us) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
             )
             .and_then(|mut statement| {
                 statement.execute(params![
@@ -57,7 +73,8 @@ impl RunWriter<'_> {
                     answer.series().map(|series| series.basis.name()),
                     kind,
                     fingerprint.map(Fingerprint::as_str),
-                    body
+                    body,
+                    took.map(|took| i64::try_from(took.as_micros()).unwrap_or(i64::MAX))
                 ])
             })
             .map_err(|error| self.store.database(error))?;

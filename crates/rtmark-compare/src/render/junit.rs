@@ -1,14 +1,22 @@
 //! JUnit's XML, which most continuous integration shows: a test case a series.
 
 use std::fmt::Write as _;
+use std::time::Duration;
+
+use rtmark_model::Key;
 
 use super::{one_line, told};
 use crate::gate::why;
 use crate::{Comparison, Gate, Pair, Verdict};
 
 /// Renders a comparison. With a gate, its regressions are failures; without, whatever became
-/// worse is. What cannot be compared is an error.
-pub fn junit(comparison: &Comparison, gate: Option<&Gate>) -> String {
+/// worse is. What cannot be compared is an error. `took` tells how long it took to measure the later
+/// figure, by the clock on the wall, where that is known; where not, a test case has no time.
+pub fn junit(
+    comparison: &Comparison,
+    gate: Option<&Gate>,
+    took: impl Fn(&Key) -> Option<Duration>,
+) -> String {
     let failed = |pair: &Pair| match gate {
         None => (pair.verdict == Verdict::Worse).then(|| told(pair)),
         Some(gate) => {
@@ -25,22 +33,22 @@ pub fn junit(comparison: &Comparison, gate: Option<&Gate>) -> String {
     let failures = comparison.pairs.iter().filter(|pair| failed(pair).is_some()).count();
     let errors = comparison.count(Verdict::Incomparable);
     let tests = comparison.pairs.len();
+    let all: Duration = comparison.pairs.iter().filter_map(|pair| took(&pair.key)).sum();
+    let all = seconds(all);
     let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     let _ = writeln!(
         text,
-        "<testsuites name=\"rtmark\" tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\">\n  \
-         <testsuite name=\"{}\" tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\">",
+        "<testsuites name=\"rtmark\" tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\"{all}>\n  \
+         <testsuite name=\"{}\" tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\"{all}>",
         escaped(&format!("{} to {}", comparison.before, comparison.after))
     );
     for pair in &comparison.pairs {
         let key = &pair.key;
         let class = format!("{}.{}.{}.{}", key.soc, key.profile, key.backend, key.kernel);
         let name = escaped(key.scenario.as_str());
-        let _ = write!(
-            text,
-            "    <testcase classname=\"{}\" name=\"{name}\" time=\"0\"",
-            escaped(&class)
-        );
+        let time = took(key).map_or_else(String::new, seconds);
+        let class = escaped(&class);
+        let _ = write!(text, "    <testcase classname=\"{class}\" name=\"{name}\"{time}");
         let child = match (failed(pair), pair.verdict) {
             (Some(message), _) => format!("<failure message=\"{}\"/>", escaped(&message)),
             (None, Verdict::Incomparable) => {
@@ -56,6 +64,11 @@ pub fn junit(comparison: &Comparison, gate: Option<&Gate>) -> String {
         }
     }
     text + "  </testsuite>\n</testsuites>\n"
+}
+
+/// A time as an attribute.
+fn seconds(time: Duration) -> String {
+    format!(" time=\"{:.3}\"", time.as_secs_f64())
 }
 
 /// Text from outside as XML 1.0 allows it, in attributes and between tags.

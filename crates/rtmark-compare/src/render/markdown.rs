@@ -1,78 +1,219 @@
-//! GitHub's Markdown, for pull requests.
+//! GitHub's Markdown, for pull requests: what became slower and why first, all else folded.
 
 use std::fmt::Write as _;
 
+use rtmark_model::{Backend, Basis, DEFAULT_PROFILE, Key};
+
+use super::causes::{Cause, by_key};
 use super::{Rows, one_line, summary, told};
-use crate::{Comparison, Gate};
+use crate::gate::Finding;
+use crate::{Comparison, Gate, Pair, Policy, Verdict, gate as held};
 
 /// A comment of GitHub holds 65 536 characters; some are left for words around it.
-const COMMENT: usize = 64_000;
-/// How much of that a gate's findings may take, so that rows have room too.
-const FINDINGS: usize = 32_000;
-
-/// Adds lines as long as they fit, and says how many did not.
-fn add(text: &mut String, lines: impl Iterator<Item = String>, most: usize) {
-    let mut length = text.chars().count();
-    let mut left_out = 0;
-    for line in lines {
-        length += line.chars().count() + 1;
-        // Once one is left out, all that follow are.
-        if length > most || left_out > 0 {
-            left_out += 1;
-        } else {
-            let _ = writeln!(text, "{line}");
-        }
-    }
-    if left_out > 0 {
-        let _ = writeln!(
-            text,
-            "\n_{left_out} more do not fit a comment of GitHub; `--format table` shows them._"
-        );
-    }
-}
+const COMMENT: usize = 62_000;
+/// How much of that what became slower may take, so that what is folded has room too.
+const SLOWER: usize = 32_000;
+/// How many scenarios of one cause are shown at once; the others are folded.
+const AT_ONCE: usize = 5;
 
 /// Renders a comparison, and what a gate made of it: as much as a comment of GitHub holds.
 pub fn markdown(comparison: &Comparison, gate: Option<&Gate>, rows: Rows) -> String {
-    let mut text = format!(
-        "### {} \u{2192} {}\n\n{}.\n",
+    let without = gate.is_none().then(|| as_judged(comparison));
+    let judged = gate.or(without.as_ref());
+    let mut text = format!("### {}\n\n", headline(comparison, gate));
+    let _ = writeln!(
+        text,
+        "{} \u{2192} {}: {}.",
         escaped(&comparison.before.to_string()),
         escaped(&comparison.after.to_string()),
         summary(comparison)
     );
-    if let Some(gate) = gate {
-        let line = match (gate.regressions.len(), gate.incomparable.len()) {
-            (0, 0) => "No regression.".to_owned(),
-            (0, count) => format!("**Not passed: {count} cannot be compared.**"),
-            (count, _) => format!("**{count} beyond budget.**"),
-        };
-        let _ = writeln!(text, "\n{line}");
-        let findings = gate.regressions.iter().chain(&gate.acknowledged).map(|finding| {
-            let reason = finding.reason.as_ref().map(|reason| format!(" (accepted: {reason})"));
-            let cause = finding.cause.as_ref().map(|cause| format!(", in {cause}"));
-            let more = cause.unwrap_or_default() + &reason.unwrap_or_default();
-            let line = format!("{}: {}{more}", finding.title(), finding.text);
-            format!("- {}", escaped(&line))
+    if let Some(judged) = judged {
+        slower(&mut text, comparison, judged);
+        let accepted = by_key(judged.acknowledged.iter());
+        let lines = accepted.iter().map(|findings| {
+            let reason = findings[0].reason.as_deref().unwrap_or_default();
+            row(findings, &[escaped(reason)])
         });
-        add(&mut text, findings, FINDINGS);
+        folded(&mut text, "accepted before", &[WHAT, &["why"]].concat(), lines.collect());
     }
-    let mut shown = comparison.pairs.iter().filter(|pair| rows.shows(pair)).peekable();
-    if shown.peek().is_some() {
-        text += "\n| soc | scenario | kernel | verdict | what changed |\n|---|---|---|---|---|\n";
+    let refused =
+        |pair: &Pair| judged.is_some_and(|gate| named(gate).any(|finding| finding.key == pair.key));
+    let of = |verdict: Verdict| {
+        let pairs = comparison.pairs.iter().filter(move |pair| pair.verdict == verdict);
+        pairs.filter(|pair| !refused(pair)).map(all_of).collect::<Vec<_>>()
+    };
+    let told = [KEY, &["what changed"]].concat();
+    folded(&mut text, "not compared", &told, of(Verdict::Incomparable));
+    folded(&mut text, "slower, within the budget", &told, of(Verdict::Worse));
+    folded(&mut text, "faster", &told, of(Verdict::Better));
+    let moved = "moved: the same instructions at other addresses";
+    folded(&mut text, moved, &told, of(Verdict::Moved));
+    if rows == Rows::All {
+        folded(&mut text, "the same", &told, of(Verdict::Same));
     }
-    let rows = shown.map(|pair| {
-        let key = &pair.key;
-        let cells = [
-            &key.soc,
-            key.scenario.as_str(),
-            key.kernel.as_str(),
-            pair.verdict.name(),
-            &told(pair),
-        ]
-        .map(escaped);
-        format!("| {} |", cells.join(" | "))
-    });
-    add(&mut text, rows, COMMENT);
     text
+}
+
+/// What a gate names: what it refuses, and what was accepted before.
+fn named(gate: &Gate) -> impl Iterator<Item = &Finding> {
+    gate.regressions.iter().chain(&gate.acknowledged)
+}
+
+/// What became worse, as a gate without budgets would name it.
+fn as_judged(comparison: &Comparison) -> Gate {
+    let mut gate = held(comparison, &Policy::default());
+    let worse = |key: &Key| {
+        let mut pairs = comparison.pairs.iter();
+        pairs.any(|pair| pair.key == *key && pair.verdict == Verdict::Worse)
+    };
+    gate.regressions.retain(|finding| worse(&finding.key));
+    gate
+}
+
+/// What it comes to, in a few words.
+fn headline(comparison: &Comparison, gate: Option<&Gate>) -> String {
+    let scenarios = |count: usize| match count {
+        1 => "1 scenario".to_owned(),
+        more => format!("{more} scenarios"),
+    };
+    let Some(gate) = gate else {
+        let (worse, better) = (comparison.count(Verdict::Worse), comparison.count(Verdict::Better));
+        return match (worse, better) {
+            (0, 0) => "Nothing became slower or faster".to_owned(),
+            (0, better) => format!("{} faster", scenarios(better)),
+            (worse, 0) => format!("{} slower", scenarios(worse)),
+            (worse, better) => format!("{} slower, {better} faster", scenarios(worse)),
+        };
+    };
+    match (by_key(gate.regressions.iter()).len(), gate.incomparable.len()) {
+        (0, 0) => "Passed: no regression".to_owned(),
+        (0, count) => format!("Not passed: {count} cannot be compared"),
+        (count, _) => format!("Refused: {} beyond budget", scenarios(count)),
+    }
+}
+
+/// The columns that say what a row is of.
+const KEY: &[&str] = &["scenario", "kernel", "soc"];
+/// The columns of what grew.
+const WHAT: &[&str] =
+    &["scenario", "kernel", "soc", "what grew", "instructions", "where the cycles went"];
+
+/// Says what grew, by what was changed.
+fn slower(text: &mut String, comparison: &Comparison, gate: &Gate) {
+    let (known, unknown): (Vec<_>, Vec<_>) =
+        Cause::all(comparison, gate).into_iter().partition(|cause| !cause.functions.is_empty());
+    for (at, cause) in known.iter().enumerate() {
+        if length(text) > SLOWER {
+            let _ = writeln!(text, "\n_{} more causes do not fit {FITS}_", known.len() - at);
+            break;
+        }
+        let place = cause.place.map_or_else(String::new, |place| {
+            format!(" ({})", escaped(&format!("{}:{}", place.file, place.line)))
+        });
+        let functions = escaped(&cause.functions.join(", "));
+        let were = if cause.functions.len() == 1 { "was" } else { "were" };
+        let _ = writeln!(text, "\n**{functions}** {were} changed{place}:");
+        grown(text, &cause.by_key());
+    }
+    let unknown: Vec<_> = unknown.iter().flat_map(Cause::by_key).collect();
+    if !unknown.is_empty() {
+        if !known.is_empty() {
+            text.push_str("\nBy what, is not known:\n");
+        }
+        grown(text, &unknown);
+    }
+}
+
+/// A table of what grew: a few rows, and the others folded.
+fn grown(text: &mut String, findings: &[Vec<&Finding>]) {
+    let rows = |some: &[Vec<&Finding>]| some.iter().map(|it| row(it, &[])).collect::<Vec<_>>();
+    let (first, more) = findings.split_at(findings.len().min(AT_ONCE));
+    table(text, WHAT, rows(first), COMMENT);
+    if !more.is_empty() {
+        fold(text, &format!("{} more", more.len()), |text| table(text, WHAT, rows(more), SLOWER));
+    }
+}
+
+/// A row of findings that are of one series: the figure that counts most, and which others.
+fn row(findings: &[&Finding], more: &[String]) -> String {
+    let is_of =
+        |finding: &Finding, basis: bool| (finding.basis == Some(Basis::Instructions)) == basis;
+    let first = findings[0];
+    let only_instructions = findings.iter().all(|finding| is_of(finding, true));
+    let main: Vec<_> =
+        findings.iter().filter(|finding| only_instructions || is_of(finding, false)).collect();
+    let others: Vec<_> = main[1..]
+        .iter()
+        .filter_map(|finding| finding.excess.map(|excess| excess.change.measure.name()))
+        .collect();
+    let mut grew = main[0].text.clone();
+    if !others.is_empty() {
+        let _ = write!(grew, "; also {}", others.join(", "));
+    }
+    let executed = findings.iter().find(|finding| !only_instructions && is_of(finding, true));
+    let executed = executed.and_then(|finding| finding.excess);
+    let executed = executed.map_or_else(String::new, |excess| format!("{:+}", excess.change.by()));
+    let cause = findings.iter().find_map(|finding| finding.cause.clone()).unwrap_or_default();
+    let cells = [key(&first.key), [grew, executed, cause].map(|cell| escaped(&cell)).join(" | ")];
+    let cells: Vec<_> = cells.iter().chain(more).map(String::as_str).collect();
+    format!("| {} |", cells.join(" | "))
+}
+
+/// A row of all that is known of a pair.
+fn all_of(pair: &Pair) -> String {
+    format!("| {} | {} |", key(&pair.key), escaped(&told(pair)))
+}
+
+/// The cells that say what a row is of, with profile and backend where they are not the usual ones.
+fn key(key: &Key) -> String {
+    let mut soc = key.soc.clone();
+    if key.profile != DEFAULT_PROFILE {
+        let _ = write!(soc, ", profile {}", key.profile);
+    }
+    if key.backend != Backend::Sim {
+        let _ = write!(soc, ", backend {}", key.backend);
+    }
+    [key.scenario.as_str(), key.kernel.as_str(), &soc].map(escaped).join(" | ")
+}
+
+const FITS: &str = "a comment of GitHub; `--format table` shows them.";
+
+fn length(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// Adds a table, as many rows as fit, and says how many did not.
+fn table(text: &mut String, columns: &[&str], rows: Vec<String>, most: usize) {
+    let _ = writeln!(text, "\n| {} |\n|{}", columns.join(" | "), "---|".repeat(columns.len()));
+    let mut long = length(text);
+    let mut left_out = 0;
+    for row in rows {
+        long += length(&row) + 1;
+        // Once one is left out, all that follow are.
+        if long > most || left_out > 0 {
+            left_out += 1;
+        } else {
+            let _ = writeln!(text, "{row}");
+        }
+    }
+    if left_out > 0 {
+        let _ = writeln!(text, "\n_{left_out} more do not fit {FITS}_");
+    }
+}
+
+/// Adds a table that is folded, if it has rows.
+fn folded(text: &mut String, title: &str, columns: &[&str], rows: Vec<String>) {
+    if !rows.is_empty() {
+        fold(text, &format!("{} {title}", rows.len()), |text| table(text, columns, rows, COMMENT));
+    }
+}
+
+/// Adds what is shown when somebody asks for it.
+fn fold(text: &mut String, title: &str, add: impl FnOnce(&mut String)) {
+    let _ = writeln!(text, "\n<details><summary>{title}</summary>");
+    add(text);
+    text.push_str("\n</details>\n");
 }
 
 /// Text from outside, as plain text of a table's cell.

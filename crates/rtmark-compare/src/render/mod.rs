@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+mod causes;
 mod github;
 mod json;
 mod junit;

@@ -2,11 +2,13 @@
 
 #![expect(clippy::needless_pass_by_value, reason = "literals stand where they are used")]
 
+use std::time::Duration;
+
 use rtmark_compare::{
     Aspect, Comparison, Measure, Policy, Rows, RunLabel, Step, Verdict, chart, compare, gate,
     github, history, json, junit, markdown, table,
 };
-use rtmark_model::{Answer, Failure, FailureKind, Series};
+use rtmark_model::{Answer, Failure, FailureKind, Key, Series};
 use serde_json::{Value, json};
 
 mod gates;

@@ -18,8 +18,17 @@ fn what_is_written_for_machines_is_well_formed() {
             .expect("JSON");
     assert_eq!(document["pairs"][0]["verdict"], "worse");
     assert_eq!(document["gate"]["regressions"][0]["excess"]["limit"], 100);
-    let xml = junit(&comparison, Some(&found));
-    assert!(xml.contains("tests=\"3\" failures=\"2\" errors=\"1\""), "{xml}");
+    let took = |key: &Key| match key.scenario.as_str() {
+        "a.b" => Some(Duration::from_micros(1_234_567)),
+        "a.c" => Some(Duration::from_millis(2)),
+        _ => None,
+    };
+    let xml = junit(&comparison, Some(&found), took);
+    let suite = "tests=\"3\" failures=\"2\" errors=\"1\" time=\"1.237\">";
+    assert_eq!(xml.matches(suite).count(), 2, "{xml}");
+    let timed = |name: &str, time: &str| xml.contains(&format!("name=\"{name}\"{time}>"));
+    assert!(timed("a.b", " time=\"1.235\"") && timed("a.c", " time=\"0.002\""), "{xml}");
+    assert!(timed("a.d", ""), "nobody knows how long it took: {xml}");
     assert!(xml.contains("&lt;b&gt;") && !xml.contains('\u{1b}') && !xml.contains("<b>"), "{xml}");
     let annotations = github(&comparison, Some(&found));
     let lines: Vec<_> = annotations.lines().collect();
@@ -32,7 +41,68 @@ fn what_is_written_for_machines_is_well_formed() {
         lines.iter().all(|line| line.starts_with("::error ") || line.starts_with("::warning "))
     );
     let text = markdown(&comparison, Some(&found), Rows::Changed);
-    assert!(text.contains("| s | a.b | k | worse |") && text.contains("\\<b\\>"), "{text}");
+    assert!(text.starts_with("### Refused: 2 scenarios beyond budget\n"), "{text}");
+    assert!(
+        text.contains("\n| a.b | k | s | median 100 \u{2192} 101 (+1, +1.00 %) cycles; also max |"),
+        "{text}"
+    );
+    assert!(text.contains("\\<b\\>") && !text.contains("<b>"), "{text}");
+    assert!(text.contains("<details><summary>1 not compared</summary>\n\n| scenario |"), "{text}");
+}
+
+#[test]
+fn a_comment_tells_what_became_slower_and_why_first() {
+    let names: Vec<_> = (0..12).map(|number| format!("a.b{number}")).collect();
+    let runs = |steady: [u64; 12]| -> Vec<Answer> {
+        names.iter().zip(steady).map(|(name, steady)| plain(name, 120, steady)).collect()
+    };
+    let after = [107, 107, 107, 107, 107, 107, 107, 90, 102, 103, 100, 105];
+    let mut comparison = compared(&runs([100; 12]), &runs(after));
+    for pair in &mut comparison.pairs[..7] {
+        pair.changed = vec!["give_it".to_owned()];
+        pair.cause = Some("give_it (+7, +3 instructions)".to_owned());
+    }
+    let line = rtmark_model::Line { file: "src/a.c".to_owned(), line: 7 };
+    comparison.pairs[0].place = Some(line);
+    comparison.pairs[8].decide(Vec::new());
+    let policy = "[[budget]]\nscenario = \"a.b9\"\nrelative = 0.05\n\
+                  [[acknowledged]]\nscenario = \"a.b11\"\nup_to = 105\nreason = \"a *trial*\"\n";
+    let found = gate(&comparison, &Policy::from_toml(policy).expect("a policy"));
+    let text = markdown(&comparison, Some(&found), Rows::Changed);
+    let (first, more) = text.split_once("<details>").expect("something folded");
+    assert!(first.starts_with("### Refused: 7 scenarios beyond budget\n\n"), "{text}");
+    assert!(first.contains("\n**give\\_it** was changed (src/a.c:7):\n\n| scenario "), "{text}");
+    let row = "| a.b0 | k | s | median 100 \u{2192} 107 (+7, +7.00 %) cycles; also max |  | give\\_it (+7, ";
+    assert!(first.contains(row), "{text}");
+    assert_eq!(first.matches("| k | s |").count(), 5, "what is read in ten seconds: {text}");
+    let folded: Vec<_> = more.split("<summary>").skip(1).collect();
+    let begins =
+        ["2 more<", "1 accepted before<", "1 slower, within", "1 faster<", "1 moved: the same"];
+    assert!(
+        folded.len() == 5 && folded.iter().zip(begins).all(|(f, b)| f.starts_with(b)),
+        "{text}"
+    );
+    assert!(
+        folded[1].contains("| a.b11 | k | s | ") && folded[1].contains("a \\*trial\\* |"),
+        "{text}"
+    );
+    assert!(folded[4].contains("| a.b8 |") && !text.contains("a.b10"), "{text}");
+    assert_eq!(text.matches("<details>").count(), text.matches("\n</details>\n").count());
+
+    // Without a gate, what became worse is what a gate without budgets would refuse.
+    let compared = markdown(&comparison, None, Rows::All);
+    assert!(compared.starts_with("### 9 scenarios slower, 1 faster\n"), "{compared}");
+    assert!(
+        compared.contains("**give\\_it** was changed") && compared.contains("| a.b9 |"),
+        "{compared}"
+    );
+    assert!(
+        compared.contains("By what, is not known:") && compared.contains("1 the same<"),
+        "{compared}"
+    );
+    let nothing = self::compared(&runs([100; 12]), &runs([100; 12]));
+    let passed = markdown(&nothing, Some(&gate(&nothing, &Policy::default())), Rows::Changed);
+    assert!(passed.starts_with("### Passed: no regression\n") && !passed.contains('|'), "{passed}");
 }
 
 #[test]
@@ -44,16 +114,26 @@ fn markdown_fits_a_comment_of_github() {
     let found = gate(&comparison, &Policy::default());
     let text = markdown(&comparison, Some(&found), Rows::Changed);
     assert!(text.chars().count() <= 65_536, "{} characters", text.chars().count());
-    assert!(text.contains(" beyond budget.**"), "{text}");
-    assert_eq!(text.matches("more do not fit a comment").count(), 2, "findings and rows");
+    assert!(text.starts_with("### Refused: 2000 scenarios beyond budget\n"), "{text}");
+    assert_eq!(text.matches("more do not fit a comment").count(), 1, "{text}");
     assert!(text.contains("| a.b0 |") && !text.contains("| a.b1999 |"), "{text}");
+    assert_eq!(text.matches("<details>").count(), text.matches("\n</details>\n").count());
+
+    // Of very many causes, too.
+    let mut many = comparison;
+    for (number, pair) in many.pairs.iter_mut().enumerate() {
+        pair.changed = vec![format!("a_function_with_a_name_of_some_length_{number}")];
+    }
+    let text = markdown(&many, Some(&gate(&many, &Policy::default())), Rows::All);
+    assert!(text.chars().count() <= 65_536, "{} characters", text.chars().count());
+    assert!(text.contains(" more causes do not fit a comment"), "{text}");
 
     let otherwise = json!({"provenance": {"timing_model": "3"}});
     let other = answer("a.b", json!([{"value": 5, "times": 9}]), otherwise);
     let comparison = compared(&[plain("a.b", 5, 5)], &[other]);
     let found = gate(&comparison, &Policy::default());
     let text = markdown(&comparison, Some(&found), Rows::Changed);
-    assert!(text.contains("Not passed: 1 cannot be compared."), "{text}");
+    assert!(text.contains("### Not passed: 1 cannot be compared\n"), "{text}");
 }
 
 #[test]
