@@ -64,17 +64,23 @@ fn a_browser_shows_the_same_cycles_and_the_same_moments() {
     darken(folder.path());
     let (port, posted) = serve(folder.path());
     let home = tempfile::tempdir().expect("a scratch folder");
-    let _browser = Browser(
+    let said = home.path().join("said");
+    let browser = Browser(
         Command::new(chromium)
             .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])
+            .args(["--disable-background-timer-throttling", "--disable-renderer-backgrounding"])
             .arg(format!("--user-data-dir={}", home.path().display()))
             .arg(format!("http://127.0.0.1:{port}{BELOW}checks.html"))
             .stdout(Stdio::null())
-            .stderr(Stdio::null())
+            .stderr(std::fs::File::create(&said).expect("writable"))
             .spawn()
             .expect("the browser runs"),
     );
-    let told = posted.recv_timeout(Duration::from_mins(5)).expect("the page came to its end");
+    let told = posted.recv_timeout(Duration::from_mins(20)).unwrap_or_else(|_| {
+        let said = std::fs::read_to_string(&said).unwrap_or_default();
+        panic!("the page did not come to its end, and {chromium} says:\n{said}")
+    });
+    drop(browser);
     let told: Value = serde_json::from_str(&told).expect("JSON");
     assert_eq!(told["problems"], json!([]), "{told}");
     for program in ["jumps", "calls"] {
