@@ -17,6 +17,7 @@ pub const PARTS: [Part; 5] = [
             "docs/settings.md",
             "docs/placement.md",
             "docs/socs.md",
+            "docs/cores.md",
             "docs/boards.md",
             "docs/machines.md",
             "docs/own.md",

@@ -16,7 +16,7 @@ use crate::run::{Ending, Session};
 
 /// Cycles before a span from which on the run is observed, to know where it is when the
 /// span begins. The run may pass a limit by an instruction or the entry of an exception.
-const LEAD: Cycles = Cycles(2_000);
+pub(crate) const LEAD: Cycles = Cycles(2_000);
 
 /// What a typical sample was spent on.
 #[derive(Clone, Debug)]
@@ -32,7 +32,7 @@ pub struct Explained {
 }
 
 /// The first sample that is as long as is typical, and undisturbed if any is.
-fn representative(samples: &Samples) -> Option<usize> {
+pub(crate) fn representative(samples: &Samples) -> Option<usize> {
     let typical = samples.statistics()?.median();
     let fits = |disturbed: bool| {
         let mut samples = samples.iter().enumerate();

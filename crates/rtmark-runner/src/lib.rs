@@ -45,7 +45,7 @@ pub mod socs;
 mod suite;
 
 pub use boards::{Bench, BoardFile, Rehearsal};
-pub use column::{Asked, Column, ColumnError, Foreign};
+pub use column::{Asked, Column, ColumnError, Foreign, ImageFootprint};
 pub use described::{FileError, FileKind, nearest};
 pub use emulate::{DEADLINE, emulate};
 pub use explain::{Explained, explain};

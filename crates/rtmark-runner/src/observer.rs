@@ -1,6 +1,7 @@
 //! The progress of a plan while it is carried out, and whoever is told of it and keeps the answers.
 
 use std::convert::Infallible;
+use std::time::Duration;
 
 use rtmark_firmware::FirmwareError;
 use rtmark_model::Answer;
@@ -26,8 +27,10 @@ pub enum Event<'a> {
         /// Why it is not.
         result: Result<(), &'a FirmwareError>,
     },
-    /// Scenarios are about to run.
+    /// Scenarios of a platform are about to run, while others may still, and firmware of others be built.
     Running {
+        /// The platform, unless it is several together.
+        platform: Option<&'a str>,
         /// How many.
         scenarios: usize,
         /// How many cycles they may take together.
@@ -51,6 +54,11 @@ pub enum Event<'a> {
         origin: Origin,
         /// How many cycles of its budget were not used.
         unused: Cycles,
+    },
+    /// All scenarios of a platform have their answers, and so have those of the platforms before it.
+    Finished {
+        /// The platform's, in the order of tables.
+        answers: &'a [Answer],
     },
 }
 
@@ -77,7 +85,8 @@ pub trait SuiteObserver {
         None
     }
 
-    /// Keeps an answer, where anything is kept.
+    /// Keeps an answer, where anything is kept. `took` is how long it took by the clock on the wall, where
+    /// it was measured now.
     ///
     /// # Errors
     /// When it cannot; nothing more is then run.
@@ -85,8 +94,9 @@ pub trait SuiteObserver {
         &mut self,
         answer: &Answer,
         question: Option<&Fingerprint>,
+        took: Option<Duration>,
     ) -> Result<(), Self::Error> {
-        let _ = (answer, question);
+        let _ = (answer, question, took);
         Ok(())
     }
 }

@@ -1,6 +1,8 @@
 //! What is to be measured: kernels × variants × scenarios × platforms, resolved before
 //! anything runs.
 
+use std::ops::Range;
+
 use rtmark_firmware::{Kernel, PROFILES, Switched, Variant, successor};
 use rtmark_model::{Basis, Catalogue, Key, Pattern, Scenario, Victim};
 use rtmark_units::Share;
@@ -120,6 +122,18 @@ impl Plan {
         let mut keys: Vec<Key> = self.units.iter().flat_map(keys).collect();
         keys.sort_by_cached_key(|key| self.position(key));
         keys
+    }
+
+    /// The places of its units by platform, as far as those of one platform stand together.
+    pub(crate) fn platforms(&self) -> Vec<Range<usize>> {
+        let names = |a: &Unit, b: &Unit| a.platform.name() == b.platform.name();
+        let mut end = 0;
+        let runs = self.units.chunk_by(names).map(|units| {
+            let begin = end;
+            end += units.len();
+            begin..end
+        });
+        runs.collect()
     }
 
     /// Where an answer stands in tables: by soc, scenario, and kernel with its variant.

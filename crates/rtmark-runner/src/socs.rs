@@ -43,6 +43,7 @@ impl Described for SocFile {
         "generic-cortex-m7.toml",
         "generic-cortex-m33.toml",
         "generic-hazard3.toml",
+        "generic-ibex.toml",
         "zynqmp-r5.toml",
         "lm3s6965.toml",
         "rp2350.toml",

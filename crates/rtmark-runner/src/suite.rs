@@ -1,32 +1,29 @@
 //! Carries out a plan from beginning to end: build, check, run, answer.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::Sender;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
-use rtmark_board::Heard;
-use rtmark_firmware::Builder;
 use rtmark_firmware::probes::index_of;
-use rtmark_model::{Answer, Board, Counted, Failure, FailureKind, Firmware, Key, Scenario, Series};
+use rtmark_firmware::{Builder, BuiltImage, FirmwareError, Layouts};
+use rtmark_model::{Answer, Counted, Failure, FailureKind, Firmware, Key, Scenario, Series};
 use rtmark_observe::{Lines, Map, SpanCost, StackUse};
 use rtmark_sim::Soc;
 use rtmark_store::{Fingerprint, fingerprint};
 use rtmark_units::Cycles;
 
-use crate::boards::rehearse;
 use crate::clocked::can_be_clocked;
-use crate::emulate::{DEADLINE, emulate};
 use crate::explain::{Explained, explain};
 use crate::footprint::stacks;
 use crate::images::{Images, Program, Ready, build, check, every_image, failure_of, wanted_of};
 use crate::measure::Probed;
-use crate::observer::{Event, Origin, SuiteObserver};
-use crate::placed::{Measurement, Placed, Placements, measure_all};
+use crate::observer::{Event, SuiteObserver};
+use crate::placed::{Placed, Placements};
 use crate::plan::{Plan, Unit};
 use crate::platform::Platform;
 
 mod answers;
+mod staged;
 
 /// Carries out plans.
 #[derive(Clone, Debug)]
@@ -91,16 +88,6 @@ impl Probed {
 /// What a run brought, or why it brought nothing.
 type Done = Result<Placed, Failure>;
 
-/// What a run tells while others go on. Numbers are those of tasks.
-enum Message {
-    /// So many cycles have passed.
-    Advanced(Cycles),
-    /// This was printed by way of a line.
-    Heard(usize, Heard),
-    /// It is over, so many cycles before the end of its budget.
-    Done(usize, Done, Cycles),
-}
-
 impl Suite {
     /// A suite that recalls no answer, keeps to the catalogue's budgets, and measures the linker's own
     /// layout alone. `rtmark` is the version that answers are to name.
@@ -112,83 +99,6 @@ impl Suite {
             max_cycles: None,
             placements: Placements::ONE,
         }
-    }
-
-    /// Builds and runs what the plan asks for. The answers are in the order of
-    /// tables: soc, scenario, kernel.
-    ///
-    /// # Errors
-    /// When the observer cannot keep an answer. What goes wrong with a scenario is an
-    /// answer, not an error.
-    pub fn run<O: SuiteObserver>(
-        &self,
-        plan: &Plan,
-        observer: &mut O,
-    ) -> Result<Vec<Answer>, O::Error> {
-        let images = self.build(plan, observer, self.placements);
-        let commit = self.builder.tree().commit();
-        let commit = commit.as_deref();
-        let mut answers: Vec<Answer> = Vec::new();
-        let mut tasks: Vec<Task<'_>> = Vec::new();
-        for (unit, images) in plan.units.iter().zip(&images) {
-            for (scenario, excuse) in &unit.scenarios {
-                let key = unit.key(scenario);
-                let (answer, origin, question) =
-                    match self.ask(unit, scenario, excuse.as_ref(), images) {
-                        Ask::Said(reason) => {
-                            (Answer::NotApplicable { key, reason }, Origin::Fresh, None)
-                        }
-                        Ask::Failed(failure) => {
-                            (Answer::Failed { key, failure }, Origin::Fresh, None)
-                        }
-                        Ask::Run(task) => {
-                            let Some(known) = self.recalled(&task, key, commit, observer) else {
-                                tasks.push(task);
-                                continue;
-                            };
-                            (known, Origin::Recalled, task.question)
-                        }
-                    };
-                answers.push(keep(observer, answer, origin, question.as_ref(), Cycles::ZERO)?);
-            }
-        }
-
-        // The longest first, so that no processor is left with one of them at the end.
-        tasks.sort_by_key(|task| std::cmp::Reverse(task.whole_budget()));
-        let budget = tasks.iter().map(Task::whole_budget).sum();
-        observer.event(Event::Running { scenarios: tasks.len(), budget });
-        let mut lines = LineTables::new();
-        let mut chips: BTreeMap<usize, Board> = BTreeMap::new();
-        let (sender, receiver) = std::sync::mpsc::channel();
-        std::thread::scope(|scope| {
-            let tasks = &tasks;
-            scope.spawn(move || run_all(tasks, &sender));
-            // When this returns early, the receiver is dropped and the runs stop.
-            for message in receiver {
-                match message {
-                    Message::Advanced(cycles) => observer.event(Event::Advanced { cycles }),
-                    Message::Heard(index, heard) => {
-                        if let Some(recorded) = self.recorded(&tasks[index], heard, commit) {
-                            chips.extend(
-                                recorded.provenance.board.clone().map(|chip| (index, chip)),
-                            );
-                            observer.event(Event::Heard { recorded: &recorded });
-                        }
-                    }
-                    Message::Done(index, done, rest) => {
-                        let task = &tasks[index];
-                        let answer =
-                            self.answer(task, done, chips.remove(&index), commit, &mut lines);
-                        let measured = matches!(answer, Answer::Measured(_));
-                        let question = task.question.as_ref().filter(|_| measured);
-                        answers.push(keep(observer, answer, Origin::Fresh, question, rest)?);
-                    }
-                }
-            }
-            Ok::<(), O::Error>(())
-        })?;
-        answers.sort_by_cached_key(|answer| plan.position(answer.key()));
-        Ok(answers)
     }
 
     /// Builds what the plan asks for, and says of each scenario what its typical sample was
@@ -270,7 +180,8 @@ impl Suite {
         }
         let tasks = || asked.iter().filter_map(|asked| asked.as_ref().ok());
         let budget = tasks().map(|(_, task)| task.budget).sum();
-        observer.event(Event::Running { scenarios: tasks().count(), budget });
+        let scenarios = tasks().count();
+        observer.event(Event::Running { platform: None, scenarios, budget });
         asked
     }
 
@@ -280,44 +191,55 @@ impl Suite {
         observer: &mut O,
         placements: Placements,
     ) -> Vec<Images> {
-        let wanted = plan.units.iter().filter(|unit| unit.needs_firmware()).count();
+        let wanted = firmwares(plan).count();
         observer.event(Event::Building { firmwares: wanted });
-        // What builds side by side leaves free.
-        let free = rayon::current_num_threads() / wanted.max(1);
-        let mut builder = self.builder.clone();
-        builder.jobs = builder.jobs.max(free);
-        let (sender, receiver) = std::sync::mpsc::channel();
         let mut images: Vec<Images> = plan.units.iter().map(|_| Images::new()).collect();
+        let (sender, receiver) = std::sync::mpsc::channel();
         std::thread::scope(|scope| {
-            scope.spawn(move || {
-                let units = plan.units.par_iter().enumerate();
-                units.filter(|(_, unit)| unit.needs_firmware()).for_each_with(
-                    sender,
-                    |sender, (index, unit)| {
-                        let target = wanted_of(unit);
-                        let kernel = &unit.kernel;
-                        let built = build(unit, &builder);
-                        let wanted = |image: &str| unit.layouts(image, placements);
-                        let built = built.and_then(|images| {
-                            let placed =
-                                builder.place(kernel, &target, &unit.switched, &images, wanted)?;
-                            Ok((images, placed))
-                        });
-                        // Nobody listens any more only when everything is over.
-                        let _ = sender.send((index, built));
-                    },
-                );
-            });
-            for (index, built) in receiver {
-                let unit = &plan.units[index];
-                observer.event(Event::Built { unit, result: built.as_ref().map(|_| ()) });
-                images[index] = match built {
-                    Ok((built, placed)) => check(unit, built, placed),
-                    Err(error) => every_image(unit, &failure_of(&error)),
-                };
+            let built = move |at, built| sender.send((at, built)).is_ok();
+            scope.spawn(move || self.build_all(plan, placements, &built));
+            for (at, built) in receiver {
+                images[at] = checked(&plan.units[at], built, observer);
             }
         });
         images
+    }
+
+    /// Builds what the plan asks for, side by side, what comes first in it first. `told` is told of
+    /// each firmware, by its place in the plan, and says whether to go on.
+    fn build_all(
+        &self,
+        plan: &Plan,
+        placements: Placements,
+        told: &(impl Fn(usize, Result<Built, FirmwareError>) -> bool + Send + Clone),
+    ) {
+        let wanted: Vec<_> = firmwares(plan).collect();
+        let threads = rayon::current_num_threads();
+        let mut builder = self.builder.clone();
+        // What builds side by side leaves free.
+        builder.jobs = builder.jobs.max(threads / wanted.len().max(1));
+        let (builder, wanted, next) = (&builder, &wanted, &AtomicUsize::new(0));
+        // Threads of their own: those that run scenarios are not to wait for compilers.
+        std::thread::scope(|scope| {
+            for _ in 0..threads.min(wanted.len()) {
+                let told = told.clone();
+                scope.spawn(move || {
+                    while let Some(&(at, unit)) = wanted.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        let target = wanted_of(unit);
+                        let layouts = |image: &str| unit.layouts(image, placements);
+                        let built = build(unit, builder).and_then(|images| {
+                            let (kernel, switched) = (&unit.kernel, &unit.switched);
+                            let placed =
+                                builder.place(kernel, &target, switched, &images, layouts)?;
+                            Ok((images, placed))
+                        });
+                        if !told(at, built) {
+                            break;
+                        }
+                    }
+                });
+            }
+        });
     }
 
     fn ask<'a>(
@@ -405,6 +327,27 @@ impl Suite {
     }
 }
 
+/// The images of a firmware, and those that are laid out otherwise.
+type Built = (BTreeMap<String, BuiltImage>, Layouts);
+
+/// The firmwares that a plan has built, with their places in it.
+fn firmwares(plan: &Plan) -> impl Iterator<Item = (usize, &Unit)> {
+    plan.units.iter().enumerate().filter(|(_, unit)| unit.needs_firmware())
+}
+
+/// Tells of a firmware that was built or was not, and reads its images.
+fn checked<O: SuiteObserver>(
+    unit: &Unit,
+    built: Result<Built, FirmwareError>,
+    observer: &mut O,
+) -> Images {
+    observer.event(Event::Built { unit, result: built.as_ref().map(|_| ()) });
+    match built {
+        Ok((built, placed)) => check(unit, built, placed),
+        Err(error) => every_image(unit, &failure_of(&error)),
+    }
+}
+
 /// What memory a kernel takes in a scenario.
 #[derive(Clone, Debug)]
 pub struct Footprint {
@@ -433,61 +376,4 @@ enum Ask<'a> {
     Said(String),
     Failed(Failure),
     Run(Task<'a>),
-}
-
-fn run_all(tasks: &[Task<'_>], sender: &Sender<Message>) {
-    let tasks = tasks.iter().enumerate().par_bridge();
-    // An error means that nobody listens any more: stop.
-    let _ = tasks.try_for_each_with(sender.clone(), |sender, (index, task)| {
-        let passed = AtomicU64::new(0);
-        let advanced = |since: Cycles| {
-            passed.fetch_add(since.0, Ordering::Relaxed);
-            let _ = sender.send(Message::Advanced(since));
-        };
-        let heard = |heard: Option<Heard>| {
-            if let Some(heard) = heard {
-                let _ = sender.send(Message::Heard(index, heard));
-            }
-        };
-        let result = match (&task.unit.platform, &task.image.program) {
-            (Platform::Sim(file, basis), Program::Watched(_)) => {
-                let (soc, scenario) = (&file.soc, task.scenario);
-                let layouts = task.images();
-                let looked = scenario.held_back.as_ref();
-                let looked = looked.map(|looked| (looked, task.unit.priority_of(looked.interrupt)));
-                let asked = Measurement { scenario, looked, basis: *basis, budget: task.budget };
-                measure_all(soc, &layouts, asked, advanced)
-            }
-            (Platform::Qemu(file), Program::Clocked(image)) => {
-                emulate(&file.machine, image, task.scenario, DEADLINE).map(Placed::alone)
-            }
-            (Platform::Rehearsal(rehearsal), Program::Clocked(image)) => {
-                let soc = &rehearsal.file.soc;
-                let (console, result) = rehearse(soc, image, task.scenario, task.budget);
-                heard(console);
-                result.map(Placed::alone)
-            }
-            (Platform::Board(bench), Program::Clocked(image)) => {
-                let (console, result) = bench.run(image, task.scenario);
-                heard(console);
-                result.map(Placed::alone)
-            }
-            _ => unreachable!("images are read for the platform that they run on"),
-        };
-        let passed = Cycles(passed.load(Ordering::Relaxed));
-        sender.send(Message::Done(index, result, task.whole_budget().saturating_sub(passed)))
-    });
-}
-
-/// Has an observer keep an answer, and tells it so; `rest` is what was left of the budget.
-fn keep<O: SuiteObserver>(
-    observer: &mut O,
-    answer: Answer,
-    origin: Origin,
-    question: Option<&Fingerprint>,
-    rest: Cycles,
-) -> Result<Answer, O::Error> {
-    observer.record(&answer, question)?;
-    observer.event(Event::Answered { answer: &answer, origin, unused: rest });
-    Ok(answer)
 }

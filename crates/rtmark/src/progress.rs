@@ -16,7 +16,12 @@ use crate::output::{count as plural, say};
 pub struct Progress {
     verbosity: Verbosity,
     bar: ProgressBar,
+    /// Scenarios that run or are to, of those platforms whose firmware is built.
     left: usize,
+    /// Firmwares that are not built yet.
+    unbuilt: usize,
+    /// Whether any scenario has begun.
+    runs: bool,
 }
 
 /// Where nothing is kept.
@@ -30,6 +35,8 @@ impl SuiteObserver for Progress {
 
 const BUILDING: &str = "{spinner} building firmware {pos}/{len} {msg}";
 const RUNNING: &str = "{spinner} {bar:24} {percent:>3} %  {msg}  about {eta} left";
+/// While firmware is built whose scenarios nobody knows the time of.
+const BOTH: &str = "{spinner} {bar:24} {percent:>3} %  {msg}";
 
 fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
@@ -45,18 +52,24 @@ impl Progress {
             bar.enable_steady_tick(Duration::from_millis(120));
             bar
         };
-        Self { verbosity, bar, left: 0 }
+        Self { verbosity, bar, left: 0, unbuilt: 0, runs: false }
+    }
+
+    /// Writes something while the bar is away, if there is one.
+    pub fn aside<T>(&self, write: impl FnOnce() -> T) -> T {
+        self.bar.suspend(write)
     }
 
     /// Says a line, above the bar if there is one.
     fn line(&self, line: &str) {
-        self.bar.suspend(|| say(line));
+        self.aside(|| say(line));
     }
 
     /// Shows what happens.
     pub fn show(&mut self, event: &Event<'_>) {
         match event {
             Event::Building { firmwares: count } => {
+                (self.unbuilt, self.runs) = (*count, false);
                 self.bar.set_style(style(BUILDING));
                 self.bar.set_length(*count as u64);
                 if self.bar.is_hidden() && !self.verbosity.quiet && *count > 0 {
@@ -65,21 +78,31 @@ impl Progress {
             }
             Event::Built { unit, result } => {
                 let name = format!("{} for {}", unit.kernel.manifest.id, unit.platform.name());
-                self.bar.inc(1);
-                self.bar.set_message(name.clone());
+                self.unbuilt = self.unbuilt.saturating_sub(1);
+                if self.runs {
+                    self.message();
+                } else {
+                    self.bar.inc(1);
+                    self.bar.set_message(name.clone());
+                }
                 if self.verbosity.verbose > 0 {
                     let word = if result.is_ok() { "built" } else { "failed to build" };
                     self.line(&format!("{word} {name}"));
                 }
             }
-            Event::Running { scenarios: count, budget } => {
-                self.left = *count;
-                self.bar.reset();
-                self.bar.set_style(style(RUNNING));
-                self.bar.set_length(budget.0);
+            Event::Running { platform, scenarios: count, budget } => {
+                if self.runs {
+                    self.left += count;
+                    self.bar.inc_length(budget.0);
+                } else {
+                    (self.left, self.runs) = (*count, true);
+                    self.bar.reset();
+                    self.bar.set_length(budget.0);
+                }
                 self.message();
                 if self.bar.is_hidden() && !self.verbosity.quiet && *count > 0 {
-                    say(format!("running {}", plural(*count, "scenario")));
+                    let on = platform.map(|platform| format!(" on {platform}")).unwrap_or_default();
+                    say(format!("running {}{on}", plural(*count, "scenario")));
                 }
             }
             Event::Advanced { cycles } => self.bar.inc(cycles.0),
@@ -92,7 +115,15 @@ impl Progress {
     }
 
     fn message(&self) {
-        self.bar.set_message(format!("{} to go", plural(self.left, "scenario")));
+        let scenarios = plural(self.left, "scenario");
+        if self.unbuilt == 0 {
+            self.bar.set_style(style(RUNNING));
+            self.bar.set_message(format!("{scenarios} to go"));
+        } else {
+            self.bar.set_style(style(BOTH));
+            let firmwares = plural(self.unbuilt, "firmware");
+            self.bar.set_message(format!("{scenarios} to go, {firmwares} to build"));
+        }
     }
 
     fn answered(&mut self, answer: &Answer, origin: Origin) {

@@ -169,9 +169,15 @@ fn one_instruction_more_in_the_switch_is_refused() {
     );
     let summary =
         std::fs::read_to_string(scratch.folder.path().join("summary.md")).expect("written");
-    assert!(summary.contains("beyond budget"), "{summary}");
+    assert!(summary.starts_with("### Refused: 1 scenario beyond budget\n"), "{summary}");
+    let why = "\n**vTaskSwitchContext** was changed (tasks.c:";
+    assert!(
+        summary.contains(why)
+            && summary.contains("\n| thread.yield | freertos | stm32f405 | median "),
+        "{summary}"
+    );
     let junit = std::fs::read_to_string(scratch.kernel().join("rtmark.xml")).expect("written");
-    assert!(junit.contains("failures=\"1\""), "{junit}");
+    assert!(junit.contains("failures=\"1\"") && junit.contains("\" time=\"0."), "{junit}");
 
     // The action does the same, by its own steps.
     let action = |name: &str| {

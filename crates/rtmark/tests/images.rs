@@ -109,6 +109,33 @@ fn our_own_images_give_by_their_calls_what_their_probes_give() {
         }
     }
     assert_eq!(compared, 29, "of semaphores, queues and mutexes");
+
+    // What a call is spent on adds up to it, and stands beside the scenario's span.
+    let why = |scenario: &str, more: &[&str]| {
+        let sides = ["why", "freertos", "semaphore", "-s", scenario, "--soc", "stm32f405"];
+        let profile = ["--profile", "product+lto=off", "--image", images[0]];
+        rtmark(&[&sides[..], &profile, more].concat())
+    };
+    for scenario in ["semaphore.give.immediate", "semaphore.give.wake+ctx"] {
+        let output = why(scenario, &["--format", "json"]);
+        assert!(output.status.success(), "{}", said(&output));
+        let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let cycles = |value: &Value| value["cycles"].as_u64().expect("cycles");
+        let cost = &document["b"]["cost"];
+        let parts = cost["parts"].as_array().expect("parts");
+        let sum: u64 = parts.iter().map(cycles).sum();
+        let by_calls = figures(&answers, "semaphore");
+        let (_, [_, _, typical, _]) =
+            by_calls.iter().find(|(name, _)| name == scenario).expect("measured");
+        assert_eq!((cycles(cost), sum), (*typical, *typical), "{cost}");
+        let named = |name: &str| parts.iter().any(|part| part["function"] == name);
+        assert!(named("xQueueGenericSend"), "{cost}");
+        assert!((1..=16).contains(&(cycles(&document["a"]["cost"]) - typical)));
+    }
+    let absent = why("thread.yield", &[]);
+    assert_eq!(absent.status.code(), Some(4), "{}", said(&absent));
+    assert!(said(&absent).contains("semaphore has no thread.yield"), "{}", said(&absent));
+    assert_eq!(why("nothing.at.all", &[]).status.code(), Some(4));
 }
 
 fn columns(images: &[(&str, &str)], more: &[&str]) -> Output {

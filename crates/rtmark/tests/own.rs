@@ -117,3 +117,71 @@ fn what_is_ones_own_is_listed_and_what_is_wrong_with_it_is_told() {
     std::fs::write(&manifest, good.replace("images", "pictures")).expect("writable");
     assert!(refused("ours").contains("pictures"));
 }
+
+#[test]
+fn the_commit_that_slowed_a_kernel_of_ones_own_down_is_found() {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    let top = home.path().join("our product");
+    let kernel = top.join("bench/kernels/in C");
+    copy(&repository().join("docs/own/c"), &kernel);
+    std::fs::copy(
+        repository().join("docs/own/scenarios.toml"),
+        top.join("bench/kernels/scenarios.toml"),
+    )
+    .expect("copied");
+    let git = |arguments: &[&str]| {
+        let who = ["-c", "user.name=x", "-c", "user.email=x@x", "-c", "commit.gpgsign=false"];
+        let output = Command::new("git").arg("-C").arg(&top).args(who).args(arguments).output();
+        let output = output.expect("git runs");
+        assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
+        text(&output.stdout).trim().to_owned()
+    };
+    git(&["init", "--quiet", "--initial-branch", "main"]);
+    let source = std::fs::read_to_string(kernel.join("filter.c")).expect("readable");
+    let slower = source.replace(
+        "RTMARK_BEGIN(\"filter.median\");",
+        "RTMARK_BEGIN(\"filter.median\");\n        __asm volatile(\"nop\\n nop\\n nop\");",
+    );
+    assert_ne!(slower, source, "the guide's source is another one");
+    // One cannot be built, and is the one in the middle, which git asks for first.
+    let commits = [
+        ("first", &source),
+        ("second", &source),
+        ("third", &source),
+        ("broken", &"#error".to_owned()),
+        ("mended", &source),
+        ("slower", &slower),
+        ("last", &slower),
+    ];
+    for (message, filter) in commits {
+        std::fs::write(kernel.join("filter.c"), filter).expect("writable");
+        std::fs::write(top.join("README"), message).expect("writable");
+        git(&["add", "--all"]);
+        git(&["commit", "--quiet", "--message", message]);
+    }
+    git(&["tag", "v1", "HEAD~6"]);
+    let asked = ["bisect", "filter.median", "-k", "ourloop", "--soc", "stm32c031", "--good", "v1"];
+    let asked = [&asked[..], &["--own", "bench/kernels"]].concat();
+    let output = rtmark(&top.join("bench"), &asked);
+    let (found, told) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{found}\n{told}");
+    assert!(found.contains("ourloop filter.median on stm32c031: median was "), "{found}");
+    let culprit = format!("{} is the first bad commit", git(&["rev-parse", "HEAD~1"]));
+    assert!(found.contains(&culprit) && found.contains("slower"), "{found}\n{told}");
+    assert!(told.contains("cannot be measured"), "the broken one was asked for: {told}");
+    // Nothing is left behind.
+    assert_eq!(git(&["status", "--short"]), "");
+    assert_eq!(git(&["worktree", "list"]).lines().count(), 1);
+    assert_eq!(git(&["branch", "--show-current"]), "main");
+
+    // What it cannot look for is said before anything is built twice.
+    let refused = |more: &[&str], words: &str| {
+        let output = rtmark(&top, &[&asked[..asked.len() - 2], more].concat());
+        let told = text(&output.stderr);
+        assert!(!output.status.success() && told.contains(words), "{told}");
+    };
+    refused(&[], "--own");
+    refused(&["--own", "/bench/kernels"], "starts at the root");
+    refused(&["--own", "kernels"], "kernels");
+    refused(&["--own", "bench/kernels", "--bad", "HEAD~2"], "choose other commits");
+}

@@ -15,17 +15,21 @@ impl Folder {
         self.home.path().join(name)
     }
 
-    /// Says `rtmark` something, and returns its exit code, stdout and stderr.
-    fn say(&self, arguments: &[&str]) -> (Option<i32>, String, String) {
-        let output = Command::new(env!("CARGO_BIN_EXE_rtmark"))
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rtmark"));
+        command
             .args(arguments)
             .current_dir(self.home.path())
             .env("RTMARK_BUILD", Path::new(env!("CARGO_TARGET_TMPDIR")).join("firmware-build"))
             .env("RTMARK_STORE", self.path("store.sqlite"))
             .env("COLUMNS", "160")
-            .env_remove("RTMARK_FIRMWARE")
-            .output()
-            .expect("rtmark runs");
+            .env_remove("RTMARK_FIRMWARE");
+        command
+    }
+
+    /// Says `rtmark` something, and returns its exit code, stdout and stderr.
+    fn say(&self, arguments: &[&str]) -> (Option<i32>, String, String) {
+        let output = self.command(arguments).output().expect("rtmark runs");
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
         (output.status.code(), text(output.stdout), text(output.stderr))
     }
@@ -109,4 +113,48 @@ fn parts_of_different_runs_do_not_join() {
     assert_eq!(code, Some(2), "{errors}");
     assert!(errors.contains("such as 2/8"), "{errors}");
     assert!(!folder.path("store.sqlite").exists(), "a part is no run of the store");
+}
+
+#[test]
+fn a_chip_is_shown_as_soon_as_it_is_measured_and_each_measurement_has_its_time() {
+    let folder = Folder { home: tempfile::tempdir().expect("a scratch folder") };
+    let (code, table, errors) = folder.run(&["--fresh"]);
+    assert_eq!(code, Some(0), "{errors}");
+    let (_, shown, _) = folder.say(&["show", "latest"]);
+    assert_eq!(shown, table, "the tables of the chips are those of all");
+
+    // Both streams in one, so that their order is to be seen; and one thread, as two may measure two chips
+    // at once.
+    let (mut reader, writer) = std::io::pipe().expect("a pipe");
+    let asked = ["run", "-v", "--fresh", "-k", "floor", "freertos", "--placements", "2"];
+    let chips = ["--soc", "stm32c031", "stm32f405", "-s", "thread.*", "semaphore.*", "heap.*"];
+    let mut child = folder
+        .command(&[&asked[..], &chips].concat())
+        .env("RAYON_NUM_THREADS", "1")
+        .stdout(writer.try_clone().expect("a pipe"))
+        .stderr(writer)
+        .spawn()
+        .expect("rtmark runs");
+    let mut said = String::new();
+    std::io::Read::read_to_string(&mut reader, &mut said).expect("text");
+    assert!(child.wait().expect("it ends").success(), "{said}");
+    let (before, behind) = said.split_once("stm32c031 \u{b7} cortex-m0plus").expect("a table");
+    let measured = |text: &str, chip: &str| text.matches(&format!("measured stm32{chip} ")).count();
+    assert!(measured(before, "c031") > 10 && measured(behind, "c031") == 0, "{said}");
+    assert!(measured(behind, "f405") > 10, "it did not wait for the other chip: {said}");
+    assert_eq!(measured(before, "f405"), 0, "{said}");
+
+    // A run that recalls takes no time to measure, and says none.
+    let (_, recalled, _) = folder.run(&[]);
+    assert_eq!(recalled, table);
+    let junit = |before: &str, after: &str| {
+        let (code, xml, errors) = folder.say(&["compare", before, after, "--format", "junit"]);
+        assert_eq!(code, Some(0), "{errors}");
+        let cases: Vec<_> = xml.lines().filter(|line| line.contains("<testcase ")).collect();
+        assert!(cases.len() > 20, "{xml}");
+        (cases.len(), cases.iter().filter(|case| case.contains(" time=\"")).count())
+    };
+    let (cases, timed) = junit("latest", "latest~2");
+    assert_eq!(cases, timed, "each was measured");
+    assert_eq!(junit("latest~2", "latest").1, 0, "each was known");
 }

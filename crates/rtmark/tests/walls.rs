@@ -262,27 +262,17 @@ fn only_the_program_ends_the_process() {
     }
 }
 
-/// The most lines of a file that is no table.
+/// The most lines of a file.
 const MOST_LINES: usize = 600;
 
-/// Longer files, and why they may be.
-const LONG: &[(&str, &str)] =
-    &[("rtmark-sim/src/armr/timing/demand.rs", "to be split with the work on the timing models")];
-
 #[test]
-fn no_file_is_long_unless_it_is_a_table() {
+fn no_file_is_long() {
     let crates = root().join("crates");
     let lines = |path: &Path| std::fs::read_to_string(path).expect("readable").lines().count();
-    let mut excepted: BTreeSet<&str> = LONG.iter().map(|(name, _)| *name).collect();
     for path in sources(&crates) {
-        let name = path.strip_prefix(&crates).expect("within").to_string_lossy().into_owned();
-        let count = lines(&path);
-        let long = count > MOST_LINES;
-        let is_excepted = excepted.remove(name.as_str());
-        assert!(!long || is_excepted, "{name} has {count} lines: split it by what it is about");
-        assert!(long || !is_excepted, "{name} is long no more: strike it out");
+        let (name, count) = (path.strip_prefix(&crates).expect("within").display(), lines(&path));
+        assert!(count <= MOST_LINES, "{name} has {count} lines: split it by what it is about");
     }
-    assert!(excepted.is_empty(), "there is no {excepted:?}: strike it out");
 }
 
 /// The type that a line declares for others than its own file, if it does.

@@ -33,7 +33,7 @@ pub(super) struct Source<'a> {
 }
 
 impl Source<'_> {
-    fn key(&self, scenario: ScenarioId, backend: Backend) -> Key {
+    pub fn key(&self, scenario: ScenarioId, backend: Backend) -> Key {
         Key {
             soc: self.soc.soc.name.clone(),
             kernel: self.foreign.name.clone(),

@@ -32,6 +32,14 @@ pub(super) enum Said {
     Failed,
 }
 
+/// Has a machine stop where a program says that it has ended; the numbers of the texts, and what each
+/// says.
+pub(super) fn stop_at_end(machine: &mut Machine, program: &Program) -> Vec<(usize, Said)> {
+    let ends = program.ends.iter().map(|text| (text, Said::Well));
+    let fails = program.fails.iter().map(|text| (text, Said::Failed));
+    ends.chain(fails).map(|(text, said)| (machine.stop_at_output(text.as_bytes()), said)).collect()
+}
+
 /// Runs an image until it ends, its program says so, or so many cycles have passed.
 pub(super) fn run(
     mut machine: Machine,
@@ -40,15 +48,7 @@ pub(super) fn run(
     limit: Cycles,
     advanced: &mut impl FnMut(Cycles, Cycles),
 ) -> Printed {
-    let mut texts = Vec::new();
-    for (all, said) in program
-        .into_iter()
-        .flat_map(|program| [(&program.ends, Said::Well), (&program.fails, Said::Failed)])
-    {
-        for text in all {
-            texts.push((machine.stop_at_output(text.as_bytes()), said));
-        }
-    }
+    let texts = program.map(|program| stop_at_end(&mut machine, program)).unwrap_or_default();
     let mut session = Session::with(machine, image);
     let mut console = Vec::new();
     let keep = |machine: &mut Machine, console: &mut Vec<u8>| {

@@ -7,8 +7,10 @@
 
 mod answers;
 mod console;
+mod observed;
 mod watched;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use rtmark_firmware::probes::{self, Record, SECTION};
@@ -19,6 +21,8 @@ use rtmark_sim::{Image, Machine};
 use rtmark_units::Cycles;
 
 use crate::socs::SocFile;
+
+pub use observed::ImageFootprint;
 
 /// A firmware image of somebody else's, and what its column is called.
 #[derive(Clone, Debug)]
@@ -118,6 +122,12 @@ impl Foreign {
         &self.sha256
     }
 
+    /// The benchmark program that it is, if it is a known one.
+    fn known_program(&self) -> Option<Program> {
+        let names: BTreeSet<String> = self.image.symbols().names().collect();
+        Program::recognised(|name| names.contains(name))
+    }
+
     /// Runs it on a soc, and measures what it calls and prints. `advanced` is told now and then how
     /// many cycles of how many have passed.
     pub fn measure(
@@ -133,8 +143,7 @@ impl Foreign {
         if probes::scenarios(&self.records).next().is_some() {
             return self.own(soc, &machine, asked, &mut advanced);
         }
-        let names: std::collections::BTreeSet<String> = self.image.symbols().names().collect();
-        let program = Program::recognised(|name| names.contains(name));
+        let program = self.known_program();
         if let Some(program) = &program {
             // On a soc without a UART it waits for ever, which is told of it then.
             let _ = machine.connect_uart(None, program.sent.as_bytes());

@@ -1,5 +1,7 @@
 //! The observed run of an image, and what a column is made of.
 
+use std::collections::BTreeSet;
+
 use rtmark_calls::{Api, CallRecorder, Paid, Untold};
 use rtmark_firmware::{probes, select};
 use rtmark_import::Program;
@@ -19,10 +21,10 @@ use crate::socs::SocFile;
 const SECONDS: u64 = 60;
 
 /// What an observed run brought.
-struct Watched {
-    paid: Paid,
-    ending: Ending,
-    told: String,
+pub(super) struct Watched {
+    pub(super) paid: Paid,
+    pub(super) ending: Ending,
+    pub(super) told: String,
 }
 
 impl Foreign {
@@ -40,12 +42,12 @@ impl Foreign {
         format!("image {}", self.sha256.get(..8).unwrap_or_default())
     }
 
-    fn api<'a>(&self, known: &'a [Api]) -> Option<&'a Api> {
+    pub(super) fn api<'a>(&self, known: &'a [Api]) -> Option<&'a Api> {
         Api::recognised(known, self.image.symbols())
     }
 
     /// Runs it with everything told to a recorder of calls.
-    fn watch(
+    pub(super) fn watch(
         &self,
         machine: Machine,
         api: &Api,
@@ -68,7 +70,7 @@ impl Foreign {
     }
 
     /// Why no calls are timed, where none are.
-    fn no_calls(&self, known: &[Api]) -> String {
+    pub(super) fn no_calls(&self, known: &[Api]) -> String {
         let names: Vec<&str> = known.iter().map(|api| api.name.as_str()).collect();
         if self.image.symbols().names().next().is_none() {
             return format!(
@@ -164,18 +166,8 @@ impl Foreign {
     /// Which scenarios could not be told from other calls, and why.
     fn untold(&self, untold: &Untold) -> Option<String> {
         let list = |names: &mut dyn Iterator<Item = &str>| names.collect::<Vec<_>>().join(", ");
-        let members = list(&mut untold.members.iter().map(String::as_str));
-        let specialised = list(&mut untold.specialised.iter().map(String::as_str));
         let scenarios = list(&mut untold.scenarios.iter().map(ScenarioId::as_str));
-        let mut why = Vec::new();
-        if !members.is_empty() {
-            why.push(format!("its debug information does not describe {members}"));
-        }
-        if !specialised.is_empty() {
-            why.push(format!("the compiler has changed what {specialised} is given"));
-        }
-        let why = why.join(", and ");
-        let name = &self.name;
+        let (name, why) = (&self.name, why_untold(untold));
         (!scenarios.is_empty())
             .then(|| format!("{name}: {why}: not told from other calls are {scenarios}"))
     }
@@ -283,6 +275,20 @@ impl Foreign {
         }
         column
     }
+}
+
+/// Why calls cannot be told from each other.
+pub(super) fn why_untold(untold: &Untold) -> String {
+    let list = |names: &BTreeSet<String>| names.iter().cloned().collect::<Vec<_>>().join(", ");
+    let (members, specialised) = (list(&untold.members), list(&untold.specialised));
+    let mut why = Vec::new();
+    if !members.is_empty() {
+        why.push(format!("its debug information does not describe {members}"));
+    }
+    if !specialised.is_empty() {
+        why.push(format!("the compiler has changed what {specialised} is given"));
+    }
+    why.join(", and ")
 }
 
 /// Cycles after which a scenario is given up.

@@ -95,7 +95,8 @@ pub fn measure<E>(
     Ok(answers)
 }
 
-fn bar(verbosity: Verbosity, image: &Foreign, soc: &str) -> ProgressBar {
+/// Progress of an image's run.
+pub fn bar(verbosity: Verbosity, image: &Foreign, soc: &str) -> ProgressBar {
     if verbosity.quiet {
         return ProgressBar::hidden();
     }

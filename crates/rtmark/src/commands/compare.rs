@@ -1,8 +1,11 @@
 //! `rtmark compare`, and what it shares with `rtmark gate`
 
+use std::collections::BTreeMap;
+use std::time::Duration;
+
 use clap::{Args, ValueEnum};
 use rtmark_compare::{Aspect, Comparison, Gate, Rows, RunLabel, Verdict, compare};
-use rtmark_model::Answer;
+use rtmark_model::{Answer, Key};
 use rtmark_store::{RunInfo, Store};
 
 use crate::cli::Verbosity;
@@ -79,6 +82,8 @@ enum Format {
 pub struct Compared {
     pub comparison: Comparison,
     pub after: Vec<Answer>,
+    /// How long it took to measure the later run's.
+    pub times: BTreeMap<Key, Duration>,
 }
 
 impl Shared {
@@ -122,7 +127,8 @@ impl Shared {
                 "measure the same kernels, scenarios and socs on one backend: `rtmark show RUN`";
             return Err(CliError::new(Exit::NothingSelected, message, hint));
         }
-        Ok(Compared { comparison, after: is })
+        let times = store.times(&after)?.into_iter().collect();
+        Ok(Compared { comparison, after: is, times })
     }
 
     /// Shows a comparison, and what a gate made of it.
@@ -135,7 +141,9 @@ impl Shared {
                 rtmark_compare::json(GENERATOR, comparison, gate).map_err(std::io::Error::from)?
             }
             Format::Md => rtmark_compare::markdown(comparison, gate, rows),
-            Format::Junit => rtmark_compare::junit(comparison, gate),
+            Format::Junit => {
+                rtmark_compare::junit(comparison, gate, |key| compared.times.get(key).copied())
+            }
             Format::Github => rtmark_compare::github(comparison, gate),
             Format::BenchmarkAction => rtmark_report::benchmark_action(&compared.after),
             Format::Bencher => rtmark_report::bencher(&compared.after),

@@ -6,10 +6,11 @@ use clap::{Args, ValueEnum};
 use rtmark_firmware::{Builder, DEFAULT_PROFILE, Variant};
 use rtmark_model::{Answer, Firmware, Key, Pattern};
 use rtmark_observe::{StackKind, StackUse};
-use rtmark_runner::{Footprint, Object, ObjectCost, Plan, Platform, Selection};
+use rtmark_runner::{Footprint, Foreign, Object, ObjectCost, Plan, Platform, Selection};
+use rtmark_units::Cycles;
 use serde::Serialize;
 
-use super::refuse_cortex_r5;
+use super::columns::{self, Images};
 use super::run::{show_failures, simulated, suite};
 use crate::cli::Verbosity;
 use crate::config::Config;
@@ -33,6 +34,7 @@ use crate::tools::refuse_without_tools;
 Examples:
   rtmark footprint --soc stm32c031
   rtmark footprint -k freertos embassy -s thread.yield queue.handover --format json
+  rtmark footprint --image app=app.elf --soc stm32f405    any firmware, for a second of its clock
 
 Exit codes: see `rtmark help exit-codes`.")]
 pub struct Arguments {
@@ -52,6 +54,12 @@ pub struct Arguments {
     /// The form of the result
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
+    #[command(flatten)]
+    images: Images,
+    /// Cycles for which an image is watched, instead of a second of its clock
+    #[arg(long, value_name = "N", requires = "image",
+          value_parser = clap::value_parser!(u64).range(1..))]
+    max_cycles: Option<u64>,
     #[command(flatten)]
     sources: Sources,
 }
@@ -79,6 +87,32 @@ struct Document<'a> {
     footprints: Vec<Entry<'a>>,
     /// What one more of an object takes, one for each kernel and object.
     objects: Vec<OneMore<'a>>,
+    /// One for each image of somebody else's and soc.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    images: &'a [OfImage],
+}
+
+/// What an image of somebody else's takes in a run.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct OfImage {
+    /// What its column is called.
+    name: String,
+    /// Its file.
+    file: String,
+    /// SHA-256 of that, in hexadecimal.
+    sha256: String,
+    soc: String,
+    /// Code, constants, and what is copied into RAM, in bytes.
+    flash_bytes: u64,
+    /// RAM, as far as the linker knows of it, in bytes.
+    ram_bytes: u64,
+    /// For how many cycles it was watched.
+    cycles: u64,
+    /// How that ended.
+    ended: String,
+    /// The stacks of the run.
+    stacks: Vec<StackUse>,
 }
 
 /// What one more object takes, or why the kernel has no such thing; sizes are bytes.
@@ -139,11 +173,11 @@ impl Arguments {
     pub fn run(self, verbosity: Verbosity) -> Result<Exit, CliError> {
         let FoundSources { tree, kernels, catalogue } = self.sources.find(&Config::load()?)?;
         let socs = simulated(&self.soc)?;
-        for platform in &socs {
-            if let Platform::Sim(file, _) = platform {
-                refuse_cortex_r5("`rtmark footprint`, which watches stacks,", &file.soc)?;
-            }
-        }
+        let images = self.images.read()?;
+        let of_images = of_images(&images, &socs, self.max_cycles.map(Cycles), verbosity)?;
+        // With images, kernels are those that the command line names.
+        let alone = !images.is_empty() && self.kernel.is_empty();
+        let kernels = if alone { Vec::new() } else { kernels };
         let selection = Selection { kernels: self.kernel, scenarios: self.scenario };
         let plan = Plan::new(
             &catalogue,
@@ -178,12 +212,78 @@ impl Arguments {
                     generator: GENERATOR,
                     footprints: footprints.collect(),
                     objects: objects.iter().map(OneMore::from).collect(),
+                    images: &of_images,
                 };
                 output::data(&output::json(&document)?)?;
             }
-            Format::Table => output::data(&(table(&found) + &objects_table(&objects)))?,
+            Format::Table => {
+                let parts = [table(&found), objects_table(&objects), images_table(&of_images)];
+                let shown = parts.iter().filter(|part| !part.is_empty());
+                let shown: Vec<_> = shown.map(|part| part.trim_start_matches('\n')).collect();
+                output::data(&shown.join("\n"))?;
+            }
         }
         Ok(show_failures(&others))
+    }
+}
+
+/// What each image takes on each soc.
+fn of_images(
+    images: &[Foreign],
+    socs: &[Platform],
+    max_cycles: Option<Cycles>,
+    verbosity: Verbosity,
+) -> Result<Vec<OfImage>, CliError> {
+    let mut found = Vec::new();
+    for platform in socs {
+        let Platform::Sim(file, _) = platform else { continue };
+        for image in images {
+            let bar = columns::bar(verbosity, image, &file.soc.name);
+            let footprint = image.footprint(file, max_cycles, |Cycles(now), Cycles(limit)| {
+                bar.set_length(limit);
+                bar.set_position(now.min(limit));
+            });
+            bar.finish_and_clear();
+            let footprint = footprint.map_err(|failure| {
+                CliError::new(Exit::from(failure.kind), failure.message, failure.hint)
+            })?;
+            found.push(OfImage {
+                name: image.name.to_string(),
+                file: image.path().to_owned(),
+                sha256: image.sha256().to_owned(),
+                soc: file.soc.name.clone(),
+                flash_bytes: footprint.flash_bytes,
+                ram_bytes: footprint.ram_bytes,
+                cycles: footprint.ran.0,
+                ended: footprint.ended,
+                stacks: footprint.stacks,
+            });
+        }
+    }
+    Ok(found)
+}
+
+/// A line for each image, how its run ended, and a line for each stack below.
+fn images_table(images: &[OfImage]) -> String {
+    let mut text = String::new();
+    for OfImage { name, file, soc, flash_bytes, ram_bytes, ended, stacks, .. } in images {
+        let before = if text.is_empty() { "" } else { "\n" };
+        let _ = writeln!(text, "{before}{soc}, {name} ({file}), in bytes");
+        let _ = writeln!(text, "{flash_bytes:>9} flash, {ram_bytes} RAM; {ended}");
+        stack_lines(&mut text, 3, stacks);
+    }
+    text
+}
+
+/// A line for each stack.
+fn stack_lines(text: &mut String, indent: usize, stacks: &[StackUse]) {
+    for StackUse { name, kind, bytes, .. } in stacks {
+        let kind = match kind {
+            StackKind::Main => "main stack, from",
+            StackKind::Task => "task",
+            StackKind::Interrupt => "interrupt",
+        };
+        let _ = writeln!(text, "{:indent$}{:>6}  {kind} {name}", "", bytes.0);
     }
 }
 
@@ -259,14 +359,7 @@ fn table(footprints: &[Footprint]) -> String {
             firmware.flash_bytes,
             firmware.ram_bytes
         );
-        for StackUse { name, kind, bytes, .. } in stacks {
-            let kind = match kind {
-                StackKind::Main => "main stack, from",
-                StackKind::Task => "task",
-                StackKind::Interrupt => "interrupt",
-            };
-            let _ = writeln!(text, "{:50}{:>6}  {kind} {name}", "", bytes.0);
-        }
+        stack_lines(&mut text, 50, stacks);
     }
     text
 }

@@ -14,6 +14,8 @@ use crate::exit::Exit;
 
 /// Stands for stdin.
 const STDIN: &str = "-";
+/// Stands for a pseudo-terminal.
+const TERMINAL: &str = "pty";
 
 /// The arguments that say so.
 #[derive(Clone, Debug, Args)]
@@ -22,8 +24,10 @@ pub struct InputArgs {
     ///
     /// Each byte arrives when the program has read the one before and a frame's time has passed;
     /// the first one so long after its receiver is switched on. Names are those of the soc file:
-    /// --uart-in USART2=commands.txt.
-    #[arg(long, value_name = "[UART=]FILE|-")]
+    /// --uart-in USART2=commands.txt. With pty, for rtmark sim alone, they come from a pseudo-terminal,
+    /// whose name is told: the run begins when another program opens it (screen, a script), the chip's
+    /// clock goes no faster than the wall's, and what the program prints is shown there, too.
+    #[arg(long, value_name = "[UART=]FILE|-|pty")]
     uart_in: Option<String>,
     /// Drive a pin of the chip from outside, to levels from given times on
     ///
@@ -79,7 +83,14 @@ impl Driven {
 #[derive(Clone, Debug)]
 struct Line {
     uart: Option<String>,
-    bytes: Arc<[u8]>,
+    from: Origin,
+}
+
+/// Where bytes come from.
+#[derive(Clone, Debug)]
+enum Origin {
+    Bytes(Arc<[u8]>),
+    Terminal,
 }
 
 /// What reaches a program, read.
@@ -90,18 +101,51 @@ pub struct Inputs {
 }
 
 impl InputArgs {
-    /// Reads what is to be sent.
-    pub fn read(&self) -> Result<Inputs, CliError> {
+    /// Reads what is to be sent, for a run that may go on with what somebody types.
+    pub fn read_or_await(&self) -> Result<Inputs, CliError> {
         let line = self.uart_in.as_deref().map(Line::read).transpose()?;
         Ok(Inputs { line, pins: self.pin.clone() })
+    }
+
+    /// Reads what is to be sent, for runs that must be equal each time.
+    pub fn read(&self) -> Result<Inputs, CliError> {
+        let inputs = self.read_or_await()?;
+        if inputs.typed().is_some() {
+            let problem = "--uart-in pty: figures must be the same each time, and nobody types the same twice";
+            let hint = "give a file, or talk to the program by `rtmark sim`";
+            return Err(CliError::new(Exit::Usage, problem, hint));
+        }
+        Ok(inputs)
+    }
+
+    /// Whether what is sent is what somebody types.
+    pub fn are_typed(&self) -> bool {
+        let named = self.uart_in.as_deref().map(Line::named);
+        named.is_some_and(|(_, file)| file == TERMINAL)
     }
 }
 
 impl Line {
-    fn read(text: &str) -> Result<Self, CliError> {
+    fn put(&self, bytes: &[u8], machine: &mut Machine) -> Result<(), CliError> {
+        machine.connect_uart(self.uart.as_deref(), bytes).map_err(|error| {
+            let hint = "its soc file lists its peripherals; see docs/socs.md";
+            CliError::new(Exit::Usage, format!("--uart-in: {error}"), hint)
+        })
+    }
+
+    /// The UART, if one is named, and the file.
+    fn named(text: &str) -> (Option<&str>, &str) {
         // A file may have an equals sign in its name.
         let named = text.split_once('=').filter(|_| !Path::new(text).exists());
-        let (uart, file) = named.map_or((None, text), |(uart, file)| (Some(uart), file));
+        named.map_or((None, text), |(uart, file)| (Some(uart), file))
+    }
+
+    fn read(text: &str) -> Result<Self, CliError> {
+        let (uart, file) = Self::named(text);
+        let uart = uart.map(str::to_owned);
+        if file == TERMINAL {
+            return Ok(Self { uart, from: Origin::Terminal });
+        }
         let mut bytes = Vec::new();
         let read = if file == STDIN {
             std::io::stdin().lock().read_to_end(&mut bytes)
@@ -111,7 +155,7 @@ impl Line {
         read.map_err(|error| {
             CliError::new(Exit::Usage, format!("--uart-in: {file}: {error}"), "check the path")
         })?;
-        Ok(Self { uart: uart.map(str::to_owned), bytes: bytes.into() })
+        Ok(Self { uart, from: Origin::Bytes(bytes.into()) })
     }
 }
 
@@ -119,21 +163,42 @@ impl Inputs {
     /// Puts the bytes on the line, and drives the pins.
     pub fn connect(&self, machine: &mut Machine) -> Result<(), CliError> {
         if let Some(line) = &self.line {
-            machine.connect_uart(line.uart.as_deref(), &line.bytes).map_err(|error| {
-                let hint = "its soc file lists its peripherals; see docs/socs.md";
-                CliError::new(Exit::Usage, format!("--uart-in: {error}"), hint)
-            })?;
+            let bytes = match &line.from {
+                Origin::Bytes(bytes) => &**bytes,
+                Origin::Terminal => &[],
+            };
+            line.put(bytes, machine)?;
         }
         self.pins.iter().try_for_each(|pin| pin.connect(machine))
+    }
+
+    /// The line on which is put what somebody types, if there is one.
+    pub fn typed(&self) -> Option<TypedLine<'_>> {
+        let line = self.line.as_ref()?;
+        matches!(line.from, Origin::Terminal).then_some(TypedLine(line))
     }
 
     /// What to say of bytes that the program has not read.
     pub fn unread(&self, machine: &mut Machine) -> Option<String> {
         let line = self.line.as_ref()?;
         let unread = machine.unread_input(line.uart.as_deref());
-        (unread > 0).then(|| {
-            format!("{unread} of the {} bytes of --uart-in were not read", line.bytes.len())
+        (unread > 0).then(|| match &line.from {
+            Origin::Bytes(bytes) => {
+                format!("{unread} of the {} bytes of --uart-in were not read", bytes.len())
+            }
+            Origin::Terminal => format!("{unread} bytes that were typed were not read"),
         })
+    }
+}
+
+/// The line on which is put what somebody types.
+#[derive(Clone, Copy, Debug)]
+pub struct TypedLine<'a>(&'a Line);
+
+impl TypedLine<'_> {
+    /// Puts bytes on the line, behind those that the program has not read.
+    pub fn put(self, bytes: &[u8], machine: &mut Machine) -> Result<(), CliError> {
+        self.0.put(bytes, machine)
     }
 }
 

@@ -1,7 +1,7 @@
 //! One file for each command: its arguments and what it does.
 
 use rtmark_runner::mistake;
-use rtmark_sim::{CoreKind, Image, InternalError, Soc};
+use rtmark_sim::{Image, InternalError};
 
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -46,31 +46,10 @@ fn mistaken(error: &InternalError, image: &Image, elf: &[u8]) -> CliError {
     CliError::new(Exit::Internal, mistake::told(error, image, elf), mistake::hint())
 }
 
-/// Refuses a Cortex-R5, each of whose modes has a stack pointer of its own, to a command that does
-/// not tell them apart.
-fn refuse_cortex_r5(what: &str, soc: &Soc) -> Result<(), CliError> {
-    if soc.core != CoreKind::CortexR5 {
-        return Ok(());
-    }
-    let message = format!("{what} does not know a {}, which {} has", soc.core, soc.name);
-    let hint = "`run` and `sim` know this core; name another soc for the rest";
-    Err(CliError::new(Exit::Usage, message, hint))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use rtmark_sim::Cycles;
-
-    #[test]
-    fn what_a_core_has_no_model_for_is_refused_by_name() {
-        let soc = |name: &str| rtmark_runner::socs::find(name).expect("there").soc;
-        assert!(refuse_cortex_r5("`rtmark footprint`", &soc("stm32f405")).is_ok());
-        assert!(refuse_cortex_r5("`rtmark footprint`", &soc("generic-hazard3")).is_ok());
-        let refusal = refuse_cortex_r5("`rtmark footprint`", &soc("zynqmp-r5")).expect_err("none");
-        let said = refusal.to_string();
-        assert!(said.contains("`rtmark footprint`") && said.contains("cortex-r5"), "{said}");
-    }
 
     #[test]
     fn a_mistake_is_shown_with_its_place_state_and_what_to_send() {

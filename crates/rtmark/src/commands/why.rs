@@ -4,12 +4,14 @@ use std::fmt::Write as _;
 
 use clap::{Args, ValueEnum};
 use rtmark_firmware::{DEFAULT_PROFILE, Variant};
-use rtmark_model::{Answer, Key, Pattern, Span};
+use rtmark_model::{Answer, Catalogue, Key, Pattern, Span};
 use rtmark_observe::{Difference, Part, Role, Row, Share, SpanCost};
-use rtmark_runner::{Explanation, Plan, Selection, socs};
+use rtmark_runner::socs::{self, SocFile};
+use rtmark_runner::{Explanation, Foreign, Plan, Selection, Suite};
 use rtmark_units::Cycles;
 use serde::Serialize;
 
+use super::columns::{self, Images};
 use super::run::{show_failures, suite};
 use crate::cli::Verbosity;
 use crate::config::Config;
@@ -33,6 +35,7 @@ Examples:
   rtmark why freertos embassy --scenario thread.yield --soc stm32c031
   rtmark why floor:workload.prime.single embassy:workload.prime.single
   rtmark why freertos:queue.handover freertos:queue.handover@stm32f405 --soc stm32c031
+  rtmark why freertos zephyr -s semaphore.give.immediate --image zephyr=lat.elf --soc stm32f405
 
 Exit codes: see `rtmark help exit-codes`.")]
 pub struct Arguments {
@@ -57,6 +60,8 @@ pub struct Arguments {
     /// Cycles after which a scenario is given up, instead of the catalogue's budget
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     max_cycles: Option<u64>,
+    #[command(flatten)]
+    images: Images,
     #[command(flatten)]
     sources: Sources,
 }
@@ -136,37 +141,34 @@ impl Arguments {
     pub fn run(self, verbosity: Verbosity) -> Result<Exit, CliError> {
         let asked = [self.asked(&self.a)?, self.asked(&self.b)?];
         let FoundSources { tree, kernels, catalogue } = self.sources.find(&Config::load()?)?;
-        let mut plans = Vec::new();
+        let images = self.images.read()?;
+        let suite = suite(tree, self.max_cycles.map(Cycles));
+        let mut explained = Vec::new();
         for Asked { kernel, scenario, soc } in asked {
             let soc = match soc {
                 Some(name) => socs::find(name)?,
                 None => first_soc()?,
             };
+            if let Some(image) = images.iter().find(|image| image.name.as_str() == kernel) {
+                explained.push(of_image(image, &soc, scenario, (&catalogue, &suite), verbosity)?);
+                continue;
+            }
             let (kernels_asked, scenarios) = (vec![exact(kernel)?], vec![exact(scenario)?]);
             let selection = Selection { kernels: kernels_asked, scenarios };
-            plans.push(Plan::new(
-                &catalogue,
-                &kernels,
-                &[soc.into()],
-                std::slice::from_ref(&self.profile),
-                &selection,
-            )?);
+            let profiles = std::slice::from_ref(&self.profile);
+            let plan = Plan::new(&catalogue, &kernels, &[soc.into()], profiles, &selection)?;
+            refuse_without_tools(&suite.builder, &plan)?;
+            let mut progress = Progress::new(verbosity);
+            explained.extend(suite.explain(&plan, &mut progress));
+            progress.finish();
         }
-        let suite = suite(tree, self.max_cycles.map(Cycles));
-        let mut progress = Progress::new(verbosity);
-        let mut explained = Vec::new();
-        for plan in &plans {
-            refuse_without_tools(&suite.builder, plan)?;
-            explained.extend(suite.explain(plan, &mut progress));
-        }
-        progress.finish();
         let mut sides = Vec::new();
         for side in explained {
             match side {
                 Ok(side) => sides.push(side),
                 Err(Answer::NotApplicable { key, reason }) => {
                     let message = format!("{} has no {}: {reason}", key.kernel, key.scenario);
-                    let hint = "`rtmark run` shows which kernels answer a scenario";
+                    let hint = "`rtmark run` shows which scenarios a kernel or an image answers";
                     return Err(CliError::new(Exit::NothingSelected, message, hint));
                 }
                 Err(answer) => return Ok(show_failures(&[answer])),
@@ -228,9 +230,39 @@ impl Arguments {
     }
 }
 
-fn first_soc() -> Result<socs::SocFile, CliError> {
+fn first_soc() -> Result<SocFile, CliError> {
     let first = socs::suite()?.into_iter().next();
     first.ok_or_else(|| CliError::new(Exit::Usage, "the suite has no soc", "name one with --soc"))
+}
+
+/// What a call of an image was spent on.
+fn of_image(
+    image: &Foreign,
+    soc: &SocFile,
+    scenario: &str,
+    (catalogue, suite): (&Catalogue, &Suite),
+    verbosity: Verbosity,
+) -> Result<Result<Explanation, Answer>, CliError> {
+    let exact = exact(scenario)?;
+    let known = catalogue.scenarios().iter().find(|known| exact.matches(known.id.as_str()));
+    let known = known.ok_or_else(|| {
+        let hint = "`rtmark list scenarios` shows those that there are";
+        CliError::new(Exit::NothingSelected, format!("no scenario is called `{scenario}`"), hint)
+    })?;
+    let asked = rtmark_runner::Asked {
+        catalogue,
+        scenarios: &[],
+        max_cycles: suite.max_cycles,
+        rtmark: &suite.rtmark,
+        rtmark_sha256: suite.rtmark_sha256.as_deref(),
+    };
+    let bar = columns::bar(verbosity, image, &soc.soc.name);
+    let explained = image.explain(soc, &asked, known, |Cycles(now), Cycles(limit)| {
+        bar.set_length(limit);
+        bar.set_position(now.min(limit));
+    });
+    bar.finish_and_clear();
+    Ok(explained.map_err(|answer| *answer))
 }
 
 /// A name that stands for one thing.

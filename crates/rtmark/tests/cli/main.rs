@@ -13,4 +13,6 @@ mod sim;
 mod store;
 mod study;
 mod trace;
+#[cfg(target_os = "linux")]
+mod typed;
 mod worst;

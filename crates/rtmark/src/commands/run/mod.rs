@@ -1,6 +1,7 @@
 //! `rtmark run`
 
 mod part;
+mod recorder;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -9,13 +10,12 @@ use clap::{Args, ValueEnum};
 use rtmark_firmware::{Builder, DEFAULT_PROFILE, Tree, Variant, VariantError, chosen};
 use rtmark_model::{Answer, Basis, Catalogue, Pattern};
 use rtmark_runner::socs::{self, SocFile};
-use rtmark_runner::{
-    Asked, Event, Foreign, Placements, Plan, Platform, Selection, Suite, SuiteObserver, machines,
-};
-use rtmark_store::{Fingerprint, RunWriter, Store, StoreError};
+use rtmark_runner::{Asked, Foreign, Placements, Plan, Platform, Selection, Suite, machines};
 use rtmark_units::{Cycles, Share};
 
 pub use part::{RunPart, join};
+pub use recorder::RunRecorder;
+use recorder::Tables;
 
 use super::columns::{self, Images};
 pub(super) use super::failures::show_failures;
@@ -25,7 +25,6 @@ use crate::config::Config;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, GENERATOR, say};
-use crate::progress::Progress;
 use crate::shelf::{self, StoreFlag};
 use crate::sources::{FoundSources, Sources};
 use crate::tools::refuse_without_tools;
@@ -299,61 +298,6 @@ fn wanted(asked: &[String], runs: Runs, basis: Basis) -> Result<Vec<Platform>, C
     Ok(wanted)
 }
 
-/// Shows progress and keeps answers.
-pub struct RunRecorder<'a> {
-    store: &'a Store,
-    run: RunWriter<'a>,
-    fresh: bool,
-    progress: Progress,
-    recalled: usize,
-    recorder: Option<Recorder>,
-}
-
-impl<'a> RunRecorder<'a> {
-    /// One that keeps answers in this run, and recalls what the store knows.
-    pub fn new(store: &'a Store, run: RunWriter<'a>, verbosity: Verbosity) -> Self {
-        let progress = Progress::new(verbosity);
-        Self { store, run, fresh: false, progress, recalled: 0, recorder: None }
-    }
-
-    /// This recorder, recalling nothing.
-    pub fn fresh(self) -> Self {
-        Self { fresh: true, ..self }
-    }
-
-    /// Marks the run complete.
-    pub fn finish(self) -> Result<(), StoreError> {
-        self.progress.finish();
-        self.run.finish()
-    }
-}
-
-impl SuiteObserver for RunRecorder<'_> {
-    type Error = StoreError;
-
-    fn event(&mut self, event: Event<'_>) {
-        self.progress.show(&event);
-        if let (Event::Heard { recorded }, Some(recorder)) = (&event, &mut self.recorder) {
-            recorder.keep(recorded);
-        }
-    }
-
-    fn recall(&mut self, question: &Fingerprint) -> Option<Answer> {
-        // An answer that cannot be read is measured again.
-        let known = if self.fresh { None } else { self.store.find(question).ok().flatten() };
-        self.recalled += usize::from(known.is_some());
-        known
-    }
-
-    fn record(
-        &mut self,
-        answer: &Answer,
-        question: Option<&Fingerprint>,
-    ) -> Result<(), StoreError> {
-        self.run.record(answer, question)
-    }
-}
-
 impl Arguments {
     pub fn run(self, verbosity: Verbosity) -> Result<Exit, CliError> {
         let began = Instant::now();
@@ -408,8 +352,11 @@ impl Arguments {
         }
         // What was recorded is to be complete: nothing is recalled.
         let fresh = self.fresh || recorder.is_some();
+        // With images, columns are still to come.
+        let as_measured = self.format == Format::Table && images.is_empty();
+        let tables = if as_measured { Tables::AS_MEASURED } else { Tables::Later };
         let mut observer =
-            RunRecorder { fresh, recorder, ..RunRecorder::new(&store, run, verbosity) };
+            RunRecorder { fresh, recorder, tables, ..RunRecorder::new(&store, run, verbosity) };
         let answers = suite.run(&plan, &mut observer);
         observer.progress.finish();
         let mut answers = answers?;
@@ -425,7 +372,10 @@ impl Arguments {
         observer.recorder.take().map_or(Ok(()), Recorder::finish)?;
         observer.run.finish()?;
 
-        let mut text = render(self.format, &answers)?;
+        let mut text = match observer.tables {
+            Tables::AsMeasured { written, .. } => written.map(|()| String::new())?,
+            Tables::Later => render(self.format, &answers)?,
+        };
         if self.published || self.imported {
             let theirs =
                 shelf::of_others(self.published, self.imported.then_some(&store), &catalogue)?;

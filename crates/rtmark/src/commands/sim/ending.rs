@@ -80,7 +80,7 @@ pub fn hint(end: &End) -> Option<&'static str> {
         ),
         Ending::Fault(report) if report.kind == FaultKind::ControlRegister => Some(
             "the core's documentation lists those that it has (of a Hazard3: RP2350 datasheet, \
-             3.8.9); user mode may read counters alone",
+             3.8.9; of an Ibex: its Reference Guide); user mode may read counters at the most",
         ),
         Ending::Fault(_) | Ending::Lockup(_) => Some(
             "look up the address with arm-none-eabi-addr2line, and what the function accesses there",

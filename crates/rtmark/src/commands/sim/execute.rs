@@ -3,6 +3,7 @@
 use std::io;
 use std::net::SocketAddr;
 use std::num::NonZeroU64;
+use std::time::Duration;
 
 use rtmark_gdb::{Audience, Ended};
 use rtmark_model::visible;
@@ -13,7 +14,9 @@ use rtmark_units::Cycles;
 use super::defmt::Frames;
 use super::observers::{Gathered, Observers};
 use super::prepare::{Prepared, RunSource};
+use super::terminal::{self, Pace, Terminal, Typed};
 use super::{Arguments, Format, file};
+use crate::commands::inputs::{Inputs, TypedLine};
 use crate::commands::mistaken;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -30,8 +33,8 @@ pub struct Executed<'a> {
     pub console: Console,
     /// How many bytes were logged by defmt.
     pub logged: Option<NonZeroU64>,
-    /// What is to be said of input that the program has not read.
-    pub unread: Option<String>,
+    /// What is to be said of input that the program has not read, and of output that nobody has.
+    pub unread: Vec<String>,
 }
 
 /// Where what the program prints goes.
@@ -100,13 +103,18 @@ struct Onlookers<'a> {
     observers: Observers<'a>,
     console: Console,
     frames: Frames,
+    terminal: Option<Terminal>,
 }
 
 impl Onlookers<'_> {
     fn run(&mut self, session: &mut Session<'_>, limit: u64) -> Ending {
-        let Self { observers, console, frames } = self;
+        let Self { observers, console, frames, terminal } = self;
         let look = |machine: &mut Machine| {
-            console.printed(machine.take_console());
+            let printed = machine.take_console();
+            if let Some(terminal) = terminal {
+                terminal.show(&printed);
+            }
+            console.printed(printed);
             frames.write(&machine.take_defmt());
         };
         if observers.are_needed() {
@@ -115,6 +123,65 @@ impl Onlookers<'_> {
             session.run(Cycles(limit), look)
         }
     }
+}
+
+impl Onlookers<'_> {
+    /// As [`Self::run`], with what somebody types at the terminal put on a line on the way.
+    fn converse(
+        &mut self,
+        session: &mut Session<'_>,
+        line: TypedLine<'_>,
+        limit: u64,
+    ) -> Result<Ending, CliError> {
+        let clock = session.machine.soc().clock;
+        let part = clock.cycles_in(terminal::LOOKS).0.max(1);
+        let mut pace = Pace::new(&session.machine);
+        loop {
+            let until = session.machine.cycles().0.saturating_add(part).min(limit);
+            let ending = self.run(session, until);
+            let Some(terminal) = &self.terminal else { return Ok(ending) };
+            let left = Cycles(limit.saturating_sub(session.machine.cycles().0)).at(clock);
+            let wait = match &ending {
+                Ending::Limit if until < limit => pace.ahead(&session.machine),
+                // What is typed may wake it.
+                Ending::Asleep => Duration::from_nanos(left.0),
+                _ => return Ok(ending),
+            };
+            match terminal.typed(wait)? {
+                Typed::Bytes(bytes) => line.put(&bytes, &mut session.machine)?,
+                Typed::Nothing if matches!(ending, Ending::Asleep) => return Ok(Ending::Limit),
+                Typed::Nothing => {}
+                Typed::Closed if terminal.awaited(Some(terminal::REOPENED_WITHIN))? => {}
+                Typed::Closed => {
+                    say(format!("{} was closed", terminal.name()));
+                    return Ok(Ending::Observer);
+                }
+            }
+        }
+    }
+
+    /// Runs on, in whichever of the two ways.
+    fn go_on(
+        &mut self,
+        session: &mut Session<'_>,
+        inputs: &Inputs,
+        limit: u64,
+    ) -> Result<Ending, CliError> {
+        match inputs.typed() {
+            Some(line) => self.converse(session, line, limit),
+            None => Ok(self.run(session, limit)),
+        }
+    }
+}
+
+/// A terminal where somebody types, which somebody has opened.
+fn opened(inputs: &Inputs) -> Result<Option<Terminal>, CliError> {
+    let Some(_) = inputs.typed() else { return Ok(None) };
+    let terminal = Terminal::new()?;
+    let name = terminal.name();
+    say(format!("waiting for a terminal on {name}: `screen {name}`"));
+    terminal.awaited(None)?;
+    Ok(Some(terminal))
 }
 
 impl Arguments {
@@ -130,6 +197,7 @@ impl Arguments {
             observers: self.observers(&session.machine, image)?,
             console: Console::new(self),
             frames: Frames::new(self)?,
+            terminal: opened(&inputs)?,
         };
         if let Some(address) = &self.gdb {
             let (machine, stopped) =
@@ -137,15 +205,19 @@ impl Arguments {
             (session, ended) = (Session::with(machine, image), stopped);
         }
         let first = self.snapshot_at.map_or(limit, |at| at.min(limit));
-        let mut ended = ended.unwrap_or_else(|| onlookers.run(&mut session, first));
+        let mut ended = match ended {
+            Some(ended) => ended,
+            None => onlookers.go_on(&mut session, &inputs, first)?,
+        };
         if let Some(path) = &self.snapshot {
             self.keep(&session.machine, Cycles(first), (bytes, &source.soc), path)?;
             if matches!(ended, Ending::Limit) && first < limit {
                 ended = onlookers.run(&mut session, limit);
             }
         }
-        let Onlookers { observers, mut console, mut frames } = onlookers;
+        let Onlookers { observers, mut console, mut frames, terminal } = onlookers;
         std::mem::replace(&mut console.written, Ok(()))?;
+        let lost = terminal.map(Terminal::finish).transpose()?.flatten();
         if let Ending::Internal(error) = &ended {
             // What was counted, and all that is made of it, is of no use.
             return Err(mistaken(error, image, bytes));
@@ -153,7 +225,7 @@ impl Arguments {
         frames.write(&session.machine.take_defmt());
         let logged = frames.finish()?;
         let gathered = self.finish(observers, image, bytes)?;
-        let unread = inputs.unread(&mut session.machine);
+        let unread = [inputs.unread(&mut session.machine), lost].into_iter().flatten().collect();
         Ok(Executed { session, entry, until, ended, dumps, gathered, console, logged, unread })
     }
 }

@@ -22,6 +22,7 @@ mod prepare;
 mod present;
 mod profile;
 mod snapshot;
+mod terminal;
 mod trace;
 mod values;
 
@@ -55,6 +56,7 @@ Examples:
   rtmark sim app.elf --soc stm32f405 --snapshot=crash.snapshot
   rtmark sim --resume crash.snapshot --gdb :3333
   rtmark sim app.elf --soc nrf52840 --vectors 0x26000
+  rtmark sim shell.elf --soc stm32f405 --uart-in USART2=pty
   rtmark sim app.elf --soc nrf52840 --defmt | defmt-print -e app.elf
   rtmark sim app.bin --soc stm32f405 --base 0x08000000 --until 0x08000124 --dump 0x20000000:64
 
@@ -148,7 +150,7 @@ pub struct Arguments {
     ///
     /// A function's own cycles, and those with all that it calls. Handlers have stacks of
     /// their own, and so has each task. FILE takes one line a stack, as flame graph tools
-    /// read them.
+    /// read them; functions that were inlined stand there with `_[i]` behind their names.
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true,
           default_missing_value = NO_FILE)]
     profile: Option<PathBuf>,

@@ -120,7 +120,11 @@ impl Arguments {
         if let Some(folder) = folder {
             session = session.with_host(folder);
         }
-        let inputs = self.inputs.read()?;
+        let inputs = self.inputs.read_or_await()?;
+        if self.gdb.is_some() && inputs.typed().is_some() {
+            let hint = "give a file, or leave out --gdb";
+            return Err(wrong("--uart-in pty", "under GDB nobody can type", hint));
+        }
         inputs.connect(&mut session.machine)?;
         for text in self.until_output.iter().chain(&self.fail_output) {
             session.machine.stop_at_output(text.as_bytes());
@@ -131,6 +135,9 @@ impl Arguments {
 
     /// The cycle since reset at which a machine that goes on now is cut off.
     fn limit(&self, machine: &Machine, soc: &Soc) -> u64 {
+        if self.inputs.are_typed() && self.max_cycles.is_none() && self.lasts.is_none() {
+            return u64::MAX;
+        }
         let time = self.lasts.unwrap_or(Duration::from_secs(SECONDS));
         let end = || machine.cycles().saturating_add(soc.clock.cycles_in(time));
         self.max_cycles.unwrap_or_else(|| end().0)

@@ -168,7 +168,7 @@ impl Arguments {
         if !outcome.unmodelled.is_empty() {
             say(outcome.without_model());
         }
-        if let Some(unread) = &executed.unread {
+        for unread in &executed.unread {
             say(unread);
         }
         if let (Some(bytes), None) = (executed.logged, &self.defmt) {

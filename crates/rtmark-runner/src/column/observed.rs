@@ -1,0 +1,159 @@
+//! An image looked at more closely: what a call that has a scenario's span was spent on, and what memory
+//! a run takes.
+
+use rtmark_calls::{Api, EqualCalls};
+use rtmark_firmware::{probes, select};
+use rtmark_import::Program;
+use rtmark_model::{Answer, Backend, Failure, FailureKind, Scenario};
+use rtmark_observe::{Attribution, StackUse, Stacks};
+use rtmark_sim::Machine;
+use rtmark_units::Cycles;
+
+use super::answers::Source;
+use super::watched::why_untold;
+use super::{Asked, Foreign, console};
+use crate::explain::{LEAD, representative};
+use crate::mistake;
+use crate::run::{Ending, Session};
+use crate::socs::SocFile;
+use crate::suite::Explanation;
+
+/// What memory an image takes in a run.
+#[derive(Clone, Debug)]
+pub struct ImageFootprint {
+    /// Flash, in bytes: code, constants, and what is copied into RAM.
+    pub flash_bytes: u64,
+    /// RAM, in bytes, stacks and heap included as far as the linker knows of them.
+    pub ram_bytes: u64,
+    /// The stacks that the run has used.
+    pub stacks: Vec<StackUse>,
+    /// For how long it was watched.
+    pub ran: Cycles,
+    /// How that ended, in words.
+    pub ended: String,
+}
+
+impl Foreign {
+    /// A machine with the image, and the benchmark program that it is, if any.
+    fn ready(&self, soc: &SocFile) -> Result<(Machine, Option<Program>), Failure> {
+        let mut machine = Machine::new(&soc.soc);
+        machine.load(&self.image).map_err(|error| Failure {
+            kind: FailureKind::Load,
+            message: format!("{}: {error}", self.path()),
+            hint: "it is linked for another chip: choose that one with --soc, or link it again"
+                .into(),
+            console: String::new(),
+        })?;
+        let program = self.known_program();
+        if let Some(program) = &program {
+            // On a soc without a UART it waits for ever, which is told of it then.
+            let _ = machine.connect_uart(None, program.sent.as_bytes());
+        }
+        Ok((machine, program))
+    }
+
+    /// Says what the typical one of the image's calls was spent on that have a scenario's span; or the
+    /// answer that there is instead. `advanced` is told now and then how many cycles of how many have passed.
+    ///
+    /// # Errors
+    /// When the image cannot be run, or no call of it has that span: an answer that says so.
+    pub fn explain(
+        &self,
+        soc: &SocFile,
+        asked: &Asked<'_>,
+        scenario: &Scenario,
+        mut advanced: impl FnMut(Cycles, Cycles),
+    ) -> Result<Explanation, Box<Answer>> {
+        let known = Api::builtin().unwrap_or_default();
+        let api = self.api(&known);
+        let kernel = api.map(|api| api.name.as_str());
+        let source = Source { foreign: self, soc, version: self.short(), kernel };
+        let key = source.key(scenario.id.clone(), Backend::Sim);
+        let failed = |failure| Box::new(Answer::Failed { key: key.clone(), failure });
+        let none = |reason| Box::new(Answer::NotApplicable { key: key.clone(), reason });
+        let (mut machine, _) = self.ready(soc).map_err(failed)?;
+        let api = api.ok_or_else(|| none(self.no_calls(&known)))?;
+        if probes::scenarios(&self.records).next().is_some() {
+            select(&mut machine, &self.image, &self.records, &scenario.id)
+                .map_err(|error| none(error.to_string()))?;
+        }
+        let second = Cycles(soc.soc.clock.0.into());
+        let limit = asked.max_cycles.unwrap_or(second);
+        let watched = self.watch(machine.clone(), api, limit, &mut advanced);
+        if matches!(watched.ending, Ending::Internal(_)) {
+            return Err(failed(mistaken(watched.told)));
+        }
+        let mut equal = watched.paid.equal;
+        equal.retain(|calls| calls.scenario == scenario.id);
+        let answer = source.scenarios(&equal, asked).into_iter().next();
+        let (Some(EqualCalls { calls, .. }), Some(Answer::Measured(series))) =
+            (equal.first(), answer)
+        else {
+            let untold = &watched.paid.untold;
+            let reason = if untold.scenarios.contains(&scenario.id) {
+                format!("its calls cannot be told from others: {}.", why_untold(untold))
+            } else {
+                format!("no call of {} in its first {limit} has that span.", api.name)
+            };
+            return Err(none(reason));
+        };
+        let sample = series.readings.samples().and_then(representative).unwrap_or(0);
+        let Some(call) = calls.get(sample) else {
+            return Err(none("it has no sample to explain".to_owned()));
+        };
+        let (from, to) = (Cycles(call.began), Cycles(call.began.saturating_add(call.cycles)));
+        let mut session = Session::with(machine, &self.image);
+        session.run(from.saturating_sub(LEAD), |machine| {
+            machine.take_console();
+        });
+        let mut attribution = Attribution::new(&session.machine, self.image.symbols(), from, to);
+        let ending = session.run_observed(to.saturating_add(LEAD), &mut attribution, |machine| {
+            machine.take_console();
+        });
+        if let Ending::Internal(error) = ending {
+            return Err(failed(mistaken(mistake::told(&error, &self.image, &self.elf))));
+        }
+        let (series, cost) = (*series, attribution.cost());
+        Ok(Explanation { series, sample: sample as u64, began: from, cost })
+    }
+
+    /// Runs the image, and says what memory it takes: until it ends, or for a second of its clock, or
+    /// for so many cycles. `advanced` is told now and then how many cycles of how many have passed.
+    ///
+    /// # Errors
+    /// When the image does not fit the soc, or the simulator errs.
+    pub fn footprint(
+        &self,
+        soc: &SocFile,
+        max_cycles: Option<Cycles>,
+        mut advanced: impl FnMut(Cycles, Cycles),
+    ) -> Result<ImageFootprint, Failure> {
+        let (mut machine, program) = self.ready(soc)?;
+        if let Some(program) = &program {
+            console::stop_at_end(&mut machine, program);
+        }
+        let limit = max_cycles.unwrap_or(Cycles(soc.soc.clock.0.into()));
+        let mut stacks = Stacks::new(&machine, self.image.symbols());
+        let mut session = Session::with(machine, &self.image);
+        let ending = session.run_observed(limit, &mut stacks, |machine| {
+            machine.take_console();
+            advanced(machine.cycles(), limit);
+        });
+        if let Ending::Internal(error) = &ending {
+            return Err(mistaken(mistake::told(error, &self.image, &self.elf)));
+        }
+        Ok(ImageFootprint {
+            flash_bytes: self.image.flash_bytes(),
+            ram_bytes: self.image.ram_bytes(),
+            stacks: stacks.uses(),
+            ran: session.machine.cycles(),
+            ended: session.tell(&ending),
+        })
+    }
+}
+
+/// The simulator was wrong.
+fn mistaken(message: String) -> Failure {
+    let hint = mistake::hint();
+    Failure { kind: FailureKind::Internal, message, hint, console: String::new() }
+}

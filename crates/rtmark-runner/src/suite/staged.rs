@@ -1,0 +1,303 @@
+//! Carries out a plan in stages, one for each platform: its scenarios run as soon as its firmware is
+//! built, while that of the next one is built, so that the first platform's answers are whole early.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::Sender;
+use std::time::{Duration, Instant};
+
+use rayon::prelude::*;
+use rtmark_board::Heard;
+use rtmark_firmware::FirmwareError;
+use rtmark_model::{Answer, Board};
+use rtmark_store::Fingerprint;
+use rtmark_units::Cycles;
+
+use super::{Ask, Built, Done, LineTables, Suite, Task, checked, firmwares};
+use crate::boards::rehearse;
+use crate::emulate::{DEADLINE, emulate};
+use crate::images::{Images, Program};
+use crate::observer::{Event, Origin, SuiteObserver};
+use crate::placed::{Measurement, Placed, measure_all};
+use crate::plan::Plan;
+use crate::platform::Platform;
+
+/// Where a run stands: its stage, and its place in that.
+type At = (usize, usize);
+
+/// What builds and runs tell while others go on.
+enum Message {
+    /// The firmware at this place of the plan was built, or was not.
+    Built(usize, Result<Built, FirmwareError>),
+    /// So many cycles have passed.
+    Advanced(Cycles),
+    /// This was printed by way of a line.
+    Heard(At, Heard),
+    /// A run is over.
+    Done(At, Over),
+}
+
+/// What became of a run.
+struct Over {
+    done: Done,
+    /// How many cycles before the end of its budget.
+    rest: Cycles,
+    /// How long it took by the clock on the wall.
+    took: Duration,
+}
+
+/// What is measured on one platform.
+struct Stage {
+    /// The places of its units in the plan.
+    units: Range<usize>,
+    answers: Vec<Answer>,
+    /// How many runs have not ended.
+    running: usize,
+}
+
+/// A plan that is being carried out. What was built and what is to run stand elsewhere, as threads
+/// borrow them.
+struct Staged<'a, 'o, O> {
+    suite: &'a Suite,
+    plan: &'a Plan,
+    images: &'a [OnceLock<Images>],
+    tasks: &'a [OnceLock<Vec<Task<'a>>>],
+    observer: &'o mut O,
+    commit: Option<String>,
+    stages: Vec<Stage>,
+    /// How many stages run or have run, and of how many it was said that they are over.
+    begun: usize,
+    finished: usize,
+    lines: LineTables<'a>,
+    chips: BTreeMap<At, Board>,
+}
+
+impl Suite {
+    /// Builds and runs what the plan asks for. The answers are in the order of
+    /// tables: soc, scenario, kernel.
+    ///
+    /// # Errors
+    /// When the observer cannot keep an answer. What goes wrong with a scenario is an
+    /// answer, not an error.
+    pub fn run<O: SuiteObserver>(
+        &self,
+        plan: &Plan,
+        observer: &mut O,
+    ) -> Result<Vec<Answer>, O::Error> {
+        observer.event(Event::Building { firmwares: firmwares(plan).count() });
+        let built = |needed| if needed { OnceLock::new() } else { OnceLock::from(Images::new()) };
+        let images: Vec<_> = plan.units.iter().map(|unit| built(unit.needs_firmware())).collect();
+        let stages = plan.platforms();
+        let tasks: Vec<_> = stages.iter().map(|_| OnceLock::new()).collect();
+        let stage = |units| Stage { units, answers: Vec::new(), running: 0 };
+        let mut staged = Staged {
+            suite: self,
+            plan,
+            images: &images,
+            tasks: &tasks,
+            observer,
+            commit: self.builder.tree().commit(),
+            stages: stages.into_iter().map(stage).collect(),
+            begun: 0,
+            finished: 0,
+            lines: LineTables::new(),
+            chips: BTreeMap::new(),
+        };
+        staged.carry_out()?;
+        let mut answers: Vec<_> =
+            staged.stages.into_iter().flat_map(|stage| stage.answers).collect();
+        answers.sort_by_cached_key(|answer| plan.position(answer.key()));
+        Ok(answers)
+    }
+}
+
+impl<O: SuiteObserver> Staged<'_, '_, O> {
+    fn carry_out(&mut self) -> Result<(), O::Error> {
+        let (sender, receiver) = std::sync::mpsc::channel();
+        let (suite, plan) = (self.suite, self.plan);
+        std::thread::scope(|scope| {
+            // When this returns early, the receiver is dropped, and builds and runs stop.
+            let receiver = receiver;
+            let told = sender.clone();
+            let told = move |at, built| told.send(Message::Built(at, built)).is_ok();
+            scope.spawn(move || suite.build_all(plan, suite.placements, &told));
+            // Kept as long as there is a stage to begin.
+            let mut sender = Some(sender);
+            loop {
+                while let Some(stage) = self.next_stage() {
+                    let asked = self.begin(stage)?;
+                    let asked = self.tasks[stage].get_or_init(|| asked);
+                    if let Some(sender) = sender.clone() {
+                        scope.spawn(move || run_all(stage, asked, &sender));
+                    }
+                }
+                sender = sender.filter(|_| self.begun < self.stages.len());
+                self.tell_finished();
+                let Ok(message) = receiver.recv() else { return Ok(()) };
+                self.heed(message)?;
+            }
+        })
+    }
+
+    /// The next stage, if its firmware is there, and those before leave processors free: what is begun
+    /// is not to be held up by what comes later.
+    fn next_stage(&self) -> Option<usize> {
+        let stage = self.stages.get(self.begun)?;
+        let running: usize = self.stages.iter().map(|stage| stage.running).sum();
+        if running > rayon::current_num_threads() {
+            return None;
+        }
+        let mut images = self.images[stage.units.clone()].iter();
+        images.all(|images| images.get().is_some()).then_some(self.begun)
+    }
+}
+
+impl<'a, O: SuiteObserver> Staged<'a, '_, O> {
+    /// Begins a stage: answers what needs no run, and says what is to run.
+    fn begin(&mut self, stage: usize) -> Result<Vec<Task<'a>>, O::Error> {
+        self.begun += 1;
+        let mut tasks: Vec<Task<'_>> = Vec::new();
+        for at in self.stages[stage].units.clone() {
+            let Some(images) = self.images[at].get() else { continue };
+            let unit = &self.plan.units[at];
+            for (scenario, excuse) in &unit.scenarios {
+                let key = unit.key(scenario);
+                let (answer, origin, question) =
+                    match self.suite.ask(unit, scenario, excuse.as_ref(), images) {
+                        Ask::Said(reason) => {
+                            (Answer::NotApplicable { key, reason }, Origin::Fresh, None)
+                        }
+                        Ask::Failed(failure) => {
+                            (Answer::Failed { key, failure }, Origin::Fresh, None)
+                        }
+                        Ask::Run(task) => {
+                            let commit = self.commit.as_deref();
+                            let known = self.suite.recalled(&task, key, commit, self.observer);
+                            let Some(known) = known else {
+                                tasks.push(task);
+                                continue;
+                            };
+                            (known, Origin::Recalled, task.question)
+                        }
+                    };
+                self.keep(stage, answer, origin, question.as_ref(), None)?;
+            }
+        }
+        // The longest first, so that no processor is left with one of them at the end.
+        tasks.sort_by_key(|task| std::cmp::Reverse(task.whole_budget()));
+        let budget = tasks.iter().map(Task::whole_budget).sum();
+        let units = &self.plan.units[self.stages[stage].units.clone()];
+        let platform = units.first().map(|unit| unit.platform.name());
+        self.observer.event(Event::Running { platform, scenarios: tasks.len(), budget });
+        self.stages[stage].running = tasks.len();
+        Ok(tasks)
+    }
+
+    fn heed(&mut self, message: Message) -> Result<(), O::Error> {
+        match message {
+            Message::Built(at, built) => {
+                let images = checked(&self.plan.units[at], built, self.observer);
+                // Each is built once.
+                let _ = self.images[at].set(images);
+            }
+            Message::Advanced(cycles) => self.observer.event(Event::Advanced { cycles }),
+            Message::Heard(at, heard) => {
+                let Some(task) = self.task(at) else { return Ok(()) };
+                let recorded = self.suite.recorded(task, heard, self.commit.as_deref());
+                if let Some(recorded) = recorded {
+                    self.chips.extend(recorded.provenance.board.clone().map(|chip| (at, chip)));
+                    self.observer.event(Event::Heard { recorded: &recorded });
+                }
+            }
+            Message::Done(at, Over { done, rest, took }) => {
+                let Some(task) = self.task(at) else { return Ok(()) };
+                let (commit, chip) = (self.commit.as_deref(), self.chips.remove(&at));
+                let answer = self.suite.answer(task, done, chip, commit, &mut self.lines);
+                let measured = matches!(answer, Answer::Measured(_));
+                let question = task.question.as_ref().filter(|_| measured);
+                self.stages[at.0].running -= 1;
+                self.keep(at.0, answer, Origin::Fresh, question, Some((rest, took)))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn task(&self, (stage, at): At) -> Option<&'a Task<'a>> {
+        self.tasks[stage].get()?.get(at)
+    }
+
+    /// Says of each stage that is over, and of which those before are, that it is.
+    fn tell_finished(&mut self) {
+        while self.finished < self.begun && self.stages[self.finished].running == 0 {
+            let answers = &mut self.stages[self.finished].answers;
+            answers.sort_by_cached_key(|answer| self.plan.position(answer.key()));
+            self.observer.event(Event::Finished { answers });
+            self.finished += 1;
+        }
+    }
+
+    /// Has the observer keep an answer, and tells it so. `ran` is what was left of the budget, and how
+    /// long it took, of what was measured now.
+    fn keep(
+        &mut self,
+        stage: usize,
+        answer: Answer,
+        origin: Origin,
+        question: Option<&Fingerprint>,
+        ran: Option<(Cycles, Duration)>,
+    ) -> Result<(), O::Error> {
+        self.observer.record(&answer, question, ran.map(|(_, took)| took))?;
+        let unused = ran.map_or(Cycles::ZERO, |(rest, _)| rest);
+        self.observer.event(Event::Answered { answer: &answer, origin, unused });
+        self.stages[stage].answers.push(answer);
+        Ok(())
+    }
+}
+
+fn run_all(stage: usize, tasks: &[Task<'_>], sender: &Sender<Message>) {
+    let tasks = tasks.iter().enumerate().par_bridge();
+    // An error means that nobody listens any more: stop.
+    let _ = tasks.try_for_each_with(sender.clone(), |sender, (index, task)| {
+        let at = (stage, index);
+        let (began, passed) = (Instant::now(), AtomicU64::new(0));
+        let advanced = |since: Cycles| {
+            passed.fetch_add(since.0, Ordering::Relaxed);
+            let _ = sender.send(Message::Advanced(since));
+        };
+        let heard = |heard: Option<Heard>| {
+            if let Some(heard) = heard {
+                let _ = sender.send(Message::Heard(at, heard));
+            }
+        };
+        let done = match (&task.unit.platform, &task.image.program) {
+            (Platform::Sim(file, basis), Program::Watched(_)) => {
+                let (soc, scenario) = (&file.soc, task.scenario);
+                let layouts = task.images();
+                let looked = scenario.held_back.as_ref();
+                let looked = looked.map(|looked| (looked, task.unit.priority_of(looked.interrupt)));
+                let asked = Measurement { scenario, looked, basis: *basis, budget: task.budget };
+                measure_all(soc, &layouts, asked, advanced)
+            }
+            (Platform::Qemu(file), Program::Clocked(image)) => {
+                emulate(&file.machine, image, task.scenario, DEADLINE).map(Placed::alone)
+            }
+            (Platform::Rehearsal(rehearsal), Program::Clocked(image)) => {
+                let soc = &rehearsal.file.soc;
+                let (console, result) = rehearse(soc, image, task.scenario, task.budget);
+                heard(console);
+                result.map(Placed::alone)
+            }
+            (Platform::Board(bench), Program::Clocked(image)) => {
+                let (console, result) = bench.run(image, task.scenario);
+                heard(console);
+                result.map(Placed::alone)
+            }
+            _ => unreachable!("images are read for the platform that they run on"),
+        };
+        let passed = Cycles(passed.load(Ordering::Relaxed));
+        let rest = task.whole_budget().saturating_sub(passed);
+        sender.send(Message::Done(at, Over { done, rest, took: began.elapsed() }))
+    });
+}

@@ -1,0 +1,135 @@
+//! What `rtmark footprint` says of stacks, against what is left in memory when the run is over.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+fn build() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("firmware-build")
+}
+
+/// The image with this digest.
+fn image(sha256: &str) -> String {
+    let mut folders = vec![build().join("builds")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).expect("a folder").flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|end| end == "elf") {
+                let bytes = std::fs::read(&path).expect("readable");
+                if rtmark_firmware::sha256(&bytes) == sha256 {
+                    return path.display().to_string();
+                }
+            }
+        }
+    }
+    panic!("no image {sha256} was built");
+}
+
+struct Folder {
+    home: tempfile::TempDir,
+}
+
+impl Folder {
+    /// What rtmark says as JSON.
+    fn say(&self, arguments: &[&str]) -> Value {
+        let output = Command::new(env!("CARGO_BIN_EXE_rtmark"))
+            .args(arguments)
+            .args(["--format", "json"])
+            .current_dir(self.home.path())
+            .env("RTMARK_STORE", self.home.path().join("store.sqlite"))
+            .env("RTMARK_BUILD", build())
+            .env_remove("RTMARK_FIRMWARE")
+            .output()
+            .expect("rtmark runs");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{arguments:?}: {said}");
+        serde_json::from_slice(&output.stdout).expect("JSON")
+    }
+}
+
+/// Below the lowest byte that is said to be used nothing was ever written, and right above it something.
+fn memory_agrees(folder: &Folder, soc: &str, footprint: &Value) -> usize {
+    const BELOW: u64 = 64;
+    // What an interrupt leaves for floating-point registers is in use before anything is written there.
+    const ABOVE: u64 = 112;
+    let scenario = footprint["key"]["scenario"].as_str().expect("a scenario");
+    let image = image(footprint["firmware"]["elf_sha256"].as_str().expect("a digest"));
+    let stacks = footprint["stacks"].as_array().expect("stacks");
+    let tasks: Vec<_> = stacks.iter().filter(|stack| stack["kind"] == "task").collect();
+    let lowest = |task: &Value| task["lowest"].as_u64().expect("an address");
+    let dumps =
+        tasks.iter().map(|task| format!("--dump={:#x}:{}", lowest(task) - BELOW, BELOW + ABOVE));
+    let dumps: Vec<String> = dumps.collect();
+    let mut arguments = vec!["sim", &image, "--soc", soc, "--select", scenario, "-q"];
+    arguments.extend(dumps.iter().map(String::as_str));
+    let run = folder.say(&arguments);
+    for (task, dump) in tasks.iter().zip(run["dumps"].as_array().expect("dumps")) {
+        let bytes = dump["bytes"].as_str().expect("hexadecimal digits").as_bytes();
+        let is_fresh = |byte: &[u8]| matches!(byte, b"00" | b"a5" | b"A5");
+        let (below, above) = bytes.split_at(2 * BELOW as usize);
+        assert!(below.chunks(2).all(is_fresh), "{soc} {scenario}, below {task}: {dump}");
+        assert!(!above.chunks(2).all(is_fresh), "{soc} {scenario}, {task}: {dump}");
+    }
+    tasks.len()
+}
+
+#[test]
+fn stacks_are_used_as_far_as_memory_shows() {
+    let folder = Folder { home: tempfile::tempdir().expect("a scratch folder") };
+    for soc in ["stm32f405", "generic-hazard3", "zynqmp-r5"] {
+        let asked = ["footprint", "-k", "freertos", "--soc", soc, "-s", "thread.yield"];
+        let document = folder.say(&[&asked[..], &["queue.handover", "timer.wake"]].concat());
+        let footprints = document["footprints"].as_array().expect("footprints");
+        let tasks: usize =
+            footprints.iter().map(|footprint| memory_agrees(&folder, soc, footprint)).sum();
+        assert!(tasks >= 6, "{soc}: {tasks} tasks");
+        // Start-up is one stack, whatever it sets up on the way.
+        for footprint in footprints {
+            let stacks = footprint["stacks"].as_array().expect("stacks");
+            let main: Vec<_> = stacks.iter().filter(|stack| stack["kind"] == "main").collect();
+            assert!(main.len() == 1 && main[0]["name"] == "Reset_Handler", "{soc}: {stacks:?}");
+            assert!(main[0]["bytes"].as_u64() > Some(60), "{soc}: {main:?}");
+            assert!(
+                stacks.iter().all(|stack| {
+                    stack["kind"] != "task"
+                        || stack["name"].as_str().is_some_and(|it| it.contains("Task"))
+                }),
+                "{soc}: {stacks:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn an_image_has_the_footprint_of_the_kernel_that_it_is() {
+    let folder = Folder { home: tempfile::tempdir().expect("a scratch folder") };
+    let soc = ["--soc", "stm32f405"];
+    let asked = ["footprint", "-k", "freertos", "-s", "semaphore.give.immediate"];
+    let native = folder.say(&[&asked[..], &soc].concat());
+    let native = &native["footprints"][0];
+    let image = image(native["firmware"]["elf_sha256"].as_str().expect("a digest"));
+    let document =
+        folder.say(&[&["footprint", "--image", &format!("app={image}")][..], &soc].concat());
+    assert_eq!(document["footprints"].as_array().map(Vec::len), Some(0), "no kernel was asked for");
+    let images = document["images"].as_array().expect("images");
+    assert_eq!((images.len(), &images[0]["name"]), (1, &"app".into()));
+    for (ours, theirs) in [("flash_bytes", "flash_bytes"), ("ram_bytes", "ram_bytes")] {
+        assert_eq!(images[0][ours], native["firmware"][theirs]);
+    }
+    // As it was linked, its first scenario is the one that runs.
+    assert_eq!(images[0]["stacks"], native["stacks"]);
+    assert_eq!(images[0]["ended"], "exit: success");
+    let short = folder.say(
+        &[&["footprint", "--max-cycles", "2000", "--image", &format!("app={image}")][..], &soc]
+            .concat(),
+    );
+    let short = &short["images"][0];
+    assert!(short["cycles"].as_u64() < Some(2100), "{short}");
+    assert!(
+        short["ended"].as_str().is_some_and(|ended| ended.contains("still running")),
+        "{short}"
+    );
+}
