@@ -1,5 +1,7 @@
 //! Plans of one system at several clocks and ticks.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -122,11 +124,11 @@ impl Sweep {
         self.points.iter().flat_map(|point| point.kernels.iter().map(move |plan| (point, plan)))
     }
 
-    /// What follows, a sentence for each kernel and tick.
+    /// What follows, a sentence for each kernel, and for each tick where it counts by one.
     pub fn sentences(&self) -> Vec<String> {
         let mut subjects: Vec<(&str, Option<u64>)> = Vec::new();
         for (point, plan) in self.rows() {
-            let subject = (plan.kernel.as_str(), point.tick_hz);
+            let subject = (plan.kernel.as_str(), plan.tick(point));
             if !subjects.contains(&subject) {
                 subjects.push(subject);
             }
@@ -135,13 +137,14 @@ impl Sweep {
     }
 
     fn sentence(&self, kernel: &str, tick: Option<u64>) -> String {
-        let of = |row: &(&Document, &KernelPlan)| row.1.kernel == kernel && row.0.tick_hz == tick;
-        let mut clocks: Vec<(u64, bool)> = self
-            .rows()
-            .filter(of)
-            .map(|(point, plan)| (point.clock_hz, plan.verdict == Verdict::Holds))
-            .collect();
-        clocks.sort_unstable();
+        let mut clocks: BTreeMap<u64, bool> = BTreeMap::new();
+        for (point, plan) in self.rows() {
+            if plan.kernel == kernel && plan.tick(point) == tick {
+                let holds = plan.verdict == Verdict::Holds;
+                clocks.entry(point.clock_hz).and_modify(|all| *all &= holds).or_insert(holds);
+            }
+        }
+        let clocks: Vec<(u64, bool)> = clocks.into_iter().collect();
         let who = match tick {
             Some(hertz) => format!("{kernel} with a tick of {hertz} Hz"),
             None => kernel.to_owned(),
@@ -158,6 +161,16 @@ impl Sweep {
             Some((clock, _)) => anomaly(&who, *clock, &clocks),
             None => format!("{who} holds from {} MHz on.", megahertz(*lowest)),
         }
+    }
+}
+
+impl KernelPlan {
+    /// The point's tick, if the kernel is built with it.
+    fn tick(&self, point: &Document) -> Option<u64> {
+        point.tick_hz.filter(|hertz| {
+            let chosen = format!("tick_hz={hertz}");
+            self.profile.split('+').any(|word| word == chosen)
+        })
     }
 }
 
@@ -258,9 +271,29 @@ mod tests {
         use Verdict::{Holds, Misses, Tight};
         let clocks = [(24_000_000, Misses), (48_000_000, Tight), (64_500_000, Holds)];
         let points = clocks.map(|(clock, verdict)| point(clock, Some(1000), verdict)).to_vec();
-        let sweep = sweep(points);
+        let mut sweep = sweep(points);
+        for point in &mut sweep.points {
+            point.kernels[0].profile = "product+lto=off+tick_hz=1000".to_owned();
+        }
         assert_eq!(sweep.sentences(), ["k with a tick of 1000 Hz holds from 64.5 MHz on."]);
         assert!(sweep.holds_somewhere());
+    }
+
+    /// A kernel that is set to the next release is the same whatever the tick of others.
+    #[test]
+    fn a_kernel_without_a_tick_has_one_sentence_for_all() {
+        use Verdict::{Holds, Misses};
+        let at = |tick, verdicts: [Verdict; 2]| {
+            [24, 48].into_iter().zip(verdicts).map(move |(clock, verdict)| {
+                let mut point = point(clock * 1_000_000, Some(tick), verdict);
+                point.kernels[0].profile = "product".to_owned();
+                point
+            })
+        };
+        let all = sweep(at(100, [Misses, Holds]).chain(at(1000, [Misses, Holds])).collect());
+        assert_eq!(all.sentences(), ["k holds from 48 MHz on."]);
+        let all = sweep(at(100, [Misses, Holds]).chain(at(1000, [Misses, Misses])).collect());
+        assert_eq!(all.sentences(), ["k holds at none of these clocks."]);
     }
 
     #[test]

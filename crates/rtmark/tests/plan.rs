@@ -376,3 +376,34 @@ fn work_is_measured_of_a_function() {
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("no function") && said.contains("work of task one"), "{said}");
 }
+
+#[test]
+fn a_profile_that_is_none_is_refused_where_it_stands() {
+    let data = tempfile::tempdir().expect("a scratch folder");
+    let file = data.path().join("system.toml");
+    let example = std::fs::read_to_string(root().join("docs/plan/motor.toml")).expect("there");
+    let mut lines = example.lines().enumerate();
+    let found = lines.find(|(_, line)| line.starts_with("kernels"));
+    let (above, kernels) = found.expect("a list");
+    for (profile, problem) in [
+        ("produkt", "has no profile produkt"),
+        ("Product", "is no profile"),
+        ("product+nonsense=1", "nonsense"),
+    ] {
+        let changed = format!("profile = {profile:?}\n{kernels}");
+        std::fs::write(&file, example.replacen(kernels, &changed, 1)).expect("writable");
+        let output = Command::new(env!("CARGO_BIN_EXE_rtmark"))
+            .current_dir(root())
+            .env("RTMARK_STORE", data.path().join("store.sqlite"))
+            .arg("plan")
+            .arg(&file)
+            .args(["--kernel", "freertos"])
+            .output()
+            .expect("rtmark runs");
+        let said = String::from_utf8_lossy(&output.stderr);
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(&format!("system.toml:{}: profile", above + 1)), "{said}");
+        assert!(said.contains(problem), "{said}");
+    }
+}

@@ -27,7 +27,8 @@ pub struct System {
     #[schemars(with = "Vec<String>")]
     pub kernels: Vec<Spanned<String>>,
     /// The set of build settings: `product` without.
-    pub profile: Option<String>,
+    #[schemars(with = "Option<String>")]
+    pub profile: Option<Spanned<String>>,
     /// From one tick to the next, where the kernel has a tick: a millisecond without.
     #[schemars(with = "Option<Time>")]
     pub tick: Option<Spanned<Time>>,

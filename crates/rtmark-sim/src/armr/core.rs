@@ -5,6 +5,7 @@ use super::code::{Code, Met, OFTEN, of_one};
 use super::control::{Denied, Kind, Now, Place as Register};
 use super::cpu::psr;
 use super::exec::{Arch, Done, Exception};
+use super::gic::InterruptLine;
 use super::isa::{Instruction, Set, decode};
 use super::timing::{ENTRY, Pipeline, Place};
 use crate::soc::Soc;
@@ -50,6 +51,15 @@ struct Line {
     kind: Kind,
 }
 
+/// An interrupt that asks to be taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Asked {
+    /// Since when any asks.
+    since: u64,
+    which: u16,
+    line: InterruptLine,
+}
+
 /// Whether a run goes through what is marked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Marks {
@@ -68,8 +78,7 @@ pub struct Core {
     pub rights: u32,
     pub instructions: u64,
     asleep: bool,
-    /// Since when an interrupt asks to be taken, and which.
-    asked: Option<(u64, u16)>,
+    asked: Option<Asked>,
     pub refusal: Refusal,
     /// The last instruction has read or written a register of a device.
     touched: bool,
@@ -128,12 +137,9 @@ impl Core {
     }
 
     fn look(&mut self, now: u64) {
+        let since = self.asked.map_or(now, |asked| asked.since);
         let asks = self.arch.system.interrupt();
-        self.asked = match (asks, self.asked) {
-            (Some(which), Some((since, _))) => Some((since, which)),
-            (Some(which), None) => Some((now, which)),
-            (None, _) => None,
-        };
+        self.asked = asks.map(|(which, line)| Asked { since, which, line });
     }
 
     /// Lets happen what is due by a cycle.
@@ -145,11 +151,22 @@ impl Core {
         }
     }
 
-    /// The interrupt that is about to be taken.
-    pub fn taken_next(&self) -> Option<u16> {
-        let (since, which) = self.asked?;
-        let masked = self.arch.cpu.bit(psr::I);
-        (!masked && since <= self.cycle()).then_some(which)
+    /// Whether the core takes no interrupt that comes by a line.
+    pub const fn masks(&self, line: InterruptLine) -> bool {
+        self.arch.cpu.bit(match line {
+            InterruptLine::Irq => psr::I,
+            InterruptLine::Fiq => psr::F,
+        })
+    }
+
+    /// Whether an interrupt is about to be taken.
+    pub fn is_interrupted(&self) -> bool {
+        self.taken_next().is_some()
+    }
+
+    fn taken_next(&self) -> Option<Asked> {
+        let asked = self.asked?;
+        (!self.masks(asked.line) && asked.since <= self.cycle()).then_some(asked)
     }
 
     /// Whether the core sleeps.
@@ -163,8 +180,8 @@ impl Core {
         if self.arch.system.next() <= now {
             self.pass_devices(now);
         }
-        if let Some(which) = self.taken_next() {
-            return self.interrupt(which);
+        if let Some(asked) = self.taken_next() {
+            return self.interrupt(asked);
         }
         if self.asleep {
             if self.asked.is_some() {
@@ -193,14 +210,18 @@ impl Core {
         Passed::Slept
     }
 
-    fn interrupt(&mut self, which: u16) -> Passed {
+    fn interrupt(&mut self, Asked { which, line, .. }: Asked) -> Passed {
         self.asleep = false;
-        self.arch.enter(Exception::Interrupt, 4);
+        let exception = match line {
+            InterruptLine::Irq => Exception::Interrupt,
+            InterruptLine::Fiq => Exception::FastInterrupt,
+        };
+        self.arch.enter(exception, 4);
         self.pipeline.enter(self.cycle(), ENTRY);
         self.arch.system.taken(which);
         self.asked = None;
         self.look(self.cycle());
-        Passed::Trap(Exception::Interrupt, Some(which))
+        Passed::Trap(exception, Some(which))
     }
 
     /// What the memory is that code comes from.
@@ -239,9 +260,9 @@ impl Core {
             return None;
         }
         let (horizon, returns) = (until.min(self.arch.system.next()), self.returns);
-        if self.asked.is_some() {
+        if let Some(asked) = self.asked {
             // What unmasks it is executed the long way.
-            if self.arch.cpu.bit(psr::I) {
+            if self.masks(asked.line) {
                 self.glide(horizon);
             }
             return None;

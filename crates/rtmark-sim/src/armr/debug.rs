@@ -4,7 +4,7 @@
 use rtmark_units::Cycles;
 
 use super::core::Passed;
-use super::gic::{FIRST_EXTERNAL, FIRST_SHARED, Gic};
+use super::gic::{FIRST_EXTERNAL, FIRST_SHARED, Gic, InterruptLine};
 use super::isa::op::{Index, Offset};
 use super::isa::{Instruction as Decoded, Op, disassemble};
 use super::machine::CortexR5;
@@ -35,7 +35,7 @@ impl Observed for CortexR5 {
         if let Some(stop) = self.state.stops_here() {
             return Err(stop);
         }
-        if !self.is_asleep() && self.state.core.taken_next().is_none() {
+        if !self.is_asleep() && !self.state.core.is_interrupted() {
             return Ok(Some(Reached));
         }
         let _passed = self.state.pass(self.limit.0)?;
@@ -171,11 +171,14 @@ impl CortexR5 {
     }
 
     pub(crate) fn holds_back_priority(&self, priority: u8) -> Option<Blocker> {
-        if let Some(mask) = self.mask() {
-            return Some(mask);
-        }
+        // No interrupt in particular: as the first one of a peripheral.
+        self.mask().or_else(|| self.holds_back_peripheral(FIRST_SHARED, priority))
+    }
+
+    /// What in the controller holds a peripheral's interrupt back that has a priority.
+    fn holds_back_peripheral(&self, id: u16, priority: u8) -> Option<Blocker> {
         let gic = self.state.core.arch.system.gic.as_ref()?;
-        let lets = gic.lets_through(priority);
+        let lets = gic.lets_through(id, priority);
         (!lets).then(|| match self.state.handler() {
             0 => Blocker::PriorityMask,
             handler => Blocker::Active(handler),
@@ -246,7 +249,13 @@ impl CortexR5 {
             if !gic.is_enabled(id) {
                 return Some(Blocker::Disabled);
             }
-            return self.holds_back_priority(gic.priority(id));
+            let mask = match gic.line(id) {
+                InterruptLine::Irq => self.mask(),
+                InterruptLine::Fiq => {
+                    self.state.core.masks(InterruptLine::Fiq).then_some(Blocker::FastMask)
+                }
+            };
+            return mask.or_else(|| self.holds_back_peripheral(id, gic.priority(id)));
         }
         self.mask()
     }

@@ -1,8 +1,9 @@
 //! The interrupt controller of a Zynq UltraScale+'s real-time unit: a PL390, which is a GIC of
 //! architecture version 1, for one core.
 //!
-//! Sources: IHI 0048, chapters 3 to 5; DDI 0416 (PL390). Security is not implemented: all
-//! interrupts are of one group and raise IRQ.
+//! Sources: IHI 0048, chapters 3 to 5; DDI 0416 (PL390). Interrupts have a group each (the security
+//! state of AM011, "General Interrupt Controller"), and a Cortex-R5's accesses are Secure ones: it sees
+//! both groups. Those of group 0 raise FIQ where the program wants that (IHI 0048, 4.4.1).
 
 use crate::soc::{FIRST_PRIVATE, PeripheralKind, Soc};
 
@@ -27,9 +28,24 @@ const WORDS: usize = 8;
 const MOST: usize = 32 * WORDS;
 /// What an acknowledgement reads when nothing is pending.
 const SPURIOUS: u32 = 1023;
+/// And when it is of group 1, and one of group 0 was asked for (IHI 0048, 3.2.5).
+const OTHER_GROUP: u32 = 1022;
+/// Bits of GICC_CTLR (IHI 0048, 4.4.1): of the Secure copy.
+const ACKNOWLEDGES_ALL: u32 = 1 << 2;
+const FIQ_ENABLE: u32 = 1 << 3;
+const COMMON_BINARY_POINT: u32 = 1 << 4;
+/// GICD_TYPER.SecurityExtn (IHI 0048, 4.3.2).
+const HAS_GROUPS: u32 = 1 << 10;
 /// The priority of a core that handles nothing.
 const IDLE: u8 = 0xFF;
 const EXTENT: u32 = 0x2000;
+
+/// The inputs of a core that interrupts it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InterruptLine {
+    Irq,
+    Fiq,
+}
 
 /// A controller.
 #[derive(Clone, Debug)]
@@ -38,11 +54,15 @@ pub struct Gic {
     /// The interrupts there are, and the bits of a priority.
     count: u16,
     priority_mask: u8,
-    distributes: bool,
-    signals: bool,
+    /// GICD_CTLR and GICC_CTLR; their lowest bits enable the groups.
+    distributor: u32,
+    interface: u32,
     /// The priority that interrupts must go below.
     mask: u8,
-    binary_point: u8,
+    /// That of each group.
+    binary_points: [u8; 2],
+    /// Which interrupts are of group 1.
+    groups: [u32; WORDS],
     enabled: [u32; WORDS],
     /// Pending by software, or by an edge.
     latched: [u32; WORDS],
@@ -71,10 +91,11 @@ impl Gic {
             base: place.base,
             count: (FIRST_SHARED + soc.interrupts).min(MOST as u16),
             priority_mask: 0xFF << (8 - soc.priority_bits.clamp(1, 8)),
-            distributes: false,
-            signals: false,
+            distributor: 0,
+            interface: 0,
             mask: 0,
-            binary_point: 0,
+            binary_points: [0, 1],
+            groups: [0; WORDS],
             // Interrupts of software are always enabled.
             enabled: [0xFFFF, 0, 0, 0, 0, 0, 0, 0],
             latched: [0; WORDS],
@@ -150,7 +171,21 @@ impl Gic {
         let (word, bit) = bit(id);
         let shared =
             id < FIRST_SHARED || self.targets.get(id as usize).is_some_and(|it| it & 1 == 1);
-        word < WORDS && self.enabled[word] & bit != 0 && self.distributes && self.signals && shared
+        let groups = self.distributor & self.interface;
+        let group = groups >> self.group(id) & 1 == 1;
+        word < WORDS && self.enabled[word] & bit != 0 && group && shared
+    }
+
+    /// The group of an interrupt.
+    const fn group(&self, id: u16) -> usize {
+        let (word, bit) = bit(id);
+        if word < WORDS && self.groups[word] & bit != 0 { 1 } else { 0 }
+    }
+
+    /// The input by which an interrupt comes to the core.
+    pub const fn line(&self, id: u16) -> InterruptLine {
+        let fast = self.group(id) == 0 && self.interface & FIQ_ENABLE != 0;
+        if fast { InterruptLine::Fiq } else { InterruptLine::Irq }
     }
 
     /// Enables an interrupt for this core at a priority.
@@ -170,27 +205,35 @@ impl Gic {
     }
 
     fn running_priority(&self) -> u8 {
-        self.running.last().map_or(IDLE, |id| self.priority(*id) & self.group_mask())
+        self.running.last().map_or(IDLE, |id| self.priority(*id) & self.group_mask(*id))
     }
 
-    /// The bits of a priority that count for preemption.
-    const fn group_mask(&self) -> u8 {
-        ((0xFF << (self.binary_point + 1)) & 0xFF_u32) as u8
+    /// The bits of an interrupt's priority that count for preemption. Group 1 has a binary point of its
+    /// own, which stands for one bit more (IHI 0048, 3.3.3).
+    const fn group_mask(&self, id: u16) -> u8 {
+        let low = match self.group(id) {
+            1 if self.interface & COMMON_BINARY_POINT == 0 => self.binary_points[1],
+            _ => self.binary_points[0] + 1,
+        };
+        ((0xFF << low) & 0xFF_u32) as u8
     }
 
-    /// Whether an interrupt of a priority would be signalled now.
-    pub fn lets_through(&self, priority: u8) -> bool {
-        priority < self.mask && priority & self.group_mask() < self.running_priority()
+    /// Whether an interrupt would be signalled now if it had a priority.
+    pub fn lets_through(&self, id: u16, priority: u8) -> bool {
+        priority < self.mask && priority & self.group_mask(id) < self.running_priority()
     }
 
     /// The most urgent interrupt that is pending: of equal ones that with the lowest number.
     fn highest(&self) -> Option<u16> {
-        if !self.distributes {
-            return None;
-        }
         let mut best: Option<(u8, u16)> = None;
         for word in 0..WORDS {
-            let mut wanted = self.pending(word) & self.enabled[word] & !self.active[word];
+            let groups = match self.distributor & 3 {
+                0 => return None,
+                1 => !self.groups[word],
+                2 => self.groups[word],
+                _ => u32::MAX,
+            };
+            let mut wanted = self.pending(word) & self.enabled[word] & groups & !self.active[word];
             while wanted != 0 {
                 let id = word as u16 * 32 + wanted.trailing_zeros() as u16;
                 wanted &= wanted - 1;
@@ -206,12 +249,20 @@ impl Gic {
 
     /// Which interrupt has the core interrupted.
     pub fn signalled(&self) -> Option<u16> {
-        let id = self.highest().filter(|_| self.signals)?;
-        self.lets_through(self.priority(id)).then_some(id)
+        let id = self.highest().filter(|id| self.interface >> self.group(*id) & 1 == 1)?;
+        self.lets_through(id, self.priority(id)).then_some(id)
+    }
+
+    /// Whether reads that ask for the most urgent interrupt are not told this one.
+    const fn is_hidden(&self, id: u16) -> bool {
+        self.group(id) == 1 && self.interface & ACKNOWLEDGES_ALL == 0
     }
 
     fn acknowledge(&mut self) -> u32 {
         let Some(id) = self.signalled() else { return SPURIOUS };
+        if self.is_hidden(id) {
+            return OTHER_GROUP;
+        }
         let (word, bit) = bit(id);
         self.latched[word] &= !bit;
         self.active[word] |= bit;
@@ -246,22 +297,27 @@ impl Gic {
             u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
         };
         match offset & !3 {
-            0x000 => self.distributes.into(),
-            0x004 => u32::from(self.count).div_ceil(32) - 1,
+            0x000 => self.distributor,
+            0x004 => HAS_GROUPS | (u32::from(self.count).div_ceil(32) - 1),
             // PL390.
             0x008 => 0x0102_043B,
+            0x080..=0x0FC => self.groups[word],
             0x100..=0x17C | 0x180..=0x1FC => self.enabled[word],
             0x200..=0x27C | 0x280..=0x2FC => self.pending(word),
             0x300..=0x37C => self.active[word],
             0x400..=0x7FC => bytes(&self.priorities),
             0x800..=0xBFC => bytes(&self.targets),
             0xC00..=0xCFC => self.edges[(offset as usize & 0xFC) / 4 % WORDS],
-            0x1000 => self.signals.into(),
+            0x1000 => self.interface,
             0x1004 => self.mask.into(),
-            0x1008 => self.binary_point.into(),
+            0x1008 => self.binary_points[0].into(),
             0x100C => self.acknowledge(),
             0x1014 => self.running_priority().into(),
-            0x1018 => self.highest().map_or(SPURIOUS, u32::from),
+            0x1018 => match self.highest() {
+                Some(id) if self.is_hidden(id) => OTHER_GROUP,
+                highest => highest.map_or(SPURIOUS, u32::from),
+            },
+            0x101C => self.binary_points[1].into(),
             0x10FC => 0x3901_243B,
             _ => 0,
         }
@@ -272,7 +328,8 @@ impl Gic {
         let word = (offset as usize & 0x7F) / 4 % WORDS;
         let value = value & mask;
         match offset & !3 {
-            0x000 => self.distributes = value & 1 == 1,
+            0x000 => self.distributor = value & 3,
+            0x080..=0x0FC => self.groups[word] = self.groups[word] & !mask | value,
             0x100..=0x17C => self.enabled[word] |= value,
             0x180..=0x1FC => self.enabled[word] &= !value | if word == 0 { 0xFFFF } else { 0 },
             0x200..=0x27C => self.latched[word] |= value,
@@ -293,9 +350,10 @@ impl Gic {
                     self.pend((value & 0xF) as u16);
                 }
             }
-            0x1000 => self.signals = value & 1 == 1,
+            0x1000 => self.interface = value & 0x1F,
             0x1004 => self.mask = value as u8 & self.priority_mask,
-            0x1008 => self.binary_point = value as u8 & 7,
+            0x1008 => self.binary_points[0] = value as u8 & 7,
+            0x101C => self.binary_points[1] = (value as u8 & 7).max(1),
             0x1010 => self.end((value & 0x3FF) as u16),
             _ => {}
         }
@@ -370,6 +428,64 @@ mod tests {
             assert_eq!((gic.read(0x100C), gic.read(0x100C)), (3, 1023));
             gic.write(0x1010, 3, u32::MAX);
         }
+    }
+
+    /// IHI 0048, 4.4.1 and 3.2.5: group 0 comes as FIQ where GICC_CTLR.FIQEn says so, each group is
+    /// enabled by a bit of its own on both sides, and group 1 is acknowledged if AckCtl lets it.
+    #[test]
+    fn interrupts_of_group_0_come_as_fiq_where_that_is_enabled() {
+        let mut gic = gic();
+        assert_eq!(gic.read(0x004) & HAS_GROUPS, HAS_GROUPS);
+        assert!(gic.arm(68, 0x80) && gic.arm(40, 0x20));
+        assert_eq!(gic.line(68), InterruptLine::Irq, "as after reset");
+        gic.write(0x1000, 0b1001, u32::MAX);
+        gic.write(0x080 + 8, 1 << 4, u32::MAX);
+        assert_eq!(
+            (gic.read(0x088), gic.line(68), gic.line(40)),
+            (1 << 4, InterruptLine::Irq, InterruptLine::Fiq)
+        );
+        gic.pend(68);
+        for (distributor, interface, signalled) in [
+            (0b01, 0b1001, None),
+            (0b11, 0b1001, None),
+            (0b01, 0b1011, None),
+            (0b10, 0b1010, Some(68)),
+            (0b11, 0b1011, Some(68)),
+        ] {
+            gic.write(0, distributor, u32::MAX);
+            gic.write(0x1000, interface, u32::MAX);
+            assert_eq!(gic.signalled(), signalled, "{distributor:b} {interface:b}");
+            assert_eq!(gic.is_enabled(68), signalled.is_some(), "{distributor:b} {interface:b}");
+        }
+        assert_eq!((gic.read(0x1018), gic.read(0x100C)), (1022, 1022));
+        // One of group 0 goes before it by its priority alone.
+        gic.pend(40);
+        assert_eq!((gic.read(0x1018), gic.read(0x100C)), (40, 40));
+        gic.write(0x1010, 40, u32::MAX);
+        gic.write(0x1000, 0b1111, u32::MAX);
+        assert_eq!((gic.read(0x1018), gic.read(0x100C)), (68, 68));
+    }
+
+    /// IHI 0048, 3.3.3: a binary point of 4 leaves three bits to group 0, of 5 three to group 1.
+    #[test]
+    fn each_group_has_its_binary_point_unless_one_is_common() {
+        let mut gic = gic();
+        gic.write(0, 0b11, u32::MAX);
+        gic.write(0x1000, 0b111, u32::MAX);
+        assert_eq!((gic.read(0x1008), gic.read(0x101C)), (0, 1));
+        gic.write(0x080 + 8, 1 << 4, u32::MAX);
+        gic.write(0x080 + 4, 1 << 8, u32::MAX);
+        assert!(gic.arm(68, 0x80) && gic.arm(40, 0x98));
+        gic.pend(40);
+        assert_eq!(gic.read(0x100C), 40);
+        gic.pend(68);
+        assert_eq!(gic.signalled(), Some(68));
+        for (point, lets) in [(4, true), (5, false)] {
+            gic.write(0x101C, point, u32::MAX);
+            assert_eq!(gic.lets_through(68, 0x80), lets, "{point}");
+        }
+        gic.write(0x1000, 0b10111, u32::MAX);
+        assert!(gic.lets_through(68, 0x80), "that of group 0 counts");
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! What plays which part on a Cortex-R5, for [`Machine`](crate::Machine)'s questions by role.
 
 use super::cpu::{Mode, psr};
+use super::gic::{FIRST_SHARED, InterruptLine};
 use super::machine::CortexR5;
 use crate::state::{Convention, Interrupted, Register, ThreadStack};
 
-/// Where IRQ stands among the vectors (DDI 0406, B1.8.1).
+/// Where IRQ and FIQ stand among the vectors (DDI 0406, B1.8.1).
 const IRQ_VECTOR: u32 = 0x18;
+const FIQ_VECTOR: u32 = 0x1C;
 /// And data aborts, which save an address further on than prefetch aborts.
 const DATA_ABORT_VECTOR: u32 = 0x10;
 
@@ -82,9 +84,12 @@ impl CortexR5 {
     }
 
     /// See [`Machine::handler_of`](crate::Machine::handler_of): all interrupts share the vector of
-    /// IRQ.
-    pub(crate) fn handler_of(&self, _interrupt: u16) -> Result<u32, (u32, u32)> {
-        let vector = self.vector_table().wrapping_add(IRQ_VECTOR);
+    /// IRQ, or that of FIQ.
+    pub(crate) fn handler_of(&self, interrupt: u16) -> Result<u32, (u32, u32)> {
+        let gic = self.state.core.arch.system.gic.as_ref();
+        let line = gic.map(|gic| gic.line(interrupt.saturating_add(FIRST_SHARED)));
+        let vector = if line == Some(InterruptLine::Fiq) { FIQ_VECTOR } else { IRQ_VECTOR };
+        let vector = self.vector_table().wrapping_add(vector);
         let there = self.state.core.arch.system.code(vector).is_some();
         if there { Ok(vector) } else { Err((vector, vector)) }
     }

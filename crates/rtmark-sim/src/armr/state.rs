@@ -6,9 +6,9 @@ use rtmark_units::{Cycles, Instructions};
 
 use super::control::Denied;
 use super::core::{Core, Passed, Refusal};
-use super::cpu::{Mode, psr};
+use super::cpu::Mode;
 use super::exec::Exception;
-use super::gic::{FIRST_EXTERNAL, Gic, exception};
+use super::gic::{FIRST_EXTERNAL, Gic, InterruptLine, exception};
 use crate::devices::Devices;
 use crate::host::{Answer, Around, Host};
 use crate::image::Image;
@@ -396,9 +396,9 @@ impl State {
         }
     }
 
-    /// What holds all interrupts back.
+    /// What holds all interrupts back that come as IRQ.
     pub const fn mask(&self) -> Option<Blocker> {
-        if self.core.arch.cpu.bit(psr::I) { Some(Blocker::StatusMask) } else { None }
+        if self.core.masks(InterruptLine::Irq) { Some(Blocker::StatusMask) } else { None }
     }
 
     fn notice_inputs(&mut self) {

@@ -1,6 +1,6 @@
 //! What is behind the core: memories, the interrupt controller, peripherals.
 
-use super::gic::{FIRST_EXTERNAL, FIRST_SHARED, Gic, exception};
+use super::gic::{FIRST_EXTERNAL, FIRST_SHARED, Gic, InterruptLine, exception};
 use crate::devices::{Attached, Console, Devices, Direction, Effects, Env, Looked};
 use crate::memory::Bus;
 use crate::soc::{MemoryTiming, Soc};
@@ -246,11 +246,14 @@ impl System {
         }
     }
 
-    /// Whether IRQ is asked for: by which exception, as far as that is known.
-    pub fn interrupt(&self) -> Option<u16> {
+    /// Whether the core is to be interrupted: by which exception, as far as that is known, and how.
+    pub fn interrupt(&self) -> Option<(u16, InterruptLine)> {
         match &self.gic {
-            Some(gic) => gic.signalled().map(exception),
-            None => self.direct.first().map(|interrupt| FIRST_EXTERNAL + *interrupt),
+            Some(gic) => gic.signalled().map(|id| (exception(id), gic.line(id))),
+            None => self
+                .direct
+                .first()
+                .map(|interrupt| (FIRST_EXTERNAL + *interrupt, InterruptLine::Irq)),
         }
     }
 

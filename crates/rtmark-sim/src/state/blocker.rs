@@ -29,6 +29,8 @@ pub enum Blocker {
     StatusMask,
     /// The priority mask of an interrupt controller beside a Cortex-R.
     PriorityMask,
+    /// CPSR.F of a Cortex-R is set, and the interrupt comes as FIQ.
+    FastMask,
 }
 
 impl Blocker {
@@ -40,6 +42,7 @@ impl Blocker {
             Self::Basepri => "BASEPRI",
             Self::MachineMask => "MSTATUS.MIE",
             Self::StatusMask => "CPSR.I",
+            Self::FastMask => "CPSR.F",
             Self::PriorityMask => "the interrupt controller's priority mask",
             Self::Active(_) => "a handler",
             Self::Pending(_) => "a more urgent exception",

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use rtmark_sim::armr::CortexR5;
 use rtmark_sim::{
-    Cycles, FaultKind, FaultPolicy, Image, LoadError, Machine, Register, Soc, Stop, Watch,
+    Blocker, Cycles, FaultKind, FaultPolicy, Image, LoadError, Machine, Register, Soc, Stop, Watch,
 };
 
 /// In ATCM: where cases begin, and where their branches by a register lead.
@@ -316,6 +316,62 @@ fn an_interrupt_of_software_is_told_from_those_of_peripherals() {
     assert_eq!(seen, watches[..3]);
     assert_eq!(machine.register(Register::R(0)), 3);
     assert_eq!(soc().core.exception_name(1027), "SGI 3");
+}
+
+/// CPSR.F masks what comes as FIQ, CPSR.I does not: it goes into the handler of another interrupt, has
+/// registers of its own, and returns there (DDI 0406, B1.8.3 and B1.9.11).
+#[test]
+fn a_fast_interrupt_goes_into_the_handler_of_another() {
+    let mut machine = Machine::new(&soc());
+    let mut poke = |at: u32, words: &[u32]| {
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        machine.poke(at, &bytes).expect("memory");
+    };
+    // Low vectors, r8 = 5, cpsie i, and a loop: mrc SCTLR; bic r0, r0, #0x2000; mcr SCTLR
+    poke(START, &[READ_SCTLR, 0xE3C0_0A02, SCTLR, 0xE3A0_8005, 0xF108_0080, STAY]);
+    // IRQ: ldr r0, [r1, #12]; cpsid f; twenty nops; cpsie f; b .
+    poke(0x18, &[0xEA00_0038]);
+    poke(
+        0x100,
+        &[&[0xE591_000C, 0xF10C_0040][..], &[0xE320_F000; 20], &[0xF108_0040, STAY]].concat(),
+    );
+    // FIQ: ldr r8, [r1, #12]; str r8, [r1, #16]; mov r11, r8; subs pc, lr, #4
+    poke(0x1C, &[0xE591_800C, 0xE581_8010, 0xE1A0_B008, 0xE25E_F004]);
+    machine.set_register(Register::R(1), 0xF900_1000);
+    machine.set_register(Register::Pc, START);
+    let (slow, fast) = (36, 40);
+    assert!(machine.arm_interrupt(slow, 0x80) && machine.arm_interrupt(fast, 0x20));
+    // Number 68 is of group 1; both groups on both sides, all acknowledged, FIQ for group 0.
+    for (address, value) in
+        [(0xF900_0000, 3), (0xF900_1000, 0xF), (0xF900_1004, 0xFF), (0xF900_0088, 1 << 4)]
+    {
+        machine.store_word(address, value).expect("a register");
+    }
+    machine.run(Cycles(100));
+    assert_eq!(machine.handler_of(slow), Ok(0x18));
+    assert_eq!(machine.handler_of(fast), Ok(0x1C));
+    // After reset FIQ is masked, and what comes by it waits.
+    assert_eq!(
+        (machine.holds_back(slow), machine.holds_back(fast)),
+        (None, Some(Blocker::FastMask))
+    );
+    let watches = [0x100, 0x158, 0x1C].map(|at| machine.watch(Watch::Execute(at)));
+    machine.watch(Watch::Return(16 + fast));
+    machine.pend_interrupt(slow, Cycles(200));
+    machine.pend_interrupt(fast, Cycles(215));
+    machine.run(Cycles(600));
+    let hits = machine.take_hits();
+    let [handled, unmasked, entered, returned] = hits[..] else { panic!("{hits:?}") };
+    assert_eq!([handled.watch, unmasked.watch, entered.watch], watches);
+    assert!(handled.cycle.0 < 215 && entered.cycle > unmasked.cycle, "{hits:?}");
+    assert!((1..=20).contains(&(entered.cycle.0 - unmasked.cycle.0)), "{hits:?}");
+    assert!(returned.cycle > entered.cycle, "{hits:?}");
+    assert_eq!(machine.register(Register::R(0)), 68);
+    // FIQ mode has an r8 and an r11 of its own.
+    assert_eq!((machine.register(Register::R(8)), machine.register(Register::R(11))), (5, 0));
+    assert_eq!(machine.register(Register::Pc), 0x15C);
+    assert_eq!(machine.register(Register::Xpsr) & 0xDF, 0x92, "in IRQ mode, with IRQ masked");
+    assert_eq!(machine.holds_back(fast), None);
 }
 
 /// Has the program store a word.

@@ -20,6 +20,15 @@ const CACHES: u32 = 1 << 12 | 1 << 2;
 
 /// The first of a timer.
 const INTERRUPT: u16 = 36;
+/// Another one, more urgent, that comes as FIQ.
+const FAST: u16 = 40;
+/// Acknowledges it in registers of FIQ's own: movw and movt r9, #0xF9001000; ldr r8, [r9, #12];
+/// str r8, [r9, #16]; subs pc, lr, #4
+const FAST_HANDLER: [u32; 5] = [0xE301_9000, 0xE34F_9900, 0xE599_800C, 0xE589_8010, 0xE25E_F004];
+/// cpsie i, f, and if; cpsid i and f.
+const MASKS: [u32; 5] = [0xF108_0080, 0xF108_0040, 0xF108_00C0, 0xF10C_0080, 0xF10C_0040];
+/// Where the handler of the others is: behind the vectors.
+const HANDLER_AT: u32 = 0x40;
 /// Acknowledges an interrupt: mov sp, #0x3000; push {r0, r1}; movw and movt r1, #0xF9001000;
 /// ldr r0, [r1, #12]; str r0, [r1, #16]; pop {r0, r1}; subs pc, lr, #4
 const HANDLER: [u32; 8] = [
@@ -150,8 +159,10 @@ impl Program {
                     let to = new.branch_to(leaf);
                     new.words.push(0x0B00_0000 | condition | to);
                 }
-                // cpsie i, cpsid i
-                2 => new.words.push([0xF108_0080, 0xF10C_0080][usize::from(condition < 1 << 31)]),
+                2 => {
+                    let which = new.below(MASKS.len() as u32);
+                    new.words.push(MASKS[which as usize]);
+                }
                 _ => {
                     let word = new.instruction();
                     new.words.push(condition | word);
@@ -195,7 +206,10 @@ impl Program {
         // mrc SCTLR; orr r0, r0, r1; bic r0, r0, #0x2000, for low vectors; mcr SCTLR; b .
         let prelude = [0xEE11_0F10, 0xE180_0001, 0xE3C0_0A02, 0xEE01_0F10, 0xEAFF_FFFE];
         machine.poke(0, &bytes(&prelude)).expect("memory");
-        machine.poke(0x18, &bytes(&HANDLER)).expect("memory");
+        // The vector of IRQ: b HANDLER_AT
+        machine.poke(0x18, &bytes(&[0xEA00_0000 | ((HANDLER_AT - 0x20) / 4)])).expect("memory");
+        machine.poke(0x1C, &bytes(&FAST_HANDLER)).expect("memory");
+        machine.poke(HANDLER_AT, &bytes(&HANDLER)).expect("memory");
         machine.poke(at, &bytes(&self.words)).expect("memory");
         machine.set_register(Register::R(1), CACHES);
         machine.set_register(Register::Pc, 0);
@@ -212,19 +226,16 @@ impl Program {
         machine.set_register(Register::R(13), STACK);
         machine.set_register(Register::Pc, self.begin);
         machine.stop_before(self.end());
-        assert!(machine.arm_interrupt(INTERRUPT, 0x80));
-        // Distributor, interface, mask, enable and target of number 68.
-        for (address, value) in [
-            (0xF900_0000, 1),
-            (0xF900_1000, 1),
-            (0xF900_1004, 0xFF),
-            (0xF900_0108, 1 << 4),
-            (0xF900_0844, 1),
-        ] {
+        assert!(machine.arm_interrupt(INTERRUPT, 0x80) && machine.arm_interrupt(FAST, 0x20));
+        // Distributor; interface, with FIQ for group 0; mask; all but number 72 are of group 1.
+        for (address, value) in
+            [(0xF900_0000, 3), (0xF900_1000, 0x1F), (0xF900_1004, 0xFF), (0xF900_0088, !(1 << 8))]
+        {
             machine.store_word(address, value).expect("a register");
         }
         for at in 0..200 {
             machine.pend_interrupt(INTERRUPT, Cycles(2_000 + at * 701));
+            machine.pend_interrupt(FAST, Cycles(2_011 + at * 709));
         }
         machine
     }

@@ -174,9 +174,12 @@ impl Bench<'_> {
                 refuse(format!("analysis knows no model of {name}; it has those of {known}"))
             })?;
             let mut variant = self.variant(kernel, &model)?;
-            let switched = variant
-                .of(&kernel.manifest, self.soc.soc.core.name())
-                .map_err(|reason| refuse(format!("{name}: {reason}")))?;
+            let switched = variant.of(&kernel.manifest, self.soc.soc.core.name()).map_err(
+                |reason| match &self.system.profile {
+                    Some(profile) => self.system.refusal(profile, "profile", reason),
+                    None => refuse(format!("{name}: {reason}")),
+                },
+            )?;
             let built = switched.at(&kernel.manifest, &Target::from(&self.soc.soc));
             let mut model = model;
             if model.timer == Timer::Alarm && built.get("tick_hz").is_some() {
@@ -213,8 +216,13 @@ impl Bench<'_> {
 
     /// The profile, with the tick that the file wants where the kernel releases tasks by one.
     fn variant(&self, kernel: &Kernel, model: &Model) -> Result<Variant, CliError> {
-        let profile = self.system.profile.as_deref().unwrap_or(rtmark_firmware::DEFAULT_PROFILE);
-        let variant: Variant = profile.parse()?;
+        let variant = match &self.system.profile {
+            None => Variant::profile(rtmark_firmware::DEFAULT_PROFILE),
+            Some(named) => {
+                let read = named.get_ref().parse::<Variant>();
+                read.map_err(|error| self.system.refusal(named, "profile", error.to_string()))?
+            }
+        };
         let Some(tick) = &self.system.tick else { return Ok(variant) };
         let has_tick = kernel.manifest.switches.contains_key("tick_hz");
         if !has_tick || model.timer == Timer::Alarm {
