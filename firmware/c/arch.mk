@@ -22,7 +22,7 @@ CORE_FLAGS_hazard3 := -march=rv32imac_zba_zbb_zbs_zbkb_zicsr_zifencei -mabi=ilp3
 LIBRARIES := -nodefaultlibs -Wl,--start-group $(firstword $(wildcard $(addsuffix /libc.a,$(RV32_FOLDERS)))) \
              $(shell $(RV32_GCC) -print-libgcc-file-name) -Wl,--end-group
 endif
-CORE_FLAGS_cortex-r5 := -mcpu=cortex-r5 -marm -mfloat-abi=soft -DRTMARK_CORE_HAS_FPU=0
+CORE_FLAGS_cortex-r5 := -mcpu=cortex-r5 -marm -mfloat-abi=soft -DRTMARK_CORE_HAS_FPU=0 -include $(SHARED)/cortex_r5.h
 # Linux's compiler without Linux's libraries. Without MMU memory takes aligned accesses only,
 # and the kernel does not keep the floating-point registers of tasks that have not asked for it.
 CORE_FLAGS_cortex-a72 := -mcpu=cortex-a72 -mstrict-align -mgeneral-regs-only -mno-outline-atomics \

@@ -114,18 +114,18 @@
 
 /**
  * A span begins in the cycle in which an exception becomes pending.
- * `exception` is its number, written as a decimal: external interrupt n is 16 + n,
- * SysTick is 15, PendSV is 14. For file scope.
+ * `exception` is its number, written as a decimal or as a macro that is one: external interrupt n is
+ * 16 + n, SysTick is 15, PendSV is 14. For file scope.
  */
 #define RTMARK_BEGIN_AT_PEND(id, exception) \
-    __asm__("rtmark_record 3, " #exception ", \"" id "\"")
+    __asm__("rtmark_record 3, " RTMARK_TEXT_(exception) ", \"" id "\"")
 
 /**
  * A span ends at the first instruction that executes after a handler of this
  * exception has returned. `exception` as above. For file scope.
  */
 #define RTMARK_END_AT_RETURN(id, exception) \
-    __asm__("rtmark_record 4, " #exception ", \"" id "\"")
+    __asm__("rtmark_record 4, " RTMARK_TEXT_(exception) ", \"" id "\"")
 
 /**
  * A span ends when the core falls asleep, by WFI, by a WFE that finds no event, or at the end of
@@ -163,6 +163,9 @@
                          : "i"((unsigned long)(value)))
 
 /* ------------------------------------------------- how it is done, from here on */
+
+/* What a macro stands for, as text. */
+#define RTMARK_TEXT_(text) #text
 
 /* An operand that is a constant, written as the number alone. */
 #if defined(__riscv)

@@ -91,8 +91,8 @@ RTMARK_SCENARIO( "growth.yield.ready", prvYield );
 /*-----------------------------------------------------------*/
 /* growth.tick.delayed */
 
-RTMARK_BEGIN_AT_PEND( "growth.tick.delayed", 15 );
-RTMARK_END_AT_RETURN( "growth.tick.delayed", 15 );
+RTMARK_BEGIN_AT_PEND( "growth.tick.delayed", benchTICK );
+RTMARK_END_AT_RETURN( "growth.tick.delayed", benchTICK );
 
 static void vDelayedTask( void * pvParameters )
 {
@@ -125,7 +125,7 @@ RTMARK_SCENARIO( "growth.tick.delayed", prvTickDelayed );
 /* growth.tick.due: the first of the tasks that run ends the span. The others may take longer than
  * until the next tick, with which another one begins. */
 
-RTMARK_BEGIN_AT_PEND( "growth.tick.due", 15 );
+RTMARK_BEGIN_AT_PEND( "growth.tick.due", benchTICK );
 
 static volatile uint32_t ulLeft;
 
@@ -366,8 +366,8 @@ static void prvTimerStart( void )
 }
 RTMARK_SCENARIO( "growth.timer.start", prvTimerStart );
 
-RTMARK_BEGIN_AT_PEND( "growth.timer.tick", 15 );
-RTMARK_END_AT_RETURN( "growth.timer.tick", 15 );
+RTMARK_BEGIN_AT_PEND( "growth.timer.tick", benchTICK );
+RTMARK_END_AT_RETURN( "growth.timer.tick", benchTICK );
 
 static void vArmedTask( void * pvParameters )
 {
@@ -384,7 +384,7 @@ RTMARK_SCENARIO( "growth.timer.tick", prvTimerTick );
 
 static void vExpiryCallback( TimerHandle_t xTimer );
 
-RTMARK_BEGIN_AT_PEND( "growth.timer.expiry", 15 );
+RTMARK_BEGIN_AT_PEND( "growth.timer.expiry", benchTICK );
 RTMARK_END_AT_ENTRY( "growth.timer.expiry", vExpiryCallback );
 
 static void __attribute__( ( noinline ) ) vExpiryCallback( TimerHandle_t xTimer )

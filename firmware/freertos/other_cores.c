@@ -88,6 +88,13 @@ void vSetupTickInterrupt( void )
     otherGICD_BYTES( 0x400 )[ otherTIMER_INTERRUPT ] = portLOWEST_USABLE_INTERRUPT_PRIORITY << portPRIORITY_SHIFT;
     otherGICD_BYTES( 0x800 )[ otherTIMER_INTERRUPT ] = 1u;
     otherGICD_ISENABLER( otherTIMER_INTERRUPT ) = 1u << ( otherTIMER_INTERRUPT % 32u );
+
+    /* Those that programs pend come to this core, too, once they are enabled. */
+    for( uint32_t ulInterrupt = 32u; ulInterrupt < 48u; ulInterrupt++ )
+    {
+        otherGICD_BYTES( 0x800 )[ ulInterrupt ] = 1u;
+    }
+
     otherGICD_CTLR = 1u;
     otherGICC_CTLR = 1u;
 
@@ -105,16 +112,27 @@ void vClearTickInterrupt( void )
 }
 /*-----------------------------------------------------------*/
 
+/* In the images that have interrupts besides, interrupts.c knows their handlers. */
+__attribute__( ( weak ) ) void vHandlePeripheral( uint32_t ulInterrupt )
+{
+    rtmark_failed_with( "nobody handles interrupt", ulInterrupt );
+}
+/*-----------------------------------------------------------*/
+
 void vApplicationIRQHandler( uint32_t ulICCIAR );
 
 void vApplicationIRQHandler( uint32_t ulICCIAR )
 {
-    if( ( ulICCIAR & 0x3FFu ) != otherTIMER_INTERRUPT )
-    {
-        rtmark_failed_with( "nobody handles interrupt", ulICCIAR );
-    }
+    const uint32_t ulInterrupt = ulICCIAR & 0x3FFu;
 
-    FreeRTOS_Tick_Handler();
+    if( ulInterrupt == otherTIMER_INTERRUPT )
+    {
+        FreeRTOS_Tick_Handler();
+    }
+    else
+    {
+        vHandlePeripheral( ulInterrupt );
+    }
 }
 
 #elif __ARM_ARCH_PROFILE == 'R'

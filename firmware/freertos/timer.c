@@ -36,8 +36,8 @@ RTMARK_SCENARIO( "timer.delay.1000ms", prvDelay );
 /*-----------------------------------------------------------*/
 /* timer.tick: the tick finds nothing to do, and returns to the task that spins. */
 
-RTMARK_BEGIN_AT_PEND( "timer.tick", 15 );
-RTMARK_END_AT_RETURN( "timer.tick", 15 );
+RTMARK_BEGIN_AT_PEND( "timer.tick", benchTICK );
+RTMARK_END_AT_RETURN( "timer.tick", benchTICK );
 
 static void vSpinTask( void * pvParameters )
 {
@@ -59,7 +59,7 @@ RTMARK_SCENARIO( "timer.tick", prvTick );
 /*-----------------------------------------------------------*/
 /* timer.wake */
 
-RTMARK_BEGIN_AT_PEND( "timer.wake", 15 );
+RTMARK_BEGIN_AT_PEND( "timer.wake", benchTICK );
 
 static void vWakeTask( void * pvParameters )
 {
@@ -185,7 +185,7 @@ RTMARK_SCENARIO( "timer.stop", prvStart );
 
 static void vExpiryCallback( TimerHandle_t xTimer );
 
-RTMARK_BEGIN_AT_PEND( "timer.expiry", 15 );
+RTMARK_BEGIN_AT_PEND( "timer.expiry", benchTICK );
 RTMARK_END_AT_ENTRY( "timer.expiry", vExpiryCallback );
 
 static void __attribute__( ( noinline ) ) vExpiryCallback( TimerHandle_t xTimer )
@@ -220,7 +220,7 @@ typedef struct
 
 static QueueHandle_t xLoadQueue;
 
-RTMARK_BEGIN_AT_PEND( "timer.jitter", 15 );
+RTMARK_BEGIN_AT_PEND( "timer.jitter", benchTICK );
 
 static void vJitterTask( void * pvParameters )
 {

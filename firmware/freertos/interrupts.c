@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * External interrupts of a Hazard3, for the images that have any. The port saves the context of the
- * interrupted task and comes here, with interrupts off; so handlers do not interrupt each other.
+ * Interrupts of a Hazard3 and a Cortex-R5, for the images that have any. The ports save the context of
+ * the interrupted task and come here, with interrupts off; so handlers do not interrupt each other.
  */
 #include "bench.h"
 
-#define interruptEXTERNAL    0x8000000Bu
 #define interruptHANDLERS    9
-
-void freertos_risc_v_application_interrupt_handler( uint32_t ulCause );
 
 static void prvNobody( void )
 {
@@ -33,6 +30,22 @@ static void ( * const pxHandlers[ interruptHANDLERS ] )( void ) =
     IRQ5_Handler, IRQ6_Handler, IRQ7_Handler, IRQ8_Handler
 };
 
+static void prvHandle( uint32_t ulNumber )
+{
+    if( ulNumber >= interruptHANDLERS )
+    {
+        prvNobody();
+    }
+
+    pxHandlers[ ulNumber ]();
+}
+
+#if defined( __riscv )
+
+#define interruptEXTERNAL    0x8000000Bu
+
+void freertos_risc_v_application_interrupt_handler( uint32_t ulCause );
+
 /* All that are pending are handled, the most urgent first, before the port goes back to a task. */
 void freertos_risc_v_application_interrupt_handler( uint32_t ulCause )
 {
@@ -52,13 +65,16 @@ void freertos_risc_v_application_interrupt_handler( uint32_t ulCause )
             return;
         }
 
-        const uint32_t ulNumber = ( uint32_t ) lNext >> 2;
-
-        if( ulNumber >= interruptHANDLERS )
-        {
-            prvNobody();
-        }
-
-        pxHandlers[ ulNumber ]();
+        prvHandle( ( uint32_t ) lNext >> 2 );
     }
 }
+
+#else
+
+/* Those of peripherals have the numbers from 32 on. */
+void vHandlePeripheral( uint32_t ulInterrupt )
+{
+    prvHandle( ulInterrupt - 32u );
+}
+
+#endif
