@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, HashMap};
 use rtmark_firmware::probes::{Kind, Record};
 use rtmark_firmware::select;
 use rtmark_model::{
-    Basis, Counted, Exact, Executed, Failure, FailureKind, HeldInterval, Samples, Scenario,
-    ScenarioId, Unpaired, visible,
+    Basis, Counted, Exact, Executed, Expected, Failure, FailureKind, HeldInterval, Samples,
+    Scenario, ScenarioId, Unpaired, visible,
 };
-use rtmark_sim::{Bound, Hit, Image, Machine, MaskedInterval, Soc, Taken, WatchId};
+use rtmark_sim::{Bound, Hit, Image, Machine, MaskedInterval, Soc, Taken, Watch, WatchId};
 use rtmark_units::Cycles;
 
 use crate::mistake;
@@ -107,6 +107,10 @@ impl<'a> Watching<'a> {
         for record in records.iter().filter(|record| record.scenario == *scenario.in_firmware()) {
             at_reset |= matches!(record.kind, Kind::BeginAtReset);
             let Some((watch, edge)) = Edge::watched(record.kind) else { continue };
+            // A span that a tick begins says which exception that is.
+            if let (Watch::Pend(exception), Expected::Exactly(1..)) = (watch, scenario.span.ticks) {
+                machine.count_ticks_of(exception);
+            }
             let watch = machine.watch(watch);
             if edge == Edge::Begin && manner.caches == Caches::Emptied {
                 machine.empty_caches_at(watch);

@@ -123,6 +123,30 @@ fn kernels_tick_where_a_chip_has_its_time() {
     }
 }
 
+/// A Cortex-R5 has a controller of its own, and the tick of another timer: both are measured as elsewhere,
+/// parts are less than the whole, and no sample counts as hit by what belongs to it.
+#[test]
+fn interrupts_and_ticks_of_a_cortex_r5_are_measured() {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    let soc = "zynqmp-r5";
+    let asked = ["run", "--placements", "1", "--format", "json", "--soc", soc, "-k", "freertos"];
+    let scenarios = ["--scenario", "isr.*", "timer.tick", "timer.wake", "tm.interrupt*"];
+    let suite = Suite::of(&rtmark(home.path(), &[&asked[..], &scenarios].concat()).0);
+    let of = |id: &str| suite.typical(soc, "freertos", id).unwrap_or_else(|| panic!("{id}"));
+    assert!(of("isr.entry") + of("isr.return") < of("isr.round_trip"));
+    assert!(of("isr.round_trip") < of("isr.wake.semaphore"));
+    assert_eq!(of("isr.wake.thread"), of("isr.wake.semaphore"), "they are one program");
+    assert!(of("isr.tail_chain") > of("isr.return"), "there is no tail-chaining");
+    assert!(of("isr.round_trip") < of("timer.tick") && of("timer.tick") < of("timer.wake"));
+    assert!(of("tm.interrupt") < of("tm.interrupt_preempt"));
+    for scenario in ["isr.entry", "isr.round_trip", "timer.tick", "timer.wake"] {
+        let statistics = &suite.answer(soc, "freertos", scenario)["statistics"];
+        assert_eq!(statistics["disturbed"], Value::Null, "{scenario}: {statistics}");
+    }
+    let nested = suite.answer(soc, "freertos", "isr.nested");
+    assert_eq!(nested["answer"], "not-applicable", "{nested}");
+}
+
 #[test]
 fn what_is_known_is_what_was_measured() {
     let home = tempfile::tempdir().expect("a scratch folder");

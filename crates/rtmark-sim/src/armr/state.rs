@@ -338,7 +338,11 @@ impl State {
                 self.notice_instruction(pc, issued);
                 self.notice_trap(number::CALL);
             }
-            Passed::Trap(_, Some(exception)) => self.notice_trap(exception),
+            Passed::Trap(_, Some(exception)) => {
+                // It has become pending before it is taken.
+                self.notice_inputs();
+                self.notice_trap(exception);
+            }
             Passed::Trap(_, None) => self.notice_trap(number::FAULT),
             Passed::Slept => self.asleep += self.core.cycle() - before,
             Passed::Refused(exception) => {

@@ -200,6 +200,12 @@ impl Machine {
         on!(&mut self.core, core => core.state.watch(watch))
     }
 
+    /// Counts the handlers of an interrupt among [`Hit::ticks`] from now on, as those of SysTick are: a
+    /// program has its tick by a timer of the chip.
+    pub fn count_ticks_of(&mut self, exception: u16) {
+        on!(&mut self.core, core => core.state.watches.tick = Some(exception));
+    }
+
     /// What has been noted since [`Machine::take_hits`] was last called, in order.
     pub fn hits(&self) -> &[Hit] {
         on!(&self.core, core => core.state.hits())

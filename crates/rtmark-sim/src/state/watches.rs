@@ -39,7 +39,8 @@ pub struct Hit {
     pub cycle: Cycles,
     /// Instructions executed before it.
     pub instructions: Instructions,
-    /// SysTick handlers entered before it.
+    /// Handlers of SysTick, or of what [`Machine::count_ticks_of`](crate::Machine::count_ticks_of) names,
+    /// entered before it.
     pub ticks: u64,
     /// Handlers of external interrupts entered before it.
     pub interrupts: u64,
@@ -73,6 +74,8 @@ pub struct Watches {
     pub hits: Vec<Hit>,
     pub ticks: u64,
     pub interrupts: u64,
+    /// The interrupt that is the tick, where none of SysTick's is.
+    pub tick: Option<u16>,
     /// Handlers of any exception entered.
     pub taken: u64,
     /// And left.
@@ -133,6 +136,7 @@ impl Watches {
         self.taken += 1;
         match exception {
             crate::arch::armm::nvic::SYSTICK => self.ticks += 1,
+            _ if self.tick == Some(exception) => self.ticks += 1,
             crate::arch::armm::nvic::FIRST_INTERRUPT.. => self.interrupts += 1,
             _ => {}
         }

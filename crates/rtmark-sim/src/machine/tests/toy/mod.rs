@@ -52,7 +52,7 @@ pub struct ToyState {
     devices: Devices,
     console: Console,
     lines: LineMemories,
-    watches: Watches,
+    pub watches: Watches,
     stops: BTreeSet<u32>,
     registers: [u32; REGISTERS],
     pc: u32,
