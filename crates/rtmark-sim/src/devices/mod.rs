@@ -5,7 +5,7 @@
 //! change without anybody touching it. Between the two nothing is done: counters
 //! are computed when they are looked at, and a run without devices in use pays
 //! nothing for them. Devices know neither the core nor each other; what they reach
-//! beyond their registers is in [`Env`].
+//! beyond their registers is in [`Env`], and what others are to hear of in [`Signals`].
 //!
 //! Bytes that a UART sends reach the console when they are written; the time that
 //! sending takes is what the firmware waits. It receives what was put on its line.
@@ -13,7 +13,7 @@ mod console;
 mod counter;
 mod exti;
 mod io_bank;
-mod nrf_clock;
+mod nrf;
 mod pins;
 mod polls;
 mod receiver;
@@ -22,6 +22,7 @@ mod sio;
 mod timer;
 mod transmitter;
 mod uart;
+mod wires;
 
 use std::collections::BTreeMap;
 
@@ -34,13 +35,14 @@ use crate::timing::LineMemories;
 pub use console::Console;
 use exti::{Exti, ExtiLayout};
 use io_bank::{IoBank, IoBankLayout};
-use nrf_clock::NrfClock;
+use nrf::{NrfClock, NrfEgu, NrfGpio, NrfGpiote, NrfPpi};
 pub use pins::{Drive, Level, PinChange};
 use polls::Polls;
 use receiver::Receiver;
 use registers::Registers;
 use sio::Sio;
 use timer::RpChip;
+pub use wires::Signals;
 
 /// How many clocks there are to count.
 const CLOCKS: usize = PeripheralClock::Apb2 as usize + 1;
@@ -88,6 +90,8 @@ pub struct Effects {
     pub flash: Vec<(usize, FlashEffect)>,
     /// Lines of EXTI and the ports that they come from now.
     pub routed: Vec<(u8, u8)>,
+    /// The PPI connects otherwise than before, and these of its channels anew.
+    pub connected: Option<u32>,
 }
 
 /// What a write does to a flash memory.
@@ -123,6 +127,10 @@ enum Device {
     NrfTimer(timer::NrfTimer),
     NrfRtc(timer::NrfRtc),
     NrfClock(NrfClock),
+    NrfEgu(NrfEgu),
+    NrfGpio(NrfGpio),
+    NrfGpiote(NrfGpiote),
+    NrfPpi(NrfPpi),
     Rp2040Timer(timer::Rp2040Timer),
     Sio(Sio),
     Exti(Exti),
@@ -145,6 +153,10 @@ macro_rules! each {
             Device::NrfTimer($it) => $what,
             Device::NrfRtc($it) => $what,
             Device::NrfClock($it) => $what,
+            Device::NrfEgu($it) => $what,
+            Device::NrfGpio($it) => $what,
+            Device::NrfGpiote($it) => $what,
+            Device::NrfPpi($it) => $what,
             Device::Rp2040Timer($it) => $what,
             Device::Sio($it) => $what,
             Device::Exti($it) => $what,
@@ -154,6 +166,8 @@ macro_rules! each {
         }
     };
 }
+
+use each;
 
 /// What each kind of device does.
 trait Registered {
@@ -177,6 +191,19 @@ trait Registered {
 
     /// Something outside drives a pin, which may be one of this device's.
     fn drive(&mut self, _pin: &str, _drive: &Drive) {}
+
+    /// Whether the PPI can connect the register at an offset: a task, or an event that comes.
+    fn has_end(&self, _offset: u32) -> bool {
+        false
+    }
+
+    /// The PPI listens to these events from now on, a bit each.
+    fn publish(&mut self, _events: u32) {}
+
+    /// What it has done that others are to hear of, since this was last asked.
+    fn signals(&mut self) -> Signals {
+        Signals::default()
+    }
 }
 
 /// What has a line on which bytes arrive.
@@ -197,6 +224,8 @@ pub struct Attached {
     clock: PeripheralClock,
     /// The next cycle in which an output may rise on its own.
     pub due: Option<u64>,
+    /// The events that the PPI listens to, a bit each.
+    heard: u32,
     pub atomic_aliases: bool,
     /// Cycles that a read and a write take more, or less on an I/O port.
     pub extra_cycles: [i16; 2],
@@ -320,6 +349,10 @@ fn device(peripheral: &Peripheral, soc: &Soc) -> Device {
         Kind::NrfTimer => Device::NrfTimer(timer::NrfTimer::new(ratio)),
         Kind::NrfRtc => Device::NrfRtc(timer::NrfRtc::new(ratio)),
         Kind::NrfClock => Device::NrfClock(NrfClock::default()),
+        Kind::NrfEgu => Device::NrfEgu(NrfEgu::default()),
+        Kind::NrfGpio => Device::NrfGpio(NrfGpio::default()),
+        Kind::NrfGpiote => Device::NrfGpiote(NrfGpiote::default()),
+        Kind::NrfPpi => Device::NrfPpi(NrfPpi::new(ratio)),
         Kind::Rp2040Timer => Device::Rp2040Timer(timer::Rp2040Timer::new(ratio, RpChip::Rp2040)),
         Kind::Rp2350Timer => Device::Rp2040Timer(timer::Rp2040Timer::new(ratio, RpChip::Rp2350)),
         Kind::Rp2040Sio => Device::Sio(Sio::new(peripheral)),
@@ -350,6 +383,7 @@ impl Devices {
                 outputs: 0,
                 clock: peripheral.clock,
                 due: None,
+                heard: 0,
                 atomic_aliases: peripheral.atomic_aliases,
                 extra_cycles: [peripheral.wait_states.0, peripheral.wait_states.1]
                     .map(|extra| i16::from(extra) - i16::from(peripheral.io_port)),

@@ -6,7 +6,8 @@
 use crate::arch::armm::nvic::FIRST_INTERRUPT;
 use crate::arch::armm::trap::{Done, Trap};
 use crate::devices::{
-    Attached, Direction, Effects, Env, FlashEffect, FlashPage, Looked, PERIPHERALS, Strictness,
+    Attached, Direction, Effects, Env, FlashEffect, FlashPage, Looked, PERIPHERALS, Signals,
+    Strictness,
 };
 use crate::memory::Place;
 use crate::soc::{Erase, Memory, VENDORS};
@@ -76,6 +77,9 @@ impl State {
         self.take_effect(&effects, now);
         self.look_at_device(at, now);
         self.devices.written(at);
+        for end in effects.connected.map_or_else(Vec::new, |it| self.devices.loose_ends(it)) {
+            self.note_unmodelled(end, Direction::Write)?;
+        }
         match written {
             Some(()) if !effects.without_model => Ok(()),
             _ => self.note_unmodelled(address, Direction::Write),
@@ -181,6 +185,11 @@ impl State {
                 self.look_at_device(at, now);
             }
         }
+        if effects.connected.is_some() {
+            for at in self.devices.publish(now) {
+                self.look_at_device(at, now);
+            }
+        }
         let divisors = self.devices.divisors;
         let wanted = [0, 1, 2].map(|clock| effects.scaled[clock].unwrap_or(divisors[clock]));
         if wanted == divisors {
@@ -205,6 +214,42 @@ impl State {
         }
         if changed != 0 {
             self.drive_interrupts(at, changed, now);
+        }
+        let signals = self.devices.signals(at);
+        if !signals.is_empty() {
+            self.pass_on(at, &signals, now);
+        }
+    }
+
+    /// Passes on what a device has to tell others, and to memory.
+    fn pass_on(&mut self, at: usize, signals: &Signals, now: u64) {
+        for &(address, byte) in &signals.stores {
+            if self.bus.store(address, [byte]).is_none() {
+                self.devices.note(address, Direction::Write);
+            } else if self.bus.code_writes.dirty {
+                self.forget_overwritten_code(address);
+            }
+        }
+        for told in self.devices.tell(at, signals, now) {
+            self.look_at_device(told, now);
+        }
+    }
+
+    /// Triggers a task as the PPI does, by the address of its register. Tasks without a model are
+    /// told of when a channel connects them.
+    fn trigger(&mut self, task: u32, now: u64) {
+        let Some(at) = self.devices.with_task(task) else { return };
+        let offset = task - self.devices.attached[at].base;
+        let (_, effects) =
+            self.with_device(at, now, |device, env| device.write(offset, 1, u32::MAX, env));
+        self.take_effect(&effects, now);
+        self.look_at_device(at, now);
+        self.devices.written(at);
+        for end in effects.connected.map_or_else(Vec::new, |it| self.devices.loose_ends(it)) {
+            self.devices.note(end, Direction::Write);
+        }
+        if effects.without_model {
+            self.devices.note(task, Direction::Write);
         }
     }
 
@@ -233,6 +278,9 @@ impl State {
     pub(crate) fn pass_devices(&mut self, now: u64) {
         for at in 0..self.devices.attached.len() {
             if self.devices.attached[at].due.is_some_and(|due| due <= now) {
+                for task in self.devices.triggered(at, now) {
+                    self.trigger(task, now);
+                }
                 self.look_at_device(at, now);
             }
         }

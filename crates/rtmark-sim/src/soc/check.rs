@@ -461,6 +461,12 @@ impl Soc {
                     format!("peripheral {name}: only the Cortex-M0+ has an I/O port"),
                 );
             }
+            if peripheral.kind.needs_wires() && !self.core.is_cortex_m() {
+                return refuse(
+                    &path("kind"),
+                    format!("peripheral {name}: its kind has a model beside Cortex-M cores only"),
+                );
+            }
             if peripheral.kind != PeripheralKind::Registers && !peripheral.registers.is_empty() {
                 return refuse(
                     &path("register"),

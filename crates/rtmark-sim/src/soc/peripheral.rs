@@ -33,8 +33,8 @@ pub enum PeripheralKind {
     /// General-purpose, basic or advanced timer of STM32, counting up (RM0090, chapters
     /// 17 to 20). `irq`: update; capture and compare. With one number, both.
     Stm32Timer,
-    /// UARTE and UART of nRF51 and nRF52 at one address (nRF52840 PS, 6.33 and 6.34),
-    /// the former sending only. `irq`: the UART.
+    /// UARTE and UART of nRF51 and nRF52 at one address (nRF52840 PS, 6.33 and 6.34). `irq`:
+    /// the UART.
     NrfUarte,
     /// TIMER of nRF51 and nRF52 as a timer or counter of tasks (nRF52840 PS, 6.30).
     NrfTimer,
@@ -42,6 +42,15 @@ pub enum PeripheralKind {
     NrfRtc,
     /// CLOCK and POWER of nRF51 and nRF52: oscillators that run at once (nRF52840 PS, 5.4).
     NrfClock,
+    /// EGU of nRF52: events that a program triggers (nRF52840 PS, 6.8). `irq`: the EGU.
+    NrfEgu,
+    /// Ports P0 and P1 of nRF52840 (PS, 6.9).
+    NrfGpio,
+    /// GPIOTE of nRF51 and nRF52: pins that raise events and follow tasks (nRF52840 PS, 6.10).
+    /// `irq`: the GPIOTE.
+    NrfGpiote,
+    /// PPI of nRF51 and nRF52, which connects events to tasks (nRF52840 PS, 6.16). No interrupts.
+    NrfPpi,
     /// The microsecond timer of RP2040 (datasheet, 4.6). `irq`: the four alarms.
     Rp2040Timer,
     /// The microsecond timer of RP2350, where some registers lie elsewhere (datasheet, 12.8).
@@ -143,7 +152,7 @@ pub struct Peripheral {
     /// register are erased (all ones), and an image may fill them.
     #[serde(default)]
     pub nonvolatile: bool,
-    /// For the kinds `registers`, `rp2040-sio` and those of IO banks: the pins that it has.
+    /// For the kinds `registers`, `rp2040-sio`, `nrf-gpio` and those of IO banks: the pins that it has.
     #[serde(default)]
     pub pins: Vec<Pins>,
     /// For the kind `registers`: another one, given before, whose registers it has, too,
@@ -170,7 +179,13 @@ impl PeripheralKind {
 
     /// Whether it knows by itself in which registers its pins are.
     pub const fn knows_its_pins(self) -> bool {
-        matches!(self, Self::Rp2040Sio | Self::Rp2040IoBank | Self::Rp2350IoBank)
+        matches!(self, Self::Rp2040Sio | Self::Rp2040IoBank | Self::Rp2350IoBank | Self::NrfGpio)
+    }
+
+    /// Whether it tells other devices or memory by itself what it does, which only a Cortex-M's
+    /// devices can.
+    pub const fn needs_wires(self) -> bool {
+        matches!(self, Self::NrfUarte | Self::NrfGpio | Self::NrfGpiote | Self::NrfPpi)
     }
 
     /// Whether it belongs to the core beside it, which drives it itself.

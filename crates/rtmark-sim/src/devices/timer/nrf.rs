@@ -1,12 +1,12 @@
 //! TIMER and RTC of nRF51 and nRF52 (nRF52840 PS, 6.30 and 6.22).
 //!
 //! Both count, raise an event where the count meets one of their compare registers,
-//! and interrupt by those events that INTEN has. Not modelled: what the PPI would
-//! connect with them.
+//! and interrupt by those events that INTEN has.
 
 use super::earlier;
 use crate::devices::counter::{Counter, Rate};
-use crate::devices::{ClockRatio, Env, Registered};
+use crate::devices::nrf::Events;
+use crate::devices::{ClockRatio, Env, Registered, Signals};
 
 /// INTEN's and the events' bit of compare register 0.
 const COMPARE: u32 = 16;
@@ -29,8 +29,7 @@ const CHANNELS: usize = 6;
 #[derive(Clone, Debug)]
 pub struct NrfTimer {
     counter: Counter,
-    /// Events by the bits of INTEN.
-    events: u32,
+    events: Events,
     interrupts: u32,
     shorts: u32,
     mode: u32,
@@ -43,7 +42,7 @@ impl NrfTimer {
     pub fn new(ratio: ClockRatio) -> Self {
         let mut timer = Self {
             counter: Counter::new(Rate::every(1), 1 << 16),
-            events: 0,
+            events: Events::default(),
             interrupts: 0,
             shorts: 0,
             mode: 0,
@@ -97,7 +96,7 @@ impl NrfTimer {
                 let value = self.counter.value(now) + 1;
                 for at in 0..CHANNELS {
                     if self.meets(at) == value % self.counter.period() {
-                        self.events |= 1 << (COMPARE as usize + at);
+                        self.events.raise(1 << (COMPARE as usize + at));
                     }
                 }
                 self.counter.set(now, value);
@@ -117,7 +116,7 @@ impl Registered for NrfTimer {
         self.settle(env.now, env.ratio);
         Some(match offset {
             0x000..=0x010 | 0x040..=0x054 => 0,
-            0x140..=0x154 => self.events >> (COMPARE + (offset - 0x140) / 4) & 1,
+            0x140..=0x154 => self.events.read(offset),
             0x200 => self.shorts,
             0x304 | 0x308 => self.interrupts,
             0x504 => self.mode,
@@ -135,10 +134,7 @@ impl Registered for NrfTimer {
                     self.task(offset, env.now);
                 }
             }
-            0x140..=0x154 => {
-                let event = COMPARE + (offset - 0x140) / 4;
-                self.events = self.events & !(1 << event) | (value & 1) << event;
-            }
+            0x140..=0x154 => self.events.write(offset, value),
             0x200 => self.shorts = value,
             0x304 => self.interrupts |= value,
             0x308 => self.interrupts &= !value,
@@ -152,7 +148,19 @@ impl Registered for NrfTimer {
     }
 
     fn outputs(&self, _: u64) -> u32 {
-        u32::from(self.events & self.interrupts != 0)
+        self.events.interrupt(self.interrupts).into()
+    }
+
+    fn has_end(&self, offset: u32) -> bool {
+        matches!(offset, 0x000..=0x010 | 0x040..=0x054 | 0x140..=0x154)
+    }
+
+    fn publish(&mut self, events: u32) {
+        self.events.publish(events);
+    }
+
+    fn signals(&mut self) -> Signals {
+        Signals::of(self.events.take())
     }
 
     fn settle(&mut self, now: u64, _: ClockRatio) {
@@ -162,7 +170,7 @@ impl Registered for NrfTimer {
         let until = stop.filter(|stop| *stop <= now);
         for at in 0..CHANNELS {
             if self.counter.passed(until.unwrap_or(now), self.meets(at)) {
-                self.events |= 1 << (COMPARE as usize + at);
+                self.events.raise(1 << (COMPARE as usize + at));
             }
         }
         self.counter.look(until.unwrap_or(now));
@@ -172,7 +180,7 @@ impl Registered for NrfTimer {
     }
 
     fn due(&self, _: ClockRatio) -> Option<u64> {
-        let wanted = self.interrupts & !self.events;
+        let wanted = self.events.awaited(self.interrupts);
         (0..CHANNELS)
             .filter(|at| wanted >> (COMPARE as usize + at) & 1 == 1)
             .fold(None, |due, at| earlier(due, self.counter.reaches(self.meets(at))))
@@ -187,8 +195,7 @@ const RTC_PERIOD: u64 = 1 << 24;
 #[derive(Clone, Debug)]
 pub struct NrfRtc {
     counter: Counter,
-    /// Events by the bits of INTEN.
-    events: u32,
+    events: Events,
     interrupts: u32,
     /// EVTEN.
     routed: u32,
@@ -200,7 +207,7 @@ impl NrfRtc {
     pub fn new(ratio: ClockRatio) -> Self {
         let mut rtc = Self {
             counter: Counter::new(Rate::every(1), RTC_PERIOD),
-            events: 0,
+            events: Events::default(),
             interrupts: 0,
             routed: 0,
             prescaler: 0,
@@ -215,13 +222,8 @@ impl NrfRtc {
         self.counter.set_rate(now, Rate { counts: RTC_HZ, cycles });
     }
 
-    /// The number of an event's bit, by its register.
-    const fn event(offset: u32) -> Option<u32> {
-        match offset {
-            0x100 | 0x104 => Some((offset - 0x100) / 4),
-            0x140..=0x14C => Some(COMPARE + (offset - 0x140) / 4),
-            _ => None,
-        }
+    const fn is_event(offset: u32) -> bool {
+        matches!(offset, 0x100 | 0x104 | 0x140..=0x14C)
     }
 }
 
@@ -234,10 +236,8 @@ impl Registered for NrfRtc {
             0x340 | 0x344 | 0x348 => self.routed,
             0x504 => self.counter.value(env.now) as u32,
             0x508 => self.prescaler,
-            _ => match Self::event(offset) {
-                Some(event) => self.events >> event & 1,
-                None => self.compare[channel(offset, 0x540, RTC_CHANNELS)?],
-            },
+            _ if Self::is_event(offset) => self.events.read(offset),
+            _ => self.compare[channel(offset, 0x540, RTC_CHANNELS)?],
         })
     }
 
@@ -257,21 +257,27 @@ impl Registered for NrfRtc {
             // It can be written only while the counter stands.
             0x508 if !self.counter.is_running() => self.prescaler = value & 0xFFF,
             0x504 | 0x508 => {}
-            _ => match Self::event(offset) {
-                Some(event) => {
-                    self.events = self.events & !(1 << event) | (value & 1) << event;
-                }
-                None => {
-                    self.compare[channel(offset, 0x540, RTC_CHANNELS)?] = value & 0xFF_FFFF;
-                }
-            },
+            _ if Self::is_event(offset) => self.events.write(offset, value),
+            _ => self.compare[channel(offset, 0x540, RTC_CHANNELS)?] = value & 0xFF_FFFF,
         }
         self.configure(env.now, env.ratio);
         Some(())
     }
 
     fn outputs(&self, _: u64) -> u32 {
-        u32::from(self.events & self.interrupts != 0)
+        self.events.interrupt(self.interrupts).into()
+    }
+
+    fn has_end(&self, offset: u32) -> bool {
+        matches!(offset, 0x000..=0x00C) || Self::is_event(offset)
+    }
+
+    fn publish(&mut self, events: u32) {
+        self.events.publish(events);
+    }
+
+    fn signals(&mut self) -> Signals {
+        Signals::of(self.events.take())
     }
 
     fn settle(&mut self, now: u64, _: ClockRatio) {
@@ -287,13 +293,15 @@ impl Registered for NrfRtc {
                 happened |= 1 << (COMPARE as usize + at);
             }
         }
-        // Events that nobody is interested in are not generated (6.22.5).
-        self.events |= happened & (self.interrupts | self.routed);
+        // Events that nobody is interested in are not generated, and to the PPI go those that EVTEN
+        // has (6.22.5).
+        self.events.raise_apart(happened & (self.interrupts | self.routed), happened & self.routed);
         self.counter.look(now);
     }
 
     fn due(&self, _: ClockRatio) -> Option<u64> {
-        let wanted = self.interrupts & !self.events;
+        let routed = self.events.listened() & self.routed;
+        let wanted = self.interrupts & !self.events.held() | routed;
         let mut due = self.counter.reaches(0).filter(|_| wanted & OVERFLOW != 0);
         if wanted & TICK != 0 {
             due = earlier(due, self.counter.next_count());

@@ -2,8 +2,7 @@
 //!
 //! Each kind is its registers around a [`Transmitter`](super::transmitter::Transmitter) and a
 //! [`Receiver`](super::receiver::Receiver). A byte is on the console as soon as it is written, while
-//! the firmware waits as long as the baud rate that it has set demands. UARTE receives nothing: its
-//! way into memory has no model.
+//! the firmware waits as long as the baud rate that it has set demands.
 
 mod cadence;
 mod cmsdk;

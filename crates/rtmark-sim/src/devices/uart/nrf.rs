@@ -1,19 +1,35 @@
 //! UARTE and UART of nRF51 and nRF52, which share an address (nRF52840 PS, 6.33
-//! and 6.34). UARTE fetches what it sends from RAM by itself.
+//! and 6.34). UARTE fetches what it sends from RAM by itself, and puts there what it receives.
+//!
+//! Whoever sends to it waits as soon as it does not receive into a buffer, as with flow control, so that
+//! its FIFO stays empty and nothing is overrun. Not modelled: errors, and SUSPEND.
 
+use crate::devices::nrf::Events;
 use crate::devices::receiver::Receiver;
 use crate::devices::transmitter::Transmitter;
-use crate::devices::{ClockRatio, Env, Receives, Registered};
+use crate::devices::{ClockRatio, Env, Receives, Registered, Signals};
 
-/// Events by their number: register 0x100 + 4 n, bit n of INTEN.
-const RX_READY: u32 = 2;
-const RX_DONE: u32 = 4;
-const TX_DATA_READY: u32 = 7;
-const TX_DONE: u32 = 8;
-const RX_TIMEOUT: u32 = 17;
-const RX_STARTED: u32 = 19;
-const TX_STARTED: u32 = 20;
-const TX_STOPPED: u32 = 22;
+/// Events by their bits in INTEN.
+const RX_READY: u32 = 1 << 2;
+const RX_DONE: u32 = 1 << 4;
+const TX_DATA_READY: u32 = 1 << 7;
+const TX_DONE: u32 = 1 << 8;
+const RX_TIMEOUT: u32 = 1 << 17;
+const RX_STARTED: u32 = 1 << 19;
+const TX_STARTED: u32 = 1 << 20;
+const TX_STOPPED: u32 = 1 << 22;
+/// Those that ever come.
+const COMING: u32 = RX_READY
+    | RX_DONE
+    | TX_DATA_READY
+    | TX_DONE
+    | RX_TIMEOUT
+    | RX_STARTED
+    | TX_STARTED
+    | TX_STOPPED;
+/// SHORTS: from ENDRX to STARTRX and STOPRX.
+const DONE_STARTS: u32 = 1 << 5;
+const DONE_STOPS: u32 = 1 << 6;
 /// ENABLE of UART and of UARTE.
 const ENABLE: u32 = 4;
 const ENABLE_DMA: u32 = 8;
@@ -23,10 +39,44 @@ const BAUD_UNIT: u64 = 16_000_000;
 const BAUD_AT_RESET: u32 = 0x0400_0000;
 /// CONFIG.PARITY.
 const PARITY: u32 = 0xE;
+/// Frames for which UARTE goes on receiving behind STOPRX (PS, 6.34.3).
+const FRAMES_TO_STOP: u64 = 4;
+
+/// What UARTE is sending.
+#[derive(Clone, Copy, Debug)]
+struct Sending {
+    began: u64,
+    /// Cycles of a byte.
+    frame: u64,
+    length: u64,
+    /// Bytes of which TXDRDY has told.
+    told: u64,
+    /// STOPTX ends it.
+    stops: bool,
+}
+
+impl Sending {
+    /// The cycle in which a byte has left, by how many have then.
+    const fn sent(&self, bytes: u64) -> u64 {
+        self.began.saturating_add(self.frame.saturating_mul(bytes))
+    }
+
+    fn end(&self) -> u64 {
+        self.sent(self.length).max(self.began + 1)
+    }
+}
+
+/// The buffer that UARTE is filling.
+#[derive(Clone, Copy, Debug)]
+struct Filling {
+    to: u32,
+    length: u32,
+    filled: u32,
+}
 
 #[derive(Clone, Debug)]
 pub struct NrfUarte {
-    events: u32,
+    events: Events,
     interrupts: u32,
     shorts: u32,
     enable: u32,
@@ -38,14 +88,20 @@ pub struct NrfUarte {
     receives: bool,
     transmitter: Transmitter,
     receiver: Receiver,
-    /// When what is being sent will have left.
+    /// When what UART is sending will have left.
     sent_at: Option<u64>,
+    sending: Option<Sending>,
+    filling: Option<Filling>,
+    /// When UARTE will have stopped receiving.
+    stops_at: Option<u64>,
+    /// Bytes received that are not in RAM yet.
+    stores: Vec<(u32, u8)>,
 }
 
 impl Default for NrfUarte {
     fn default() -> Self {
         Self {
-            events: 0,
+            events: Events::default(),
             interrupts: 0,
             shorts: 0,
             enable: 0,
@@ -57,6 +113,10 @@ impl Default for NrfUarte {
             transmitter: Transmitter::default(),
             receiver: Receiver::default(),
             sent_at: None,
+            sending: None,
+            filling: None,
+            stops_at: None,
+            stores: Vec::new(),
         }
     }
 }
@@ -68,6 +128,10 @@ impl NrfUarte {
         bits * u64::from(ratio.core.0) / rate.max(1)
     }
 
+    const fn has_dma(&self) -> bool {
+        self.enable == ENABLE_DMA
+    }
+
     fn send(&mut self, byte: u8, env: &mut Env<'_>) {
         env.console.push(byte);
         self.transmitter.send(env.now, self.frame(env.ratio));
@@ -76,44 +140,143 @@ impl NrfUarte {
 
     fn start_sending(&mut self, env: &mut Env<'_>) {
         // What is being sent goes first, as on the chip.
-        if self.enable != ENABLE_DMA || self.sent_at.is_some() {
+        if !self.has_dma() || self.sending.is_some() {
             return;
         }
         let [from, length, _] = self.buffers[1];
         let mut bytes = vec![0; length as usize];
         let there = env.bus.peek(from, &mut bytes);
-        for byte in &bytes[..there] {
-            self.send(*byte, env);
-        }
-        self.sent_at.get_or_insert(env.now + 1);
-        self.buffers[1][2] = length;
-        self.raise(TX_STARTED);
+        env.console.extend(&bytes[..there]);
+        let (began, frame) = (env.now, self.frame(env.ratio));
+        self.sending = Some(Sending { began, frame, length: length.into(), told: 0, stops: false });
+        self.events.raise(TX_STARTED);
     }
 
-    const fn raise(&mut self, event: u32) {
-        self.events |= 1 << event;
+    /// Ends what is being sent behind the byte that is (PS, 6.34.2).
+    fn stop_sending(&mut self, env: &mut Env<'_>) {
+        let Some(sending) = &mut self.sending else {
+            self.events.raise(TX_STOPPED);
+            return;
+        };
+        sending.stops = true;
+        let begun = (env.now - sending.began) / sending.frame.max(1) + 1;
+        if begun < sending.length {
+            sending.length = begun;
+            // The console has the others, too.
+            env.effects.without_model = true;
+        }
+    }
+
+    fn start_receiving(&mut self, now: u64, frame: u64) {
+        self.receives = true;
+        self.events.raise(RX_STARTED);
+        if self.has_dma() {
+            let [to, length, _] = self.buffers[0];
+            (self.filling, self.stops_at) = (Some(Filling { to, length, filled: 0 }), None);
+            if length == 0 {
+                // Nothing has room.
+                self.receiver.ignore();
+                return;
+            }
+        }
+        if self.has_dma() || self.enable == ENABLE {
+            self.receiver.listen(now, frame);
+        }
+    }
+
+    fn stop_receiving(&mut self, now: u64, frame: u64) {
+        if !std::mem::take(&mut self.receives) {
+            return;
+        }
+        if self.has_dma() {
+            // A byte that is under way still arrives.
+            if self.receiver.due().is_none() {
+                self.receiver.ignore();
+            }
+            self.stops_at = Some(now.saturating_add((FRAMES_TO_STOP * frame).max(1)));
+        } else {
+            self.receiver.ignore();
+            self.buffers[0][2] = 0;
+            self.events.raise(RX_DONE | RX_TIMEOUT);
+        }
+    }
+
+    /// The buffer is full, or nothing more comes into it.
+    fn end_filling(&mut self, now: u64, frame: u64) {
+        self.buffers[0][2] = self.filling.take().map_or(0, |filling| filling.filled);
+        self.receiver.ignore();
+        self.events.raise(RX_DONE);
+        if self.shorts & DONE_STARTS != 0 && self.receives {
+            self.start_receiving(now, frame);
+        }
+        if self.shorts & DONE_STOPS != 0 {
+            self.stop_receiving(now, frame);
+        }
+    }
+
+    /// A byte has arrived, which goes to the buffer.
+    fn fill(&mut self, now: u64, frame: u64) {
+        let byte = self.receiver.take(now, frame);
+        if self.stops_at.is_some() {
+            self.receiver.ignore();
+        }
+        let Some(filling) = &mut self.filling else { return };
+        self.stores.push((filling.to.wrapping_add(filling.filled), byte));
+        filling.filled += 1;
+        if filling.filled >= filling.length {
+            self.end_filling(now, frame);
+        }
+    }
+
+    fn settle_receiver(&mut self, now: u64, frame: u64) {
+        while let Some(at) = self.receiver.due().filter(|at| *at <= now) {
+            if !self.receiver.settle(at) {
+                break;
+            }
+            self.events.raise(RX_READY);
+            if self.filling.is_some() {
+                self.fill(at, frame);
+            }
+        }
+        if let Some(at) = self.stops_at.filter(|at| *at <= now) {
+            if self.filling.is_some() {
+                // Nothing starts it again.
+                self.end_filling(at, frame);
+            }
+            self.stops_at = None;
+            self.receiver.ignore();
+            self.events.raise(RX_TIMEOUT);
+        }
+    }
+
+    fn settle_transmitter(&mut self, now: u64) {
+        if self.sent_at.is_some_and(|at| at <= now) {
+            self.sent_at = None;
+            self.events.raise(TX_DATA_READY);
+        }
+        let Some(sending) = &mut self.sending else { return };
+        if sending.told < sending.length && sending.sent(sending.told + 1) <= now {
+            let sent = now.saturating_sub(sending.began).checked_div(sending.frame);
+            sending.told = sent.unwrap_or(sending.length).min(sending.length);
+            self.events.raise(TX_DATA_READY);
+        }
+        if sending.end() <= now {
+            self.buffers[1][2] = sending.length as u32;
+            let stopped = if sending.stops { TX_STOPPED } else { 0 };
+            self.events.raise(TX_DONE | stopped);
+            self.sending = None;
+        }
     }
 
     fn task(&mut self, offset: u32, env: &mut Env<'_>) {
+        let frame = self.frame(env.ratio);
         match offset {
-            0x000 => {
-                self.receives = true;
-                self.raise(RX_STARTED);
-                if self.enable == ENABLE {
-                    self.receiver.listen(env.now, self.frame(env.ratio));
-                }
-            }
-            0x004 if self.receives => {
-                self.receives = false;
-                self.receiver.ignore();
-                self.buffers[0][2] = 0;
-                self.raise(RX_DONE);
-                self.raise(RX_TIMEOUT);
-            }
+            0x000 => self.start_receiving(env.now, frame),
+            0x004 => self.stop_receiving(env.now, frame),
             0x008 => self.start_sending(env),
-            0x00C => self.raise(TX_STOPPED),
-            // FLUSHRX: there is nothing to flush.
-            0x02C => self.raise(RX_DONE),
+            0x00C => self.stop_sending(env),
+            // FLUSHRX: the FIFO is empty.
+            0x02C if self.filling.is_none() => self.end_filling(env.now, frame),
             _ => {}
         }
     }
@@ -124,7 +287,7 @@ impl Registered for NrfUarte {
         self.settle(env.now, env.ratio);
         Some(match offset {
             0x000..=0x02C => 0,
-            0x100..=0x158 => self.events >> ((offset - 0x100) / 4) & 1,
+            0x100..=0x158 => self.events.read(offset),
             0x200 => self.shorts,
             0x300 | 0x304 | 0x308 => self.interrupts,
             // No errors.
@@ -151,18 +314,20 @@ impl Registered for NrfUarte {
                     self.task(offset, env);
                 }
             }
-            0x100..=0x158 => {
-                let event = (offset - 0x100) / 4;
-                self.events = self.events & !(1 << event) | (value & 1) << event;
-            }
+            0x100..=0x158 => self.events.write(offset, value),
             0x200 => self.shorts = value,
             0x300 => self.interrupts = value,
             0x304 => self.interrupts |= value,
             0x308 => self.interrupts &= !value,
             0x480 => {}
-            0x500 => self.enable = value & 15,
+            0x500 => {
+                self.enable = value & 15;
+                if !self.has_dma() && self.filling.take().is_some() {
+                    self.receiver.ignore();
+                }
+            }
             0x508..=0x514 => self.pins[((offset - 0x508) / 4) as usize] = value,
-            0x51C if self.enable != ENABLE_DMA => self.send(value as u8, env),
+            0x51C if !self.has_dma() => self.send(value as u8, env),
             0x524 => self.baud = value,
             0x534 => self.buffers[0][0] = value,
             0x538 => self.buffers[0][1] = value & 0xFFFF,
@@ -175,27 +340,40 @@ impl Registered for NrfUarte {
     }
 
     fn outputs(&self, _: u64) -> u32 {
-        u32::from(self.events & self.interrupts != 0)
+        self.events.interrupt(self.interrupts).into()
     }
 
-    fn settle(&mut self, now: u64, _: ClockRatio) {
-        if self.receiver.settle(now) {
-            self.raise(RX_READY);
-        }
-        if self.sent_at.is_some_and(|at| at <= now) {
-            self.sent_at = None;
-            self.raise(TX_DATA_READY);
-            if self.enable == ENABLE_DMA {
-                self.raise(TX_DONE);
-            }
-        }
+    fn settle(&mut self, now: u64, ratio: ClockRatio) {
+        let frame = self.frame(ratio);
+        self.settle_receiver(now, frame);
+        self.settle_transmitter(now);
     }
 
     fn due(&self, _: ClockRatio) -> Option<u64> {
-        let interesting = 1 << TX_DATA_READY | 1 << TX_DONE;
-        let sent = self.sent_at.filter(|_| self.interrupts & interesting != 0);
-        let arrives = self.receiver.due().filter(|_| self.interrupts & 1 << RX_READY != 0);
-        [sent, arrives].into_iter().flatten().min()
+        let awaited = self.events.awaited(self.interrupts);
+        let sent = self.sent_at.filter(|_| awaited & TX_DATA_READY != 0);
+        let byte = self.sending.filter(|it| awaited & TX_DATA_READY != 0 && it.told < it.length);
+        let byte = byte.map(|it| it.sent(it.told + 1));
+        let done = self.sending.filter(|_| awaited & (TX_DONE | TX_STOPPED) != 0);
+        // What goes to RAM is there in time.
+        let hears = self.filling.is_some() || awaited & RX_READY != 0;
+        let arrives = self.receiver.due().filter(|_| hears);
+        let dates = [sent, byte, done.map(|it| it.end()), arrives, self.stops_at];
+        dates.into_iter().flatten().min()
+    }
+
+    fn has_end(&self, offset: u32) -> bool {
+        let comes = crate::devices::nrf::event_at(offset).is_some_and(|it| it & COMING != 0);
+        comes || matches!(offset, 0x000 | 0x004 | 0x008 | 0x00C | 0x02C)
+    }
+
+    fn publish(&mut self, events: u32) {
+        self.events.publish(events);
+    }
+
+    fn signals(&mut self) -> Signals {
+        let stores = std::mem::take(&mut self.stores);
+        Signals { stores, ..Signals::of(self.events.take()) }
     }
 }
 

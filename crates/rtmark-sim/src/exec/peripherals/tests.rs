@@ -19,6 +19,7 @@ macro_rules! machine {
     };
 }
 
+mod nrf;
 mod pins;
 mod uarts;
 
@@ -270,24 +271,24 @@ fn registers_without_a_model_are_told_or_refused() {
 #[test]
 fn what_only_keeps_what_is_written_is_told_where_a_program_relies_on_it() {
     let mut nrf = machine!("nrf52840");
-    let (ppi, temp) = (0x4001_F000, 0x4000_C000);
-    // A channel's end points are kept; that it is enabled would connect them.
-    nrf.write(ppi + 0x510, 0x4000_2148);
+    let (watchdog, temp) = (0x4001_0000, 0x4000_C000);
+    // The watchdog's reload value is kept; that it is started would have it bite.
+    nrf.write(watchdog + 0x504, 0x8000);
     nrf.write(temp, 1);
-    assert_eq!((nrf.read(ppi + 0x510), nrf.0.unmodelled().count()), (0x4000_2148, 0));
-    nrf.write(ppi + 0x504, 0);
+    assert_eq!((nrf.read(watchdog + 0x504), nrf.0.unmodelled().count()), (0x8000, 0));
+    nrf.write(watchdog, 0);
     assert_eq!(nrf.0.unmodelled().count(), 0);
-    nrf.write(ppi + 0x504, 1);
+    nrf.write(watchdog, 1);
     let told: Vec<_> = nrf.0.unmodelled().collect();
-    assert_eq!(told, [Unmodelled { address: ppi + 0x504, reads: 0, writes: 1 }]);
+    assert_eq!(told, [Unmodelled { address: watchdog, reads: 0, writes: 1 }]);
 
-    // ldr r0, =0x4001F200; ldr r1, [r0]; cmp r1, #0; beq to the load
-    let code = [0x4801_u16, 0x6801, 0x2900, 0xD0FC, 0xF200, 0x4001];
+    // ldr r0, =0x40010200; ldr r1, [r0]; cmp r1, #0; beq to the load
+    let code = [0x4801_u16, 0x6801, 0x2900, 0xD0FC, 0x0200, 0x4001];
     let words = [0x2000_0400_u32, 9].map(u32::to_le_bytes).concat();
     let bytes: Vec<_> = words.into_iter().chain(code.map(u16::to_le_bytes).concat()).collect();
     nrf.0.load(&Image::from_raw(&bytes, 0).expect("good")).expect("it fits");
     assert!(matches!(nrf.0.run(Cycles(100_000)), Stop::Limit));
-    let waited = nrf.0.unmodelled().find(|register| register.address == ppi + 0x200);
+    let waited = nrf.0.unmodelled().find(|register| register.address == watchdog + 0x200);
     let reads = waited.expect("it waits there").reads;
     assert!(reads > 1_000, "{reads}");
 }

@@ -25,7 +25,8 @@ pub(super) fn check_pins(peripheral: &Peripheral, path: &[KeyStep]) -> Checked {
                 Some(_) => "leave out register, which its kind knows",
             },
             _ => {
-                "they are for kinds that have some: registers, rp2040-sio, rp2040-io-bank, rp2350-io-bank"
+                "they are for kinds that have some: registers, nrf-gpio, rp2040-sio, rp2040-io-bank, \
+                 rp2350-io-bank"
             }
         };
         return refuse(path, format!("peripheral {name}, pins {}: {wrong}", pins.name));

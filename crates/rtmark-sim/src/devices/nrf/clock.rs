@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Env, Registered};
+use super::Events;
+use crate::devices::{Env, Registered, Signals};
 
 const HIGH: usize = 0;
 const LOW: usize = 1;
@@ -16,7 +17,7 @@ const LOW_SOURCE: u32 = 0x518;
 
 #[derive(Clone, Debug, Default)]
 pub struct NrfClock {
-    events: u32,
+    events: Events,
     interrupts: u32,
     running: [bool; 2],
     kept: BTreeMap<u32, u32>,
@@ -26,13 +27,19 @@ impl NrfClock {
     /// Does a task; an oscillator's event comes at once.
     const fn task(&mut self, offset: u32) {
         match offset {
-            0x000 => (self.running[HIGH], self.events) = (true, self.events | 1),
+            0x000 => {
+                self.running[HIGH] = true;
+                self.events.raise(1);
+            }
             0x004 => self.running[HIGH] = false,
-            0x008 => (self.running[LOW], self.events) = (true, self.events | 1 << 1),
+            0x008 => {
+                self.running[LOW] = true;
+                self.events.raise(1 << 1);
+            }
             0x00C => self.running[LOW] = false,
             // Calibration and its timer.
-            0x010 => self.events |= 1 << 3,
-            0x014 => self.events |= 1 << 4,
+            0x010 => self.events.raise(1 << 3),
+            0x014 => self.events.raise(1 << 4),
             _ => {}
         }
     }
@@ -43,7 +50,7 @@ impl Registered for NrfClock {
         let kept = |at| self.kept.get(&at).copied().unwrap_or(0);
         Some(match offset {
             0x000..=0x0FC => 0,
-            0x100..=0x17C => self.events >> ((offset - 0x100) / 4) & 1,
+            0x100..=0x17C => self.events.read(offset),
             0x304 | 0x308 => self.interrupts,
             0x408 => u32::from(self.running[HIGH]),
             // The internal oscillator always runs.
@@ -64,10 +71,7 @@ impl Registered for NrfClock {
                     self.task(offset);
                 }
             }
-            0x100..=0x17C => {
-                let event = (offset - 0x100) / 4;
-                self.events = self.events & !(1 << event) | (value & 1) << event;
-            }
+            0x100..=0x17C => self.events.write(offset, value),
             0x304 => self.interrupts |= value,
             0x308 => self.interrupts &= !value,
             // Ones clear it.
@@ -78,6 +82,19 @@ impl Registered for NrfClock {
     }
 
     fn outputs(&self, _: u64) -> u32 {
-        u32::from(self.events & self.interrupts != 0)
+        self.events.interrupt(self.interrupts).into()
+    }
+
+    fn has_end(&self, offset: u32) -> bool {
+        // Tasks of oscillators, calibration and sub-power modes; what those of the first two raise.
+        matches!(offset, 0x000..=0x018 | 0x078 | 0x07C | 0x100 | 0x104 | 0x10C | 0x110)
+    }
+
+    fn publish(&mut self, events: u32) {
+        self.events.publish(events);
+    }
+
+    fn signals(&mut self) -> Signals {
+        Signals::of(self.events.take())
     }
 }

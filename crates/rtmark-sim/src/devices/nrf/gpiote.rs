@@ -1,0 +1,218 @@
+//! GPIOTE of nRF51 and nRF52: events by edges of pins, pins driven by tasks (nRF52840 PS, 6.10).
+//!
+//! Edges are those of what drives a pin from outside; a pin that the program drives itself has none.
+
+use super::{DrivenByTasks, Events, NrfPin};
+use crate::devices::pins::{Drive, DrivenPins, Edge};
+use crate::devices::{ClockRatio, Env, Registered, Signals};
+
+const CHANNELS: usize = 8;
+/// Where OUT, SET and CLR of channel 0 are.
+const OUT: u32 = 0x000;
+const SET: u32 = 0x030;
+const CLEAR: u32 = 0x060;
+const CONFIG: u32 = 0x510;
+/// The event of pins that GPIO senses.
+const PORT: u32 = 1 << 31;
+/// INTEN: the channels and PORT.
+const INTERRUPTS: u32 = PORT | 0xFF;
+/// CONFIG's bits that there are.
+const WRITABLE: u32 = 0x0013_3F03;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Disabled,
+    Event,
+    Task,
+}
+
+/// What CONFIG says.
+#[derive(Clone, Copy, Debug, Default)]
+struct Config(u32);
+
+impl Config {
+    const fn mode(self) -> Mode {
+        match self.0 & 3 {
+            1 => Mode::Event,
+            3 => Mode::Task,
+            _ => Mode::Disabled,
+        }
+    }
+
+    const fn pin(self) -> NrfPin {
+        NrfPin { port: (self.0 >> 13 & 1) as usize, bit: (self.0 >> 8 & 31) as u8 }
+    }
+
+    /// Whether an edge is an event.
+    const fn hears(self, edge: Edge) -> bool {
+        self.0 >> 16 & 1 == 1 && matches!(edge, Edge::Rising)
+            || self.0 >> 17 & 1 == 1 && matches!(edge, Edge::Falling)
+    }
+
+    /// The level after task OUT.
+    const fn out(self, level: bool) -> bool {
+        match self.0 >> 16 & 3 {
+            1 => true,
+            2 => false,
+            3 => !level,
+            _ => level,
+        }
+    }
+
+    const fn initial(self) -> bool {
+        self.0 >> 20 & 1 == 1
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct NrfGpiote {
+    events: Events,
+    interrupts: u32,
+    channels: [Config; CHANNELS],
+    /// What the pins of channels in task mode are driven to.
+    levels: [bool; CHANNELS],
+    driven: DrivenPins<NrfPin>,
+    /// The cycle up to which edges have been seen.
+    seen: u64,
+    /// What GPIO has been told of pins that tasks drive.
+    told: DrivenByTasks,
+}
+
+/// A channel by the register of one of the tasks from `first` on.
+fn channel(offset: u32, first: u32) -> Option<usize> {
+    let word = (offset.checked_sub(first)? / 4) as usize;
+    (word < CHANNELS).then_some(word)
+}
+
+impl NrfGpiote {
+    /// The channels that hear a pin's edges, and what drives that pin.
+    fn heard(&self) -> impl Iterator<Item = (usize, Config, &Drive)> {
+        self.driven.iter().flat_map(|(pin, drive)| {
+            let channels = self.channels.iter().copied().enumerate();
+            let hear = channels
+                .filter(move |(_, config)| config.mode() == Mode::Event && config.pin() == pin);
+            hear.map(move |(channel, config)| (channel, config, drive))
+        })
+    }
+
+    /// Raises the events of edges that have come since.
+    fn see(&mut self, now: u64) {
+        if now <= self.seen {
+            return;
+        }
+        let mut events = 0;
+        for (channel, config, drive) in self.heard() {
+            if drive.edges(self.seen, now).any(|edge| config.hears(edge)) {
+                events |= 1 << channel;
+            }
+        }
+        self.events.raise(events);
+        self.seen = now;
+    }
+
+    /// The DETECT signal of a port rises.
+    pub const fn sensed(&mut self) {
+        self.events.raise(PORT);
+    }
+
+    fn task(&mut self, offset: u32) {
+        let steps: [(u32, fn(Config, bool) -> bool); 3] =
+            [(OUT, Config::out), (SET, |_, _| true), (CLEAR, |_, _| false)];
+        for (first, step) in steps {
+            if let Some(at) = channel(offset, first)
+                && self.channels[at].mode() == Mode::Task
+            {
+                self.levels[at] = step(self.channels[at], self.levels[at]);
+            }
+        }
+    }
+
+    fn is_task(offset: u32) -> bool {
+        [OUT, SET, CLEAR].into_iter().any(|first| channel(offset, first).is_some())
+    }
+
+    /// Of tasks that are triggered in one cycle, whether one is overridden by another one: OUT comes
+    /// before CLR, and that before SET (PS, 6.10.1).
+    pub fn overrides(one: u32, other: u32) -> bool {
+        let same = |first, second| {
+            channel(one, first).is_some_and(|at| Some(at) == channel(other, second))
+        };
+        same(OUT, CLEAR) || same(OUT, SET) || same(CLEAR, SET)
+    }
+
+    fn driven_by_tasks(&self) -> DrivenByTasks {
+        let mut driven = DrivenByTasks::default();
+        for (config, level) in self.channels.iter().zip(self.levels) {
+            let NrfPin { port, bit } = config.pin();
+            if config.mode() == Mode::Task {
+                driven.pins[port] |= 1 << bit;
+                driven.high[port] |= u32::from(level) << bit;
+            }
+        }
+        driven
+    }
+}
+
+impl Registered for NrfGpiote {
+    fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
+        self.see(env.now);
+        Some(match offset {
+            _ if Self::is_task(offset) => 0,
+            0x100..=0x11C | 0x17C => self.events.read(offset),
+            0x304 | 0x308 => self.interrupts,
+            _ => self.channels[channel(offset, CONFIG)?].0,
+        })
+    }
+
+    fn write(&mut self, offset: u32, value: u32, _: u32, env: &mut Env<'_>) -> Option<()> {
+        self.see(env.now);
+        match offset {
+            _ if Self::is_task(offset) => {
+                if value & 1 == 1 {
+                    self.task(offset);
+                }
+            }
+            0x100..=0x11C | 0x17C => self.events.write(offset, value),
+            0x304 => self.interrupts |= value & INTERRUPTS,
+            0x308 => self.interrupts &= !value,
+            _ => {
+                let at = channel(offset, CONFIG)?;
+                self.channels[at] = Config(value & WRITABLE);
+                self.levels[at] = self.channels[at].initial();
+            }
+        }
+        Some(())
+    }
+
+    fn outputs(&self, _: u64) -> u32 {
+        self.events.interrupt(self.interrupts).into()
+    }
+
+    fn settle(&mut self, now: u64, _: ClockRatio) {
+        self.see(now);
+    }
+
+    fn due(&self, _: ClockRatio) -> Option<u64> {
+        self.heard().filter_map(|(_, _, drive)| drive.next(self.seen)).min()
+    }
+
+    fn drive(&mut self, pin: &str, drive: &Drive) {
+        if let Some(pin) = NrfPin::named(pin) {
+            self.driven.drive(pin, drive);
+        }
+    }
+
+    fn has_end(&self, offset: u32) -> bool {
+        Self::is_task(offset) || matches!(offset, 0x100..=0x11C | 0x17C)
+    }
+
+    fn publish(&mut self, events: u32) {
+        self.events.publish(events);
+    }
+
+    fn signals(&mut self) -> Signals {
+        let driven = self.driven_by_tasks();
+        let news = std::mem::replace(&mut self.told, driven) != driven;
+        Signals { driven: news.then_some(driven), ..Signals::of(self.events.take()) }
+    }
+}

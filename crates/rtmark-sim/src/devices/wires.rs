@@ -1,0 +1,151 @@
+//! What devices of one chip tell each other: events to the PPI, tasks from it, pins.
+//!
+//! Devices do not know each other. What one has to tell is taken from it as [`Signals`] when it has been
+//! looked at, and passed on by [`Devices`].
+
+use super::nrf::{self, DrivenByTasks, FIRST_EVENT, NrfGpiote};
+use super::{Attached, Device, Devices, Registered, each};
+
+/// What a device has done that others are to hear of, since this was last asked.
+#[derive(Debug, Default)]
+pub struct Signals {
+    /// Events that a channel of the PPI listens to, a bit each.
+    pub events: u32,
+    /// Bytes that it has put into memory by itself, with their addresses.
+    pub stores: Vec<(u32, u8)>,
+    /// The pins that its tasks drive are others, or at other levels.
+    pub driven: Option<DrivenByTasks>,
+    /// A pin has the level that it is to wake by.
+    pub sensed: bool,
+}
+
+impl Signals {
+    pub fn of(events: u32) -> Self {
+        Self { events, ..Self::default() }
+    }
+
+    pub const fn is_empty(&self) -> bool {
+        self.events == 0 && self.stores.is_empty() && self.driven.is_none() && !self.sensed
+    }
+}
+
+impl Attached {
+    /// The bit of an event by its address, if it is one of this device's.
+    fn event(&self, address: u32) -> Option<u32> {
+        nrf::event_at(address.checked_sub(self.base)?)
+    }
+
+    fn has_end(&self, offset: u32) -> bool {
+        each!(&self.device, it => it.has_end(offset))
+    }
+
+    fn publish(&mut self, events: u32) {
+        each!(&mut self.device, it => it.publish(events));
+    }
+}
+
+impl Devices {
+    /// The place of the PPI, if there is one.
+    fn ppi(&self) -> Option<usize> {
+        self.attached.iter().position(|attached| matches!(attached.device, Device::NrfPpi(_)))
+    }
+
+    /// Has devices know which of their events channels listen to. Answers the places of those for
+    /// which these are others than before.
+    pub fn publish(&mut self, now: u64) -> Vec<usize> {
+        let Some(ppi) = self.ppi() else { return Vec::new() };
+        let Device::NrfPpi(channels) = &self.attached[ppi].device else { return Vec::new() };
+        let heard: Vec<_> = channels.heard().collect();
+        let mut changed = Vec::new();
+        for at in 0..self.attached.len() {
+            let ratio = self.ratio(at);
+            let attached = &mut self.attached[at];
+            let events = heard.iter().filter_map(|event| attached.event(*event));
+            let events = events.fold(0, |events, event| events | event);
+            if std::mem::replace(&mut attached.heard, events) != events {
+                attached.settle(now, ratio);
+                attached.publish(events);
+                changed.push(at);
+            }
+        }
+        changed
+    }
+
+    /// The ends of enabled channels of a mask that have no model, by their addresses.
+    pub fn loose_ends(&self, channels: u32) -> Vec<u32> {
+        let Some(ppi) = self.ppi() else { return Vec::new() };
+        let Device::NrfPpi(ppi) = &self.attached[ppi].device else { return Vec::new() };
+        let (mut events, mut tasks) = ppi.connected(channels);
+        events.retain(|event| !self.is_end(*event, |offset| offset >= FIRST_EVENT));
+        tasks.retain(|task| !self.is_end(*task, |offset| offset < FIRST_EVENT));
+        events.append(&mut tasks);
+        events.sort_unstable();
+        events.dedup();
+        events
+    }
+
+    /// Whether the register at an address is a task or an event of a kind that is wanted.
+    fn is_end(&self, address: u32, wanted: impl Fn(u32) -> bool) -> bool {
+        self.find(address).is_some_and(|at| {
+            let attached = &self.attached[at];
+            let offset = address - attached.base;
+            wanted(offset) && offset.is_multiple_of(4) && attached.has_end(offset)
+        })
+    }
+
+    /// What a device has to tell since this was last asked.
+    pub fn signals(&mut self, at: usize) -> Signals {
+        each!(&mut self.attached[at].device, it => it.signals())
+    }
+
+    /// Passes on what a device has to tell others. Answers the places of those that have heard of it.
+    pub fn tell(&mut self, at: usize, signals: &Signals, now: u64) -> Vec<usize> {
+        let base = self.attached[at].base;
+        let mut told = Vec::new();
+        for (place, attached) in self.attached.iter_mut().enumerate() {
+            match &mut attached.device {
+                Device::NrfPpi(ppi) if signals.events != 0 => ppi.hear(base, signals.events, now),
+                Device::NrfGpiote(gpiote) if signals.sensed => gpiote.sensed(),
+                Device::NrfGpio(gpio) => match signals.driven {
+                    Some(driven) => gpio.drive_by_tasks(driven, now),
+                    None => continue,
+                },
+                _ => continue,
+            }
+            told.push(place);
+        }
+        told
+    }
+
+    /// The addresses of the tasks that a device triggers by now, if it is the PPI, in the order in which
+    /// they take place.
+    pub fn triggered(&mut self, at: usize, now: u64) -> Vec<u32> {
+        let base = self.attached[at].base;
+        let Device::NrfPpi(ppi) = &mut self.attached[at].device else { return Vec::new() };
+        let mut tasks = ppi.arrived(now);
+        // A channel that one group enables and another one disables is enabled (PS, 6.16).
+        tasks.sort_by_key(|task| (task.wrapping_sub(base) < 0x100 && task & 4 == 0, *task));
+        let gpiote = self
+            .attached
+            .iter()
+            .find(|attached| matches!(attached.device, Device::NrfGpiote(_)))
+            .map(|attached| attached.base);
+        if let Some(base) = gpiote {
+            let all = tasks.clone();
+            tasks.retain(|task| {
+                let overrides = |other: &u32| {
+                    NrfGpiote::overrides(other.wrapping_sub(base), task.wrapping_sub(base))
+                };
+                !all.iter().any(overrides)
+            });
+        }
+        tasks
+    }
+
+    /// The place of the device that has a task at an address.
+    pub fn with_task(&self, task: u32) -> Option<usize> {
+        let at = self.find(task)?;
+        let offset = task - self.attached[at].base;
+        (offset < FIRST_EVENT && self.attached[at].has_end(offset)).then_some(at)
+    }
+}
