@@ -65,7 +65,8 @@ impl Core {
         let csr = &self.hart.csr;
         let interrupted = csr.takes_interrupts() && csr.wanted(&self.lines).is_some();
         let code_is_old = self.system.bus.code_writes.dirty || self.memo.is_full();
-        if interrupted || code_is_old || !csr.is_unguarded() {
+        let is_told = self.inputs.has_risen();
+        if interrupted || code_is_old || is_told || !csr.is_unguarded() {
             return None;
         }
         let node = self.graph.find(Spot { pc: self.hart.pc, number })?;
