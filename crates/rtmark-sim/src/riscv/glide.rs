@@ -2,7 +2,7 @@
 //! may have changed, and nowhere else.
 
 use super::core::Core;
-use super::graph::{LEAVE, NONE, Spot};
+use super::graph::{NONE, Node, Spot};
 use super::trial::Trial;
 
 /// How far a run along the graph has come.
@@ -43,7 +43,7 @@ impl Core {
                     Err(spot) => break spot,
                 }
             } else if !matches!(halt, Halt::Node) || !self.graph.recall(glide.node, &self.hart) {
-                break self.graph.nodes.get(glide.node as usize).map(|node| node.spot());
+                break self.graph.nodes.get(glide.node as usize).map(Node::spot);
             }
         };
         if let Some(Spot { pc, number }) = spot
@@ -97,5 +97,3 @@ impl Core {
         halt
     }
 }
-
-const _: () = assert!(LEAVE > 1 << 8, "no path has this place");

@@ -20,8 +20,7 @@ const CODE: u32 = BASE + 0x200;
 /// Bytes of RAM that programs use.
 const DATA: usize = 0x1000;
 
-/// Registers with a purpose: the timer's compare register and its time, code, a count, data, the
-/// handler's own.
+/// Registers with a purpose: the last two are the handler's.
 const STACK: u32 = 2;
 const POINTER: u32 = 4;
 const FLASH: u32 = 5;
@@ -227,7 +226,9 @@ impl Program {
         if self.is_hazard3 {
             prelude.extend([0xFFFF_0000 | SCRATCH << 7 | 0x37, csr(CSRRS, MEIEA, 0, SCRATCH)]);
         }
-        prelude.into_iter().for_each(|word| self.word(word));
+        for word in prelude {
+            self.word(word);
+        }
         let again = self.here();
         let mut rewritten = None;
         for _ in 0..length {
@@ -384,15 +385,19 @@ impl Mode {
 }
 
 /// What a machine has come to.
-type State = (Vec<u32>, [u64; 5], Vec<u8>, Vec<Hit>, Option<String>);
+type State = (Vec<u32>, [u64; 4], Vec<u8>, Vec<Hit>, Option<String>);
 
 fn state(machine: &mut Machine) -> State {
     let registers = (0..32).map(Register::R).chain([Register::Pc]);
     let csrs = [0x300, 0x341, 0x342, 0x344].map(Register::Csr);
     let values = registers.chain(csrs).map(|register| machine.register(register)).collect();
-    let besides = machine.waited().0;
-    let counts =
-        [machine.cycles().0, machine.instructions().0, besides, machine.exceptions_taken(), 0];
+
+    let counts = [
+        machine.cycles().0,
+        machine.instructions().0,
+        machine.waited().0,
+        machine.exceptions_taken(),
+    ];
     let masked = machine.longest_masked().map(|masked| format!("{masked:?}"));
     (values, counts, machine.peek(RAM, DATA), machine.take_hits(), masked)
 }
