@@ -66,8 +66,9 @@ pub struct CodeWrites {
 }
 
 impl CodeWrites {
+    /// Whether a store there may change decoded code.
     #[inline(always)]
-    const fn covers(&self, address: u32) -> bool {
+    pub const fn covers(&self, address: u32) -> bool {
         address.wrapping_sub(self.low) < self.high.wrapping_sub(self.low)
     }
 

@@ -3,10 +3,11 @@
 use super::csr::{Cause, Interrupt, Lines};
 use super::decoded::Decoded;
 use super::exec::{self, Exception, Prepared, Trap};
+use super::graph::Graph;
 use super::hart::Hart;
 use super::inputs::Inputs;
 use super::isa::op::{CsrWrite, Width};
-use super::isa::{Instruction, MicroOp, Op, decode, micro_op};
+use super::isa::{Instruction, MicroOp, Op, Sequence, decode, micro_op};
 use super::rules::Rules;
 use super::system::System;
 use super::timing::cycle::{Event, Happened};
@@ -101,8 +102,9 @@ pub struct Core {
     pub inputs: Inputs,
     /// As of the last cycle that passed on its own; older where `number` says how it stands.
     pipeline: Pipeline,
-    number: Option<u32>,
+    pub(super) number: Option<u32>,
     pub(super) memo: Memo,
+    pub(super) graph: Graph,
     pub(super) decoded: Decoded,
     /// The cycle that passes next, counted from the reset.
     pub cycle: u64,
@@ -116,8 +118,8 @@ pub struct Core {
     /// Where an interrupt returns to, if not to the instruction in stage X.
     resumes_at: Option<u32>,
     /// The interrupt inputs as last seen, and until when they stay as they are.
-    lines: Lines,
-    lines_hold_until: u64,
+    pub(super) lines: Lines,
+    pub(super) lines_hold_until: u64,
     /// Nothing in the pipeline has changed in the last cycle.
     still: bool,
     /// The external interrupt that was taken last.
@@ -142,6 +144,7 @@ impl Core {
             pipeline: Pipeline::new(rules.stages, pc),
             number: None,
             memo: Memo::default(),
+            graph: Graph::default(),
             decoded: Decoded::new(rules.extensions),
             cycle: 0,
             instructions: 0,
@@ -220,6 +223,7 @@ impl Core {
         if self.system.bus.code_writes.dirty || self.memo.is_full() {
             self.stand();
             self.memo.forget();
+            self.graph.forget();
             self.system.bus.code_writes.dirty = false;
         }
         let number = match self.number {
@@ -234,9 +238,7 @@ impl Core {
             return None;
         }
         let passed = self.memo.pass(number, demand, &mut self.system);
-        // Code that is fetched ahead is known, too.
-        self.system.bus.code_writes.cover(demand.pc);
-        self.system.bus.code_writes.cover(demand.pc.saturating_add(16));
+        self.system.cover(demand.pc);
         let led = passed?;
         let end = self.cycle + u64::from(led.cycles);
         (end <= until.min(self.lines_hold_until)).then_some((current, led))
@@ -253,7 +255,11 @@ impl Core {
     pub fn leap(&mut self, until: u64, follow: &mut impl Follow) -> Option<Passed> {
         let (current, led) = self.foresee(until)?;
         let end = self.cycle + u64::from(led.cycles);
-        self.number = Some(led.to);
+        if let Some(from) = self.number.replace(led.to)
+            && current.op.place == Sequence::Whole
+        {
+            self.graph.note(&current.whole, &current.prepared.demand, from, led);
+        }
         self.cycle = end - 1;
         let counts = self.hart.csr.counts_retired();
         let passed = self.leave(&current, follow);
@@ -529,6 +535,7 @@ impl Core {
     pub fn forget_code(&mut self) {
         self.stand();
         self.memo.forget();
+        self.graph.forget();
         self.current = None;
     }
 

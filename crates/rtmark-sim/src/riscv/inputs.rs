@@ -159,6 +159,11 @@ impl Inputs {
         self.risen.pop()
     }
 
+    /// Whether anything has risen since that was last asked.
+    pub const fn has_risen(&self) -> bool {
+        !self.risen.is_empty()
+    }
+
     /// Whether what the core sees differs from what is driven, as of the last look.
     pub fn is_changing(&self, lines: &Lines) -> bool {
         self.seen != (lines.timer, lines.software)

@@ -132,6 +132,9 @@ impl RiscV {
     /// Runs until the cycle count reaches `until` or something else ends the run.
     pub fn run(&mut self, until: Cycles) -> Stop {
         loop {
+            if self.state.core.cycle < until.0 {
+                self.state.glide(until.0);
+            }
             if self.state.core.cycle >= until.0 {
                 return Stop::Limit;
             }

@@ -11,7 +11,8 @@
 //! | `csr` | registers of privilege, traps, counters; the interrupt controller; protection | memory |
 //! | `hart`, `timer`, `system`, `inputs`, `decoded` | registers; what is behind the ports; interrupt inputs; instructions decoded once | the pipeline |
 //! | `exec` | what each operation is about to do, and does | cycles besides those it is told |
-//! | `core` | both together, cycle by cycle | how runs end |
+//! | `graph` | how passages follow each other, and what each does | when something else is due |
+//! | `core`, `glide` | both together, cycle by cycle; runs along the graph | how runs end |
 //! | `semihosting`, `state` | calls of the host; images, watches, stops, faults | |
 //! | `machine`, `debug`, `roles`, `trial` | the public face; what debuggers, observers and searches ask | |
 
@@ -20,6 +21,8 @@ mod csr;
 mod debug;
 mod decoded;
 mod exec;
+mod glide;
+mod graph;
 mod hart;
 mod inputs;
 mod isa;

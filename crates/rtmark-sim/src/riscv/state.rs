@@ -74,6 +74,8 @@ pub struct State {
     entered: Option<u16>,
     asleep: u64,
     was_asleep: bool,
+    /// Whether interrupts were masked when that was looked at last, if it is looked at.
+    was_masked: Option<bool>,
     initial: Vec<(u32, Vec<u8>)>,
     soc: Arc<Soc>,
 }
@@ -112,6 +114,7 @@ impl State {
             entered: None,
             asleep: 0,
             was_asleep: false,
+            was_masked: None,
             initial: Vec::new(),
             soc: Arc::new(soc.clone()),
         }
@@ -150,6 +153,7 @@ impl State {
         self.handlers.clear();
         self.entered = None;
         (self.asleep, self.was_asleep) = (0, false);
+        self.mark();
         Ok(())
     }
 
@@ -177,6 +181,7 @@ impl State {
     pub fn watch(&mut self, watch: Watch) -> WatchId {
         let id = self.watches.add(watch);
         self.watched = self.watches.addresses();
+        self.mark();
         id
     }
 
@@ -268,13 +273,20 @@ impl State {
     pub fn stop_before(&mut self, address: u32) {
         if let Err(at) = self.stops.binary_search(&address) {
             self.stops.insert(at, address);
+            self.mark();
         }
     }
 
     pub fn go_through(&mut self, address: u32) {
         if let Ok(at) = self.stops.binary_search(&address) {
             self.stops.remove(at);
+            self.mark();
         }
+    }
+
+    /// Has the core tell of each address that is watched or stops a run.
+    fn mark(&mut self) {
+        self.core.graph.mark([self.stops.as_slice(), &self.watched].concat());
     }
 
     pub const fn taken(&self) -> u64 {
@@ -311,6 +323,16 @@ impl State {
             && self.core.is_between()
             && self.stops.binary_search(&pc).is_ok();
         here.then_some(Stop::Breakpoint(pc))
+    }
+
+    /// Executes instructions as long as nothing of them is to be noted, none of which ends after a cycle.
+    pub fn glide(&mut self, until: u64) {
+        let masks = self.watches.masking.is_on()
+            && self.handlers.is_empty()
+            && self.was_masked != Some(!self.core.hart.csr.takes_interrupts());
+        if !masks && !self.was_asleep && self.entered.is_none() && self.ended.is_none() {
+            self.core.glide(until);
+        }
     }
 
     /// Lets a cycle pass, or, while the core sleeps, all until something may wake it.
@@ -394,6 +416,7 @@ impl State {
         {
             let mask = (!self.core.hart.csr.takes_interrupts()).then_some(Blocker::MachineMask);
             let site = MaskSite { address, link: self.core.hart.get(RA) };
+            self.was_masked = Some(mask.is_some());
             self.watches.masking.look(mask, cycle + 1, self.asleep, site);
         }
     }

@@ -48,7 +48,9 @@ impl System {
     pub fn new(soc: &Soc) -> Self {
         let paths = soc.memories.iter().map(|memory| LineMemory::new(memory.timing));
         Self {
-            bus: Bus::new(soc, |memory| memory.timing.wait_states == 0),
+            bus: Bus::new(soc, |memory| {
+                memory.timing.wait_states == 0 && memory.timing.cache_lines == 0
+            }),
             timer: Timer::of(soc),
             devices: Devices::new(soc),
             console: Console::default(),
@@ -94,6 +96,13 @@ impl System {
         waits.saturating_add(u8::try_from(extra).unwrap_or(0))
     }
 
+    /// Where an address lies, if in a memory that always waits the same, and the wait states of loads and
+    /// stores there.
+    pub fn steady_place(&self, address: u32) -> Option<(Place, u8)> {
+        let place = self.bus.place(address).filter(|place| !self.cached[place.memory])?;
+        Some((place, self.ports.data.saturating_add(self.waits[place.memory])))
+    }
+
     /// A load or store has got its data phase, which ends in a cycle: what it leaves in a cache.
     pub fn was_accessed(&mut self, address: u32, ends: u64) {
         if let Some(place) = self.cached_place(address) {
@@ -114,6 +123,16 @@ impl System {
         };
         let around = [demand.pc, demand.pc.saturating_add(AHEAD), target];
         around.into_iter().all(|address| self.cached_place(address).is_none())
+    }
+
+    /// Code at an address is known, and what is fetched ahead: stores there are noticed from now on,
+    /// also those that begin before it.
+    pub fn cover(&mut self, pc: u32) {
+        if self.bus.place(pc).is_some_and(|place| self.bus.is_writable(place.memory)) {
+            let writes = &mut self.bus.code_writes;
+            writes.cover((pc & !3).saturating_sub(4));
+            writes.cover(pc.saturating_add(AHEAD));
+        }
     }
 
     /// Whether a load or store there is answered without an error.

@@ -26,6 +26,7 @@ mod mpu;
 mod observe;
 mod pipeline_bounds;
 mod rewriting;
+mod riscv_modes;
 mod robustness;
 mod rom;
 mod rv32;

@@ -62,4 +62,13 @@ impl RetiredCounter {
         }
         self.written = false;
     }
+
+    /// So many instructions have retired.
+    pub const fn count_many(&mut self, count: u64) {
+        if count > 0 {
+            let counts = !self.inhibited;
+            self.count(counts);
+            self.value = self.value.wrapping_add(if counts { count - 1 } else { 0 });
+        }
+    }
 }

@@ -462,6 +462,11 @@ impl Csrs {
         self.retired.count(counted);
     }
 
+    /// So many instructions have retired.
+    pub const fn retire_many(&mut self, count: u64) {
+        self.retired.count_many(count);
+    }
+
     /// Whether instructions are counted.
     pub const fn counts_retired(&self) -> bool {
         !self.retired.inhibited
@@ -531,6 +536,14 @@ impl Csrs {
     /// Whether a breakpoint of the trigger unit stands at an address.
     pub fn breaks_at(&self, pc: u32) -> bool {
         self.triggers.breaks_at(pc, self.privilege)
+    }
+
+    /// Whether nothing but memory itself can refuse an access or an instruction: neither protection
+    /// nor breakpoints.
+    pub fn is_unguarded(&self) -> bool {
+        let machine = Privilege::Machine;
+        let is_machine = self.privilege == machine && self.data_privilege() == machine;
+        self.pmp.is_open_to_all(is_machine) && !self.triggers.is_enabled()
     }
 
     /// How deeply sleeps may be.

@@ -151,6 +151,11 @@ impl Pmp {
         self.permits(self.region(address), purpose, machine)
     }
 
+    /// Whether everything is allowed with a privilege.
+    pub const fn is_open_to_all(&self, machine: bool) -> bool {
+        machine && !self.guards_machine && !self.is_on || self.absent
+    }
+
     /// Whether the region that an access is in permits it.
     fn permits(&self, region: Option<usize>, purpose: Purpose, machine: bool) -> bool {
         let Some(region) = region else { return machine };
@@ -168,7 +173,7 @@ impl Pmp {
     /// (RP2350 datasheet, 3.8.3.3). Of one of 16 bits the RTL looks at the halfword behind, too, so that a
     /// region of a lower number which begins there decides about it.
     pub fn allows_code(&self, address: u32, size: u8, machine: bool) -> bool {
-        if machine && !self.guards_machine && !self.is_on || self.absent {
+        if self.is_open_to_all(machine) {
             return true;
         }
         let (first, behind) = (self.region(address), self.region(address.wrapping_add(2)));

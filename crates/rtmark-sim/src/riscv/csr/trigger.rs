@@ -53,6 +53,11 @@ impl Triggers {
         }
     }
 
+    /// Whether any breakpoint may stand anywhere.
+    pub const fn is_enabled(&self) -> bool {
+        self.enabled
+    }
+
     pub const fn enter(&mut self) {
         self.was_enabled = self.enabled;
         self.enabled = false;

@@ -18,7 +18,14 @@ fn unzip(a: u32) -> u32 {
     })
 }
 
-/// What becomes of two operands.
+/// What becomes of two operands, of whichever operation.
+#[inline(never)]
+pub fn any(operation: Alu, a: u32, b: u32) -> u32 {
+    alu(operation, a, b)
+}
+
+/// What becomes of two operands. Where the operation is known, nothing else is left of it.
+#[inline(always)]
 pub fn alu(operation: Alu, a: u32, b: u32) -> u32 {
     let (signed_a, signed_b) = (a as i32, b as i32);
     let bit = 1_u32 << (b & 31);
@@ -71,6 +78,7 @@ pub fn alu(operation: Alu, a: u32, b: u32) -> u32 {
 }
 
 /// Whether a branch is taken.
+#[inline(always)]
 pub const fn holds(condition: Condition, a: u32, b: u32) -> bool {
     match condition {
         Condition::Equal => a == b,

@@ -250,7 +250,7 @@ fn flow(hart: &Hart, it: &Instruction) -> Flow {
 }
 
 /// The cycles behind the first for which an instruction calculates, if there are any.
-fn calculation(hart: &Hart, it: &Instruction) -> Option<u8> {
+pub fn calculation(hart: &Hart, it: &Instruction) -> Option<u8> {
     let rules = &hart.rules.calculation;
     let cycles = match it.op {
         Op::Alu(Alu::Multiply, _) => rules.multiply,
@@ -335,8 +335,8 @@ pub fn commit(
         system.was_accessed(address(hart, it), at);
     }
     let result = match it.op {
-        Op::Alu(operation, Second::Register) => Some(alu::alu(operation, a, b)),
-        Op::Alu(operation, Second::Immediate) => Some(alu::alu(operation, a, it.imm as u32)),
+        Op::Alu(operation, Second::Register) => Some(alu::any(operation, a, b)),
+        Op::Alu(operation, Second::Immediate) => Some(alu::any(operation, a, it.imm as u32)),
         Op::LoadUpper => Some(it.imm as u32),
         Op::AddUpperToPc => Some(hart.pc.wrapping_add(it.imm as u32)),
         Op::Jump | Op::JumpRegister => Some(next()),
@@ -418,7 +418,7 @@ fn exclusive(hart: &mut Hart, system: &mut System, it: &Instruction, at: u64) ->
         Op::Atomic(operation) => {
             (reservation.open, reservation.word) = (false, None);
             let old = system.load(address, Width::Word, at).unwrap_or(0);
-            let new = alu::alu(operation, old, b);
+            let new = alu::any(operation, old, b);
             let _nowhere = system.store(address, Width::Word, new, at);
             old
         }

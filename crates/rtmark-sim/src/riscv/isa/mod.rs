@@ -7,6 +7,6 @@ pub mod op;
 mod text;
 
 pub use decode::{Instruction, decode};
-pub use micro::{MicroOp, listed, micro_op};
+pub use micro::{MicroOp, Sequence, listed, micro_op};
 pub use op::Op;
 pub use text::disassemble;

@@ -5,11 +5,10 @@
 //! to which, in how many cycles. What is kept changes no figure: it is what [`Pipeline::pass`] has
 //! answered.
 
-use std::collections::BTreeMap;
-
 use super::cycle::{Around, Depth, Event, Sleep};
 use super::demand::{Access, Answer, Demand, Excepts, Flow};
 use super::{Memory, Pipeline};
+use crate::timing::memo::map::Map;
 
 /// How many instructions' passages are kept: a power of two.
 const PLACES: usize = 2048;
@@ -45,7 +44,7 @@ pub struct Led {
 #[derive(Clone, Debug)]
 pub struct Memo {
     states: Vec<Pipeline>,
-    numbers: BTreeMap<Pipeline, u32>,
+    numbers: Map<Pipeline, u32>,
     passages: Vec<[Passage; WAYS]>,
 }
 
@@ -53,7 +52,7 @@ impl Default for Memo {
     fn default() -> Self {
         Self {
             states: Vec::new(),
-            numbers: BTreeMap::new(),
+            numbers: Map::default(),
             passages: vec![[Passage::default(); WAYS]; PLACES],
         }
     }
@@ -61,7 +60,7 @@ impl Default for Memo {
 
 /// What a demand adds to its instruction: whether it branches and where it jumps to, and how memory
 /// answers. `None` where its passage is not to be kept.
-fn variant(x: &Demand) -> Option<u32> {
+pub fn variant(x: &Demand) -> Option<u32> {
     if x.excepts != Excepts::No || x.sleep != Sleep::No || !x.last || x.holds_interrupts {
         return None;
     }
@@ -88,8 +87,8 @@ fn variant(x: &Demand) -> Option<u32> {
 
 impl Memo {
     /// One that is never asked, in the place of one that is elsewhere.
-    pub const fn hollow() -> Self {
-        Self { states: Vec::new(), numbers: BTreeMap::new(), passages: Vec::new() }
+    pub fn hollow() -> Self {
+        Self { states: Vec::new(), numbers: Map::default(), passages: Vec::new() }
     }
 
     /// Forgets everything: memory has changed.
