@@ -447,3 +447,28 @@ fn programs_of_a_hazard3_do_the_same_in_every_mode() {
 fn programs_of_an_ibex_do_the_same_in_every_mode() {
     compare(IBEX, 101..125);
 }
+
+/// A store into code ahead is executed as soon as the run comes there, long after both have often been
+/// executed: each round writes one of two additions over the other one.
+#[test]
+fn what_a_program_writes_over_its_own_code_is_executed() {
+    const ROUNDS: u32 = 1_000;
+    const PATCH: i32 = 12;
+    let (one, two) = (addi(10, 10, 1), addi(10, 10, 2));
+    for text in [HAZARD3, IBEX] {
+        // x5 is the other addition now: xor x5, x5, x6; sw x5, PATCH(x11)
+        let mut words = vec![r_type(0, 6, 5, 4, 5, 0x33), store(2, 5, 11, 4 * PATCH)];
+        words.resize(PATCH as usize, NOP);
+        words.extend([one, addi(7, 7, -1), branch(1, 7, 0, -4 * (PATCH + 2)), jal(0, 0)]);
+        let code: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let mut machine = Machine::new(&Soc::from_toml(text).expect("a soc"));
+        machine.poke(RAM, &code).expect("RAM");
+        for (register, value) in [(5, one), (6, one ^ two), (7, ROUNDS), (10, 0), (11, RAM)] {
+            machine.set_register(Register::R(register), value);
+        }
+        machine.set_register(Register::Pc, RAM);
+        machine.stop_before(RAM + 4 * (words.len() as u32 - 1));
+        assert!(matches!(machine.run(Cycles(1_000_000)), Stop::Breakpoint(_)));
+        assert_eq!(machine.register(Register::R(10)), ROUNDS / 2 * 3);
+    }
+}
