@@ -232,6 +232,7 @@ impl Core {
             None => self.memo.number(&self.pipeline),
         };
         self.number = Some(number);
+        self.system.now = self.cycle;
         let current = self.fetch();
         let demand = &current.prepared.demand;
         if current.prepared.exception.is_some() || !self.system.is_steady(demand) {

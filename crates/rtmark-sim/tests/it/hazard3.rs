@@ -447,3 +447,31 @@ fn a_memory_that_has_no_model_beside_it_is_refused() {
         assert!(refusal.contains("memory FLASH: beside a RISC-V core"), "{timing}: {refusal}");
     }
 }
+
+/// Loads from flash by code in RAM: a miss takes as long behind fifty instructions in RAM as behind none of
+/// the flash's, since nothing of the flash's is under way any more.
+#[test]
+fn what_the_flash_was_busy_with_is_over_when_code_in_ram_has_gone_on() {
+    const FLASH: u32 = 0x1000_0000;
+    const CODE: u32 = 0x2000_0000;
+    let soc = Soc::from_toml(include_str!("../../../../socs/rp2350-riscv.toml")).expect("a soc");
+    let mut machine = Machine::new(&soc);
+    let mut words = vec![NOP; 50];
+    for line in 0..4 {
+        // lw a1, 256 * line(a0)
+        words.push(i_type(256 * line, A0, 2, A1, 0x03));
+        words.extend([NOP; 50]);
+    }
+    machine.poke(CODE, &Code::words(&words).0).expect("RAM");
+    machine.set_register(Register::R(A0 as u8), FLASH);
+    machine.set_register(Register::Pc, CODE);
+    for line in 0..=4 {
+        machine.watch(Watch::Execute(CODE + 4 * (40 + 51 * line)));
+    }
+    machine.run(Cycles(5_000));
+    let reached: Vec<u64> = machine.take_hits().iter().map(|hit| hit.cycle.0).collect();
+    let rounds: Vec<u64> = reached.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    assert_eq!(rounds.len(), 4);
+    assert!(rounds[0] > 51 + 10, "a miss waits: {rounds:?}");
+    assert!(rounds.iter().all(|round| *round == rounds[0]), "{rounds:?}");
+}

@@ -116,13 +116,14 @@ impl NrfGpiote {
     }
 
     fn task(&mut self, offset: u32) {
-        let steps: [(u32, fn(Config, bool) -> bool); 3] =
-            [(OUT, Config::out), (SET, |_, _| true), (CLEAR, |_, _| false)];
-        for (first, step) in steps {
+        for first in [OUT, SET, CLEAR] {
             if let Some(at) = channel(offset, first)
                 && self.channels[at].mode() == Mode::Task
             {
-                self.levels[at] = step(self.channels[at], self.levels[at]);
+                self.levels[at] = match first {
+                    OUT => self.channels[at].out(self.levels[at]),
+                    other => other == SET,
+                };
             }
         }
     }
