@@ -1,6 +1,7 @@
 //! Zephyr as others have built it, unmodified: MCUboot, which loads and starts an application
 //! that formats a file system and logs, both on Zephyr 4.4 for Arm's MPS2. They print what
-//! they print on QEMU's machine.
+//! they print on QEMU's machine. And the same bootloader for Nordic's development kit, as far as the
+//! chip's cryptographic unit, which has no model.
 //!
 //! The images are those that the tests of smpclient bring (PyPI, Apache-2.0), by pip. Where
 //! pip cannot have them this says so and is left out.
@@ -11,6 +12,7 @@ use std::fmt::Write as _;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use others::{did, scratch};
@@ -22,14 +24,18 @@ const IMAGE: &str = "zephyr_4.4.0_smp_server_0eae053d_mps2_an385_serial_recovery
 const SLOT: u32 = 0x2005_0000;
 /// What the application prints last.
 const LAST: &str = "smp_sample: build time";
+/// Of a package for nRF52840-DK, bootloader and application.
+const NORDIC: &str = "examples/duts/nrf52840dk_nrf52840/usb/a_smp_dut_1024_1_1024.merged.hex";
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// The folder with the images.
-fn images() -> Result<PathBuf, String> {
+/// The folder that has the package, which is fetched once.
+static FETCHED: LazyLock<Result<PathBuf, String>> = LazyLock::new(fetch);
+
+fn fetch() -> Result<PathBuf, String> {
     let folder = scratch("zephyr");
     let named = format!("{PACKAGE}-{VERSION}");
-    let images = folder.join(&named).join("tests/fixtures/smp-server");
-    if !images.is_dir() {
+    let package = folder.join(&named);
+    if !package.join(NORDIC).is_file() {
         did(Command::new("python3")
             .args(["-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", PACKAGE])
             .args([&format!("{PACKAGE}=={VERSION}"), "--dest"])
@@ -37,7 +43,7 @@ fn images() -> Result<PathBuf, String> {
         let archive = folder.join(format!("{named}.tar.gz"));
         did(Command::new("tar").arg("-xzf").arg(archive).arg("-C").arg(&folder))?;
     }
-    Ok(images)
+    Ok(package)
 }
 
 /// Bytes from an address on as lines of Intel HEX.
@@ -138,8 +144,8 @@ fn on_qemu(boot: &Path, application: &Path) -> Vec<String> {
 #[test]
 #[expect(clippy::print_stderr, reason = "who reads the tests should know what was left out")]
 fn zephyr_boots_and_prints_what_it_prints_on_qemu() {
-    let images = match images() {
-        Ok(images) => images,
+    let images = match &*FETCHED {
+        Ok(package) => package.join("tests/fixtures/smp-server"),
         Err(problem) => return eprintln!("left out, for pip has no images: {problem}"),
     };
     let boot = images.join(format!("{IMAGE}.hex"));
@@ -152,4 +158,41 @@ fn zephyr_boots_and_prints_what_it_prints_on_qemu() {
     let differ = here.iter().zip(&there).find(|(here, there)| here != there);
     assert_eq!(differ, None);
     assert_eq!(here.len(), there.len(), "{:?} {:?}", here.last(), there.last());
+}
+
+/// Zephyr's default console there: each piece of text goes by UARTE's DMA, whose end a channel of the PPI
+/// leads to STOPTX.
+#[test]
+#[expect(clippy::print_stderr, reason = "who reads the tests should know what was left out")]
+fn the_default_console_of_a_nordic_chip_prints() {
+    let image = match &*FETCHED {
+        Ok(package) => package.join(NORDIC),
+        Err(problem) => return eprintln!("left out, for pip has no images: {problem}"),
+    };
+    let output = Command::new(env!("CARGO_BIN_EXE_rtmark"))
+        .args(["sim", "--soc", "nrf52840", "--for", "100ms", "--format", "json"])
+        .arg(&image)
+        .output()
+        .expect("rtmark runs");
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let console = json["console"].as_str().expect("a string");
+    let lines: Vec<&str> = console.lines().map(str::trim_end).collect();
+    assert_eq!(
+        lines,
+        [
+            "*** Booting nRF Connect SDK v3.5.99-ncs1 ***",
+            "I: Starting bootloader",
+            "I: Primary image: magic=unset, swap_type=0x1, copy_done=0x3, image_ok=0x3",
+            "I: Secondary image: magic=unset, swap_type=0x1, copy_done=0x3, image_ok=0x3",
+            "I: Boot source: none",
+            "I: Image index: 0, Swap type: none",
+        ]
+    );
+    // It checks a signature by the cryptographic unit, and nothing else is missing.
+    let unmodelled = json["unmodelled"].as_array().expect("a list");
+    assert!(!unmodelled.is_empty(), "{json}");
+    for register in unmodelled {
+        let name = register["register"].as_str().expect("a name");
+        assert!(name.starts_with("CRYPTOCELL.") || name.starts_with("CC_HOST_RGF."), "{name}");
+    }
 }
