@@ -154,5 +154,5 @@ fn the_search_equals_a_run_from_reset_for_each_cycle() {
 
 #[test]
 fn a_search_for_fiq_equals_them_too() {
-    assert_as_from_reset(&FAST, Window { from: 6_000, to: 6_700 });
+    assert_as_from_reset(&FAST, Window { from: 6_000, to: 8_000 });
 }
