@@ -54,7 +54,7 @@
 )]
 
 mod arch;
-pub mod armr;
+mod armr;
 mod debug;
 mod devices;
 mod engine;

@@ -1,7 +1,7 @@
 //! The same programs on the model, and how far both agree.
 
 use rtmark_sim::riscv::{Drive, Follow, Input, PortWaits, RiscV, Trapped};
-use rtmark_sim::{Cycles, FaultPolicy, Soc};
+use rtmark_sim::{Cycles, FaultPolicy, Machine, Soc};
 
 use super::bench::{Retired, Trace};
 use super::generate::{BASE, DATA, Program, RAM, SIZE};
@@ -71,12 +71,16 @@ const fn input(line: u16) -> Input {
     }
 }
 
+fn core(machine: &mut Machine) -> &mut RiscV {
+    machine.riscv().unwrap_or_else(|| panic!("generic-ibex has another core"))
+}
+
 /// A machine that is about to run a program.
-fn machine(program: &Program, (instruction, data): (u8, u8)) -> RiscV {
+fn machine(program: &Program, (instruction, data): (u8, u8)) -> Machine {
     let soc = Soc::from_toml(SOC).unwrap_or_else(|error| panic!("generic-ibex: {error}"));
-    let mut machine = RiscV::new(&soc);
+    let mut machine = Machine::new(&soc);
     machine.set_fault_policy(FaultPolicy::Deliver);
-    machine.set_port_waits(PortWaits { instruction, data });
+    core(&mut machine).set_port_waits(PortWaits { instruction, data });
     let fits = machine.poke(RAM, &vec![0; SIZE as usize]).is_ok()
         && machine.poke(BASE, &vec![0; SIZE as usize]).is_ok()
         && machine.poke(BASE, &program.image).is_ok();
@@ -85,7 +89,7 @@ fn machine(program: &Program, (instruction, data): (u8, u8)) -> RiscV {
     for (cycle, bits) in &program.lines {
         for line in (0..18).filter(|line| (bits ^ before) >> line & 1 == 1) {
             let drive = if bits >> line & 1 == 1 { Drive::High } else { Drive::Low };
-            machine.drive(input(line), drive, Cycles(*cycle));
+            core(&mut machine).drive(input(line), drive, Cycles(*cycle));
         }
         before = *bits;
     }
@@ -97,7 +101,7 @@ pub fn compare(program: &Program, waits: (u8, u8), rtl: &Trace) -> Match {
     let mut machine = machine(program, waits);
     let mut model = Model { wanted: rtl.retired.len(), ..Model::default() };
     let end = rtl.retired.last().map_or(0, |last| last.cycle) + 1000;
-    machine.run_followed(Cycles(end), &mut model);
+    core(&mut machine).run_followed(Cycles(end), &mut model);
     // The exception of the last instruction, if it has one, is not waited for.
     let mut agreement = Match {
         instructions: rtl.retired.len() as u64,

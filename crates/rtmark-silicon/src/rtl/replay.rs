@@ -1,7 +1,7 @@
 //! Runs a program on the model, by executing it, and compares all that the RTL did.
 
-use rtmark_sim::riscv::{Drive, Follow, Input, PortWaits, RiscV, Trapped};
-use rtmark_sim::{Cycles, FaultPolicy, Register, Soc};
+use rtmark_sim::riscv::{Drive, Follow, Input, PortWaits, Trapped};
+use rtmark_sim::{Cycles, FaultPolicy, Machine, Register, Soc};
 
 use super::program::{Meta, Program, Run, Trap, bytes};
 
@@ -70,10 +70,10 @@ fn soc() -> Result<Soc, rtmark_sim::SocError> {
 }
 
 /// Runs a program as a run of the RTL was set.
-pub fn execute(meta: &Meta, program: &Program, run: &Run) -> Option<(Trace, RiscV)> {
-    let mut machine = RiscV::new(&soc().ok()?);
+pub fn execute(meta: &Meta, program: &Program, run: &Run) -> Option<(Trace, Machine)> {
+    let mut machine = Machine::new(&soc().ok()?);
     machine.set_fault_policy(FaultPolicy::Deliver);
-    machine.set_port_waits(PortWaits { instruction: run.iw, data: run.dw });
+    machine.riscv()?.set_port_waits(PortWaits { instruction: run.iw, data: run.dw });
     machine.poke(meta.base, &vec![0; RAM]).ok()?;
     machine.poke(meta.base, &bytes(&program.img)?).ok()?;
     if program.data {
@@ -93,11 +93,11 @@ pub fn execute(meta: &Meta, program: &Program, run: &Run) -> Option<(Trace, Risc
             (_, 0) => Drive::High,
             _ => Drive::UntilTaken,
         };
-        machine.drive(input, drive, Cycles(*cycle));
+        machine.riscv()?.drive(input, drive, Cycles(*cycle));
     }
     let mut trace =
         Trace { base: meta.base, wanted: run.n, until: run.t0 + run.total, ..Trace::default() };
-    machine.run_followed(Cycles(run.t0 + run.total + 61), &mut trace);
+    machine.riscv()?.run_followed(Cycles(run.t0 + run.total + 61), &mut trace);
     Some((trace, machine))
 }
 

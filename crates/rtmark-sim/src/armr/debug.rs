@@ -8,12 +8,14 @@ use super::gic::{FIRST_EXTERNAL, FIRST_SHARED, Gic, InterruptLine};
 use super::isa::op::{Index, Offset};
 use super::isa::{Instruction as Decoded, Op, disassemble};
 use super::machine::CortexR5;
+use super::state::State;
 use super::timing::ENTRY;
-use crate::debug::{Access, AccessKind, Advance, Instruction, Marks, Observed, RETURN, Tried};
-use crate::image::Image;
+use crate::debug::{
+    Access, AccessKind, Advance, Controlled, CoreModel, Instruction, Marks, Observed, Trials, Tried,
+};
 use crate::isa::Disassembly;
-use crate::state::stop::{InternalError, Stop};
-use crate::state::{Blocker, LoadError, MaskedInterval, NoMemory, Register};
+use crate::state::stop::Stop;
+use crate::state::{Blocker, CoreState, NoMemory};
 
 /// More than any instruction and entry take together, in cycles.
 const LONGEST_ENTRY: u64 = 10_000;
@@ -64,61 +66,34 @@ impl Observed for CortexR5 {
     }
 
     fn marks(&self) -> Marks {
-        Marks {
-            taken: self.state.taken(),
-            left: self.state.left(),
-            handler: self.state.handler(),
-            idle: self.state.besides().asleep.0,
-        }
+        Marks::of(&self.state.session)
     }
 }
 
-#[expect(clippy::unused_self, reason = "all cores answer to the same methods")]
-impl CortexR5 {
-    /// See [`Machine::load_and_call`](crate::Machine::load_and_call). The stack begins at the end
-    /// of the last memory that can be written. Whichever set the function is in, it returns to T32,
-    /// which the lowest bit of the link says.
-    pub(crate) fn load_and_call(&mut self, image: &Image, entry: u32) -> Result<(), LoadError> {
-        self.state.load(image)?;
-        let writable = |memory: &&crate::soc::Memory| memory.kind == crate::soc::MemoryKind::Ram;
-        let top = self.state.soc().memories.iter().rev().find(writable);
-        let sp = top.map_or(0, |memory| memory.range().end as u32 & !15);
-        self.state.set_register(Register::R(13), sp);
-        self.state.set_register(Register::R(14), RETURN);
-        self.state.core.go_to(entry);
-        self.state.stop_before(RETURN & !1);
-        Ok(())
+impl CoreModel for CortexR5 {
+    type State = State;
+
+    fn state(&self) -> &State {
+        &self.state
     }
 
-    pub(crate) fn stop_before(&mut self, address: u32) {
-        self.state.stop_before(address & !1);
+    fn state_mut(&mut self) -> &mut State {
+        &mut self.state
     }
 
-    pub(crate) fn go_through(&mut self, address: u32) {
-        self.state.go_through(address & !1);
+    fn run(&mut self, until: Cycles) -> Stop {
+        self.run_on(until)
+    }
+}
+
+impl Controlled for CortexR5 {
+    /// Whichever set the function is in, which its address says, it returns to T32: so does the lowest bit
+    /// of the link.
+    fn jump(&mut self, address: u32) {
+        self.state.core.go_to(address);
     }
 
-    pub(crate) const fn internal_error(&self) -> Option<&InternalError> {
-        None
-    }
-
-    pub(crate) const fn reason(&self, stop: Stop) -> Stop {
-        stop
-    }
-
-    /// Nothing: what it keeps of code has places of its own.
-    pub(crate) const fn limit_code(&self, _steps: usize, _states: usize) {}
-
-    /// None: see there.
-    pub(crate) const fn evictions(&self) -> u64 {
-        0
-    }
-
-    /// Nothing: there is no table of states that could be wrong.
-    pub(crate) const fn sabotage(&self, _address: u32) {}
-
-    /// See [`Machine::store_word`](crate::Machine::store_word).
-    pub(crate) fn store_word(&mut self, address: u32, value: u32) -> Result<(), NoMemory> {
+    fn store_word(&mut self, address: u32, value: u32) -> Result<(), NoMemory> {
         let cycle = self.state.core.cycle();
         let system = &mut self.state.core.arch.system;
         if address & 3 != 0 || !system.answers(address, true) {
@@ -129,12 +104,8 @@ impl CortexR5 {
         stored.ok_or(NoMemory(address))
     }
 
-    pub(crate) const fn has_register(&self, register: Register) -> bool {
-        self.state.has_register(register)
-    }
-
     /// See [`Machine::disassembly`](crate::Machine::disassembly). In the set that the core is in.
-    pub(crate) fn disassembly(&self, address: u32) -> Option<Disassembly> {
+    fn disassembly(&self, address: u32) -> Option<Disassembly> {
         let core = &self.state.core;
         let set = core.set();
         let bits = core.bits(address, set)?;
@@ -152,41 +123,17 @@ impl CortexR5 {
         Some(Disassembly { size, encoding, mnemonic, operands, target })
     }
 
-    pub(crate) const fn exceptions_taken(&self) -> u64 {
-        self.state.taken()
-    }
-
-    pub(crate) fn watch_masks(&mut self) {
-        self.state.watches.masking.on = true;
-    }
-
-    /// That of the program's own doing: what an exception masks by itself belongs to its handler.
-    pub(crate) const fn longest_masked(&self) -> Option<MaskedInterval> {
-        self.state.watches.masking.settled
-    }
-
     /// What holds interrupts back now.
-    pub(crate) const fn mask(&self) -> Option<Blocker> {
+    fn mask(&self) -> Option<Blocker> {
         self.state.mask()
     }
 
-    pub(crate) fn holds_back_priority(&self, priority: u8) -> Option<Blocker> {
+    fn holds_back_priority(&self, priority: u8) -> Option<Blocker> {
         // No interrupt in particular: as the first one of a peripheral.
         self.mask().or_else(|| self.holds_back_peripheral(FIRST_SHARED, priority))
     }
 
-    /// What in the controller holds a peripheral's interrupt back that has a priority.
-    fn holds_back_peripheral(&self, id: u16, priority: u8) -> Option<Blocker> {
-        let gic = self.state.core.arch.system.gic.as_ref()?;
-        let lets = gic.lets_through(id, priority);
-        (!lets).then(|| match self.state.handler() {
-            0 => Blocker::PriorityMask,
-            handler => Blocker::Active(handler),
-        })
-    }
-
-    /// See [`Machine::step`](crate::Machine::step).
-    pub(crate) fn step(&mut self, until: Cycles) -> Result<(), Stop> {
+    fn step(&mut self, until: Cycles) -> Result<(), Stop> {
         while self.state.core.cycle() < until.0 {
             let passed = self.state.pass(until.0)?;
             if is_instruction(passed) {
@@ -196,16 +143,16 @@ impl CortexR5 {
         Err(Stop::Limit)
     }
 
-    /// See [`Machine::next_access`](crate::Machine::next_access).
-    pub(crate) fn next_access(&self) -> Option<Access> {
+    fn next_access(&self) -> Option<Access> {
         let core = &self.state.core;
         let it = core.instruction_at(core.arch.cpu.pc)?;
         let (address, bytes, kind) = access_of(&it, |register| core.arch.cpu.operand(register))?;
         Some(Access { address, bytes, kind })
     }
+}
 
-    /// See [`Machine::arm_interrupt`](crate::Machine::arm_interrupt).
-    pub(crate) fn arm_interrupt(&mut self, interrupt: u16, priority: u8) -> bool {
+impl Trials for CortexR5 {
+    fn arm_interrupt(&mut self, interrupt: u16, priority: u8) -> bool {
         let known = interrupt < self.state.soc().interrupts;
         let armed = match &mut self.state.core.arch.system.gic {
             Some(gic) => known && gic.arm(interrupt + FIRST_SHARED, priority),
@@ -215,18 +162,17 @@ impl CortexR5 {
         armed
     }
 
-    pub(crate) fn interrupt_priority(&self, interrupt: u16) -> u8 {
+    fn interrupt_priority(&self, interrupt: u16) -> u8 {
         let gic = self.state.core.arch.system.gic.as_ref();
         gic.map_or(0, |gic| gic.priority(interrupt.saturating_add(FIRST_SHARED)))
     }
 
     /// Where exceptions lead.
-    pub(crate) const fn vector_table(&self) -> u32 {
+    fn vector_table(&self) -> u32 {
         self.state.core.arch.control.vectors()
     }
 
-    /// See [`Machine::advance`](crate::Machine::advance).
-    pub(crate) fn advance(&mut self, until: Cycles) -> Result<Advance, Stop> {
+    fn advance(&mut self, until: Cycles) -> Result<Advance, Stop> {
         if self.state.core.cycle() >= until.0 {
             return Err(Stop::Limit);
         }
@@ -234,16 +180,11 @@ impl CortexR5 {
         Ok(if is_instruction(passed) { Advance::Instruction } else { Advance::Other })
     }
 
-    pub(crate) fn advance_open(&mut self, until: Cycles) -> Result<Advance, Stop> {
-        self.advance(until)
-    }
-
-    pub(crate) fn settle(&mut self) {
+    fn settle(&mut self) {
         self.state.core.look_again();
     }
 
-    /// See [`Machine::holds_back`](crate::Machine::holds_back).
-    pub(crate) fn holds_back(&self, interrupt: u16) -> Option<Blocker> {
+    fn holds_back(&self, interrupt: u16) -> Option<Blocker> {
         if let Some(gic) = &self.state.core.arch.system.gic {
             let id = interrupt.saturating_add(FIRST_SHARED);
             if !gic.is_enabled(id) {
@@ -260,15 +201,9 @@ impl CortexR5 {
         self.mask()
     }
 
-    /// Whether the core sleeps, or the next instruction asks the interrupt controller what is
-    /// pending.
-    pub(crate) fn sees_pending(&self) -> bool {
-        self.is_asleep() || self.looks_until().is_some()
-    }
-
     /// See [`Machine::looks_until`](crate::Machine::looks_until): what becomes pending while the
     /// instruction waits for its operands is noticed after it.
-    pub(crate) fn looks_until(&self) -> Option<Cycles> {
+    fn looks_until(&self) -> Option<Cycles> {
         let gic = self.state.core.arch.system.gic.as_ref()?;
         if self.is_asleep() {
             return None;
@@ -278,15 +213,11 @@ impl CortexR5 {
         Gic::shows_pending(offset).then(|| self.state.cycles())
     }
 
-    pub(crate) const fn is_asleep(&self) -> bool {
+    fn is_asleep(&self) -> bool {
         self.state.core.is_asleep()
     }
 
-    pub(crate) fn is_under_way(&self, interrupt: u16) -> bool {
-        self.has_come(interrupt) || self.is_active(interrupt)
-    }
-
-    pub(crate) fn has_come(&self, interrupt: u16) -> bool {
+    fn has_come(&self, interrupt: u16) -> bool {
         let system = &self.state.core.arch.system;
         match &system.gic {
             Some(gic) => gic.is_pending(interrupt.saturating_add(FIRST_SHARED)),
@@ -294,33 +225,27 @@ impl CortexR5 {
         }
     }
 
-    pub(crate) fn is_active(&self, interrupt: u16) -> bool {
-        self.state.is_handling(FIRST_EXTERNAL.saturating_add(interrupt))
+    fn is_active(&self, interrupt: u16) -> bool {
+        self.state.session.handlers.contains(FIRST_EXTERNAL.saturating_add(interrupt))
     }
 
     /// None: a handler that asks the controller in the very cycle is told of the interrupt.
-    pub(crate) const fn least_latency(&self) -> u64 {
+    fn least_latency(&self) -> u64 {
         if self.state.core.arch.system.gic.is_some() { 0 } else { ENTRY }
     }
 
-    /// See [`Machine::try_entry`](crate::Machine::try_entry): tried on a copy.
-    pub(crate) fn try_entry(&mut self, interrupt: u16) -> Tried {
-        self.try_entry_early(interrupt, self.state.cycles())
-    }
-
-    pub(crate) const fn next_entry(&self) -> Cycles {
-        Cycles(self.state.core.cycle())
-    }
-
-    pub(crate) fn try_entry_early(&mut self, interrupt: u16, at: Cycles) -> Tried {
+    fn try_entry_early(&mut self, interrupt: u16, at: Cycles) -> Tried {
         let mut copy = self.clone();
         copy.state.pend_interrupt(interrupt, at);
         let wanted = FIRST_EXTERNAL.saturating_add(interrupt);
-        let (taken, end) = (copy.state.taken(), Cycles(at.0.saturating_add(LONGEST_ENTRY)));
+        let (taken, end) =
+            (copy.state.session.watches.taken, Cycles(at.0.saturating_add(LONGEST_ENTRY)));
         loop {
             match copy.pass(end) {
-                Ok(Passed::Instruction { issued, .. }) if copy.state.taken() > taken => {
-                    let ours = copy.state.handler() == wanted;
+                Ok(Passed::Instruction { issued, .. })
+                    if copy.state.session.watches.taken > taken =>
+                {
+                    let ours = copy.state.session.handlers.current() == wanted;
                     return if ours { Tried::Entered(Cycles(issued)) } else { Tried::Unclear };
                 }
                 Ok(_) if copy.state.core.cycle() < end.0 => {}
@@ -328,10 +253,17 @@ impl CortexR5 {
             }
         }
     }
+}
 
-    /// `None`: interrupts are taken between instructions, which [`Self::try_entry`] has in it.
-    pub(crate) const fn try_entry_within(&self, _interrupt: u16, _at: Cycles) -> Option<Tried> {
-        None
+impl CortexR5 {
+    /// What in the controller holds a peripheral's interrupt back that has a priority.
+    fn holds_back_peripheral(&self, id: u16, priority: u8) -> Option<Blocker> {
+        let gic = self.state.core.arch.system.gic.as_ref()?;
+        let lets = gic.lets_through(id, priority);
+        (!lets).then(|| match self.state.session.handlers.current() {
+            0 => Blocker::PriorityMask,
+            handler => Blocker::Active(handler),
+        })
     }
 }
 

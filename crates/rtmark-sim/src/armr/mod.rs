@@ -15,7 +15,7 @@
 //! | `graph`, `glide` | how passages follow each other, and runs along them | how runs end |
 //! | `core` | both together, instruction by instruction | how runs end |
 //! | `state` | images, watches, stops, faults, calls of the host | |
-//! | `machine`, `debug`, `roles` | the public face; what debuggers, observers and searches ask | |
+//! | `machine`, `debug`, `roles` | runs; what debuggers, observers and searches ask | |
 
 mod code;
 mod control;

@@ -3,6 +3,7 @@
 use super::cpu::{Mode, psr};
 use super::gic::{FIRST_SHARED, InterruptLine};
 use super::machine::CortexR5;
+use crate::debug::{ARM_INTEGERS, ARM_SINGLES, Roles, Trials};
 use crate::state::{Convention, Interrupted, Register, ThreadStack};
 
 /// Where IRQ and FIQ stand among the vectors (DDI 0406, B1.8.1).
@@ -10,14 +11,6 @@ const IRQ_VECTOR: u32 = 0x18;
 const FIQ_VECTOR: u32 = 0x1C;
 /// And data aborts, which save an address further on than prefetch aborts.
 const DATA_ABORT_VECTOR: u32 = 0x10;
-
-const INTEGERS: [&str; 15] =
-    ["r0", "r1", "r2", "r3", "r4", "r5", "r6", "r7", "r8", "r9", "r10", "r11", "r12", "sp", "lr"];
-const SINGLES: [&str; 32] = [
-    "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "s12", "s13", "s14",
-    "s15", "s16", "s17", "s18", "s19", "s20", "s21", "s22", "s23", "s24", "s25", "s26", "s27",
-    "s28", "s29", "s30", "s31",
-];
 
 /// The number of a mode's stack pointer.
 const fn bank(mode: Mode) -> u8 {
@@ -31,22 +24,21 @@ const fn bank(mode: Mode) -> u8 {
     }
 }
 
-#[expect(clippy::unused_self, reason = "all cores answer to the same methods")]
-impl CortexR5 {
-    pub(crate) fn exception(&self) -> u16 {
-        self.state.handler()
+impl Roles for CortexR5 {
+    fn exception(&self) -> u16 {
+        self.state.session.handlers.current()
     }
 
-    pub(crate) fn named_registers(&self) -> Vec<(&'static str, Register)> {
-        let core = INTEGERS.into_iter().zip((0..).map(Register::R));
+    fn named_registers(&self) -> Vec<(&'static str, Register)> {
+        let core = ARM_INTEGERS.into_iter().zip((0..).map(Register::R));
         let status = [("pc", Register::Pc), ("cpsr", Register::Xpsr)];
-        let float = SINGLES.into_iter().zip((0..).map(Register::S));
+        let float = ARM_SINGLES.into_iter().zip((0..).map(Register::S));
         core.chain(status).chain([("fpscr", Register::Fpscr)]).chain(float).collect()
     }
 
     /// See [`Machine::interrupted`](crate::Machine::interrupted): LR and SPSR of the mode that was
     /// entered (DDI 0406, table B1-7), and nothing in memory.
-    pub(crate) fn interrupted(&self) -> Interrupted {
+    fn interrupted(&self) -> Interrupted {
         let cpu = &self.state.core.arch.cpu;
         let link = cpu.get(14);
         let status = cpu.saved_status().unwrap_or(cpu.cpsr());
@@ -65,27 +57,27 @@ impl CortexR5 {
             frame: sp,
             stack: ThreadStack::Only,
             bank: mode.map_or(0, bank),
-            exception: self.state.handler_before(),
+            exception: self.state.session.handlers.before(),
         }
     }
 
     /// Each mode has a stack pointer, but which of them belongs to threads is the kernel's choice.
-    pub(crate) const fn thread_stack(&self) -> ThreadStack {
+    fn thread_stack(&self) -> ThreadStack {
         ThreadStack::Only
     }
 
     /// User and System mode share one (DDI 0406, B1.3.2).
-    pub(crate) const fn stack_bank(&self) -> u8 {
+    fn stack_bank(&self) -> u8 {
         bank(self.state.core.arch.cpu.mode())
     }
 
-    pub(crate) const fn convention(&self) -> Convention {
+    fn convention(&self) -> Convention {
         Convention::ARM
     }
 
     /// See [`Machine::handler_of`](crate::Machine::handler_of): all interrupts share the vector of
     /// IRQ, or that of FIQ.
-    pub(crate) fn handler_of(&self, interrupt: u16) -> Result<u32, (u32, u32)> {
+    fn handler_of(&self, interrupt: u16) -> Result<u32, (u32, u32)> {
         let gic = self.state.core.arch.system.gic.as_ref();
         let line = gic.map(|gic| gic.line(interrupt.saturating_add(FIRST_SHARED)));
         let vector = if line == Some(InterruptLine::Fiq) { FIQ_VECTOR } else { IRQ_VECTOR };
@@ -94,17 +86,17 @@ impl CortexR5 {
         if there { Ok(vector) } else { Err((vector, vector)) }
     }
 
-    pub(crate) const fn handler_table(&self) -> Option<u32> {
+    fn handler_table(&self) -> Option<u32> {
         None
     }
 
     /// The lowest bit says the set, as in a jump there.
-    pub(crate) fn returns_from_call(&self, link: u32) -> Option<u32> {
+    fn returns_from_call(&self, link: u32) -> Option<u32> {
         (link != 0).then_some(link & !1)
     }
 
     /// What an interrupt abandons begins anew.
-    pub(crate) const fn goes_on(&self) -> bool {
+    fn goes_on(&self) -> bool {
         false
     }
 }

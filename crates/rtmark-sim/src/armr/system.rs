@@ -1,7 +1,7 @@
 //! What is behind the core: memories, the interrupt controller, peripherals.
 
 use super::gic::{FIRST_EXTERNAL, FIRST_SHARED, Gic, InterruptLine, exception};
-use crate::devices::{Attached, Console, Devices, Direction, Effects, Env, Looked};
+use crate::devices::{Attached, Console, Devices, Effects, Env, Looked, Surroundings};
 use crate::memory::Bus;
 use crate::soc::{MemoryTiming, Soc};
 use crate::timing::{LineMemories, LineMemory};
@@ -138,11 +138,8 @@ impl System {
         let at = self.devices.find(address)?;
         self.touched = true;
         let offset = address - self.devices.attached[at].base;
-        let value = self.with_device(at, cycle, |device, env| device.read(offset, env));
-        if value.is_none() {
-            self.devices.note(address, Direction::Read);
-        }
-        Some(value.unwrap_or(0))
+        let (value, _) = self.with_device(at, cycle, |device, env| device.read(offset, env));
+        Some(self.devices.has_read(at, address, value, cycle))
     }
 
     fn write_register(&mut self, address: u32, bytes: u32, value: u32, cycle: u64) -> Option<()> {
@@ -168,11 +165,9 @@ impl System {
         self.touched = true;
         let offset = (address - self.devices.attached[at].base) & !3;
         let value = value << bits & mask;
-        let written =
+        let (written, effects) =
             self.with_device(at, cycle, |device, env| device.write(offset, value, mask, env));
-        if written.is_none() {
-            self.devices.note(address, Direction::Write);
-        }
+        self.devices.has_written(at, address, written, &effects);
         Some(())
     }
 
@@ -181,16 +176,10 @@ impl System {
         at: usize,
         now: u64,
         act: impl FnOnce(&mut Attached, &mut Env<'_>) -> T,
-    ) -> T {
-        let mut env = Env {
-            now,
-            ratio: self.devices.ratio(at),
-            bus: &self.bus,
-            console: &mut self.console,
-            memories: &mut self.paths,
-            effects: Effects::default(),
-        };
-        let result = act(&mut self.devices.attached[at], &mut env);
+    ) -> (T, Effects) {
+        let (bus, console, memories) = (&self.bus, &mut self.console, &mut self.paths);
+        let around = Surroundings { bus, console, memories };
+        let result = self.devices.with_device(at, now, around, act);
         self.look_at_device(at, now);
         result
     }

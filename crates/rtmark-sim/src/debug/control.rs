@@ -3,19 +3,43 @@
 //!
 //! Nothing here costs the program a cycle or changes a byte that it could read.
 
+use rtmark_units::Cycles;
+
+use super::core_model::{Controlled, CoreModel};
+use super::observe::Access;
 use crate::engine::CortexM;
+use crate::host::Host;
 use crate::image::Image;
 use crate::isa::Disassembly;
-use crate::state::stop::InternalError;
-use crate::state::{LoadError, NoMemory, Register};
+use crate::state::stop::{InternalError, Stop};
+use crate::state::{Blocker, CoreState, FileCalls, LoadError, NoMemory, Register, State};
 
 /// The link register of a function that [`Machine::load_and_call`](crate::Machine::load_and_call) has called: as
 /// after a reset. Nothing can stand at the address.
 pub const RETURN: u32 = u32::MAX;
 
-impl CortexM {
-    /// See [`Machine::load_and_call`](crate::Machine::load_and_call).
-    pub fn load_and_call(&mut self, image: &Image, entry: u32) -> Result<(), LoadError> {
+impl CoreModel for CortexM {
+    type State = State;
+
+    fn state(&self) -> &State {
+        &self.state
+    }
+
+    fn state_mut(&mut self) -> &mut State {
+        &mut self.state
+    }
+
+    fn run(&mut self, until: Cycles) -> Stop {
+        self.run_blocks(until)
+    }
+
+    fn reason(&self, stop: Stop) -> Stop {
+        self.reason_of(stop)
+    }
+}
+
+impl Controlled for CortexM {
+    fn load_and_call(&mut self, image: &Image, entry: u32) -> Result<(), LoadError> {
         match self.state.load(image) {
             // A reset that finds no vector to jump to has done everything else.
             Ok(()) | Err(LoadError::NoVectors { .. }) => {}
@@ -26,52 +50,29 @@ impl CortexM {
         self.state.set_register(Register::Msp, u32::from_le_bytes(sp));
         self.state.set_register(Register::R(14), RETURN);
         self.state.set_register(Register::Pc, entry);
-        self.stop_before(RETURN & !1);
+        self.state.stop_before(RETURN & !1);
         Ok(())
     }
 
-    /// See [`Machine::stop_before`](crate::Machine::stop_before).
-    pub fn stop_before(&mut self, address: u32) {
-        let stops = &mut self.state.predecoded.decoder.stops;
-        if let Err(at) = stops.binary_search(&(address & !1)) {
-            stops.insert(at, address & !1);
-            self.state.predecoded.forget_all();
-        }
-    }
-
-    /// See [`Machine::go_through`](crate::Machine::go_through).
-    pub fn go_through(&mut self, address: u32) {
-        let stops = &mut self.state.predecoded.decoder.stops;
-        if let Ok(at) = stops.binary_search(&(address & !1)) {
-            stops.remove(at);
-            self.state.predecoded.forget_all();
-        }
-    }
-
-    /// See [`Machine::internal_error`](crate::Machine::internal_error).
-    pub fn internal_error(&self) -> Option<&InternalError> {
+    fn internal_error(&self) -> Option<&InternalError> {
         self.state.failed.as_deref()
     }
 
-    /// See [`Machine::limit_code`](crate::Machine::limit_code).
-    pub fn limit_code(&mut self, steps: usize, states: usize) {
+    fn limit_code(&mut self, steps: usize, states: usize) {
         self.code.limit(steps);
         self.state.memo.limit(states);
     }
 
-    /// See [`Machine::evictions`](crate::Machine::evictions).
-    pub const fn evictions(&self) -> u64 {
+    fn evictions(&self) -> u64 {
         self.code.evictions
     }
 
-    /// See [`Machine::sabotage`](crate::Machine::sabotage).
-    pub fn sabotage(&mut self, address: u32) {
+    fn sabotage(&mut self, address: u32) {
         self.state.memo.sabotage(address);
         self.state.predecoded.forget_all();
     }
 
-    /// See [`Machine::store_word`](crate::Machine::store_word).
-    pub fn store_word(&mut self, address: u32, value: u32) -> Result<(), NoMemory> {
+    fn store_word(&mut self, address: u32, value: u32) -> Result<(), NoMemory> {
         let (control, cycles, facts) = (self.state.cpu.control, self.state.cycles, self.state.pipe);
         self.state.cpu.control = 0;
         let stored = self.state.write_aligned_word(address, value);
@@ -81,8 +82,7 @@ impl CortexM {
         stored.map_err(|_| NoMemory(address))
     }
 
-    /// See [`Machine::has_register`](crate::Machine::has_register).
-    pub fn has_register(&self, register: Register) -> bool {
+    fn has_register(&self, register: Register) -> bool {
         match register {
             Register::R(number) => number < 15,
             Register::Basepri | Register::Faultmask => self.state.features.mainline,
@@ -94,13 +94,45 @@ impl CortexM {
         }
     }
 
-    /// See [`Machine::disassembly`](crate::Machine::disassembly).
-    pub fn disassembly(&self, address: u32) -> Option<Disassembly> {
+    fn disassembly(&self, address: u32) -> Option<Disassembly> {
         self.state.disassembly(address)
     }
 
-    /// See [`Machine::exceptions_taken`](crate::Machine::exceptions_taken).
-    pub fn exceptions_taken(&self) -> u64 {
-        self.state.watches.taken
+    fn step(&mut self, until: Cycles) -> Result<(), Stop> {
+        let result = self.step_once(until);
+        self.unless_failed(result)
+    }
+
+    fn next_access(&self) -> Option<Access> {
+        self.access_at_pc()
+    }
+
+    fn mask(&self) -> Option<Blocker> {
+        self.state.mask()
+    }
+
+    fn holds_back_priority(&self, priority: u8) -> Option<Blocker> {
+        let (nvic, masks) = (&self.state.system.nvic, self.state.masks());
+        let group_of = |priority: u8| nvic.group_of(i16::from(nvic.mask_priority(priority)));
+        let group = group_of(priority);
+        let mask = Blocker::of(masks).filter(|mask| match mask {
+            Blocker::Basepri => group >= group_of(masks.basepri),
+            _ => true,
+        });
+        let handled = group >= nvic.active_priority();
+        mask.or_else(|| handled.then_some(Blocker::Active(self.state.cpu.ipsr)))
+            .or_else(|| nvic.first_pending_before(priority).map(Blocker::Pending))
+    }
+
+    fn take_defmt(&mut self) -> Vec<u8> {
+        self.state.take_defmt()
+    }
+
+    fn set_file_calls(&mut self, calls: FileCalls) {
+        self.state.file_calls = calls;
+    }
+
+    fn serve(&mut self, host: &mut impl Host) {
+        self.state.serve(host);
     }
 }

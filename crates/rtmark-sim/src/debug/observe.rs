@@ -10,6 +10,7 @@ use rtmark_units::Cycles;
 use crate::engine::CortexM;
 use crate::engine::events::Due;
 use crate::isa::{Group, Op, Slot};
+use crate::state::Session;
 use crate::state::stop::Stop;
 
 /// An instruction that an observed run has executed.
@@ -64,6 +65,18 @@ pub struct Marks {
     pub handler: u16,
     /// A count that goes on while the core sleeps.
     pub idle: u64,
+}
+
+impl Marks {
+    /// Of a core whose session counts.
+    pub fn of(session: &Session) -> Self {
+        Self {
+            taken: session.watches.taken,
+            left: session.watches.left,
+            handler: session.handlers.current(),
+            idle: session.asleep,
+        }
+    }
 }
 
 /// An instruction of a Cortex-M that is about to execute.
@@ -143,13 +156,7 @@ impl Observed for CortexM {
 }
 
 impl CortexM {
-    /// See [`Machine::step`](crate::Machine::step).
-    pub fn step(&mut self, until: Cycles) -> Result<(), Stop> {
-        let result = self.step_once(until);
-        self.unless_failed(result)
-    }
-
-    fn step_once(&mut self, until: Cycles) -> Result<(), Stop> {
+    pub(super) fn step_once(&mut self, until: Cycles) -> Result<(), Stop> {
         self.state.limit = until.0;
         loop {
             self.state.reach_next();
@@ -166,8 +173,8 @@ impl CortexM {
         }
     }
 
-    /// See [`Machine::next_access`](crate::Machine::next_access).
-    pub fn next_access(&self) -> Option<Access> {
+    /// What the instruction at the program counter will access.
+    pub(super) fn access_at_pc(&self) -> Option<Access> {
         let slot = self.state.predecoded.decoder.decode(&self.state.bus, self.state.cpu.pc)?;
         self.access_of(&slot)
     }

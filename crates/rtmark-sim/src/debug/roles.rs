@@ -1,16 +1,19 @@
 //! What plays which part on a Cortex-M, for [`Machine`](crate::Machine)'s questions by role.
 
+use super::core_model::{Controlled, Roles, Trials};
 use crate::engine::CortexM;
-use crate::state::{Convention, Interrupted, Register, ThreadStack};
+use crate::state::{Convention, CoreState, Interrupted, Register, ThreadStack};
 
 /// EPSR.ICI, where an instruction of several registers was left off (DDI 0403, B1.4.2).
 const CONTINUED: u32 = 0x0600_FC00;
 /// What EXC_RETURN begins with, of all that are in use (DDI 0403, B1.5.8).
 const EXC_RETURN: u32 = 0xF000_0000;
 
-const INTEGERS: [&str; 15] =
+/// The integer registers of an Arm core but for the program counter, by number.
+pub const ARM_INTEGERS: [&str; 15] =
     ["r0", "r1", "r2", "r3", "r4", "r5", "r6", "r7", "r8", "r9", "r10", "r11", "r12", "sp", "lr"];
-const SINGLES: [&str; 32] = [
+/// The single-precision registers of an Arm core, by number.
+pub const ARM_SINGLES: [&str; 32] = [
     "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "s12", "s13", "s14",
     "s15", "s16", "s17", "s18", "s19", "s20", "s21", "s22", "s23", "s24", "s25", "s26", "s27",
     "s28", "s29", "s30", "s31",
@@ -24,24 +27,21 @@ const SYSTEM: [(&str, Register); 6] = [
     ("control", Register::Control),
 ];
 
-impl CortexM {
-    /// See [`Machine::exception`](crate::Machine::exception).
-    pub fn exception(&self) -> u16 {
-        self.state.cpu.ipsr
-    }
-
-    /// See [`Machine::named_registers`](crate::Machine::named_registers).
-    pub fn named_registers(&self) -> Vec<(&'static str, Register)> {
-        let core = INTEGERS.into_iter().zip((0..).map(Register::R));
+impl Roles for CortexM {
+    fn named_registers(&self) -> Vec<(&'static str, Register)> {
+        let core = ARM_INTEGERS.into_iter().zip((0..).map(Register::R));
         let core = core.chain([("pc", Register::Pc), ("xpsr", Register::Xpsr)]);
-        let float = SINGLES.into_iter().zip((0..).map(Register::S));
+        let float = ARM_SINGLES.into_iter().zip((0..).map(Register::S));
         let all = core.chain(SYSTEM).chain([("fpscr", Register::Fpscr)]).chain(float);
         all.filter(|(_, register)| self.has_register(*register)).collect()
     }
 
-    /// See [`Machine::interrupted`](crate::Machine::interrupted): as the frame says (DDI 0403,
-    /// B1.5.6).
-    pub fn interrupted(&self) -> Interrupted {
+    fn exception(&self) -> u16 {
+        self.state.cpu.ipsr
+    }
+
+    /// As the frame says (DDI 0403, B1.5.6).
+    fn interrupted(&self) -> Interrupted {
         let exc_return = self.state.register(Register::Link);
         let on_process_stack = exc_return & 0xC == 0xC;
         let frame =
@@ -62,28 +62,18 @@ impl CortexM {
         }
     }
 
-    /// See [`Machine::thread_stack`](crate::Machine::thread_stack).
-    pub fn thread_stack(&self) -> ThreadStack {
+    fn thread_stack(&self) -> ThreadStack {
         match self.state.cpu.control & 2 {
             0 => ThreadStack::Main,
             _ => ThreadStack::Process,
         }
     }
 
-    /// See [`Machine::stack_bank`](crate::Machine::stack_bank).
-    #[expect(clippy::unused_self, reason = "all cores answer to the same methods")]
-    pub const fn stack_bank(&self) -> u8 {
-        0
-    }
-
-    /// See [`Machine::argument`](crate::Machine::argument).
-    #[expect(clippy::unused_self, reason = "all cores answer to the same methods")]
-    pub const fn convention(&self) -> Convention {
+    fn convention(&self) -> Convention {
         Convention::ARM
     }
 
-    /// See [`Machine::handler_of`](crate::Machine::handler_of).
-    pub fn handler_of(&self, interrupt: u16) -> Result<u32, (u32, u32)> {
+    fn handler_of(&self, interrupt: u16) -> Result<u32, (u32, u32)> {
         let table = self.vector_table();
         let address = table.wrapping_add((16 + u32::from(interrupt)) * 4);
         let bytes = self.state.peek(address, 4);
@@ -92,20 +82,15 @@ impl CortexM {
         if there { Ok(vector & !1) } else { Err((address, vector)) }
     }
 
-    /// See [`Machine::handler_table`](crate::Machine::handler_table).
-    #[expect(clippy::unnecessary_wraps, reason = "other cores have none")]
-    pub fn handler_table(&self) -> Option<u32> {
+    fn handler_table(&self) -> Option<u32> {
         Some(self.vector_table().wrapping_add(64))
     }
 
-    /// See [`Machine::returns_from_call`](crate::Machine::returns_from_call).
-    #[expect(clippy::unused_self, reason = "all cores answer to the same methods")]
-    pub fn returns_from_call(&self, link: u32) -> Option<u32> {
+    fn returns_from_call(&self, link: u32) -> Option<u32> {
         (link & 1 == 1 && link < EXC_RETURN).then_some(link & !1)
     }
 
-    /// See [`Machine::goes_on`](crate::Machine::goes_on).
-    pub fn goes_on(&self) -> bool {
+    fn goes_on(&self) -> bool {
         self.state.register(Register::Xpsr) & CONTINUED != 0
     }
 }

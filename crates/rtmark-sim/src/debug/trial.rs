@@ -6,11 +6,12 @@
 //! ([`Machine::try_entry`](crate::Machine::try_entry)). Trying out is taking by the same code as ever; what it
 //! changed is then put back, which is cheaper than a copy of the machine.
 
-use crate::state::{Blocker, Trial};
+use crate::state::{Blocker, CoreState, Trial};
 use crate::timing::memo::PipeState;
 use rtmark_units::Cycles;
 
 use crate::arch::armm::nvic::{FIRST_INTERRUPT, Masks};
+use crate::debug::core_model::{Controlled, Trials};
 use crate::debug::observe::{Access, AccessKind};
 use crate::engine::CortexM;
 use crate::engine::events::Due;
@@ -52,9 +53,8 @@ pub enum Tried {
     Unclear,
 }
 
-impl CortexM {
-    /// See [`Machine::arm_interrupt`](crate::Machine::arm_interrupt).
-    pub fn arm_interrupt(&mut self, interrupt: u16, priority: u8) -> bool {
+impl Trials for CortexM {
+    fn arm_interrupt(&mut self, interrupt: u16, priority: u8) -> bool {
         if interrupt >= self.state.soc.interrupts {
             return false;
         }
@@ -65,62 +65,31 @@ impl CortexM {
         true
     }
 
-    /// See [`Machine::interrupt_priority`](crate::Machine::interrupt_priority).
-    pub fn interrupt_priority(&self, interrupt: u16) -> u8 {
+    fn interrupt_priority(&self, interrupt: u16) -> u8 {
         self.state.system.nvic.priority_register(FIRST_INTERRUPT.saturating_add(interrupt))
     }
 
-    /// See [`Machine::vector_table`](crate::Machine::vector_table).
-    pub fn vector_table(&self) -> u32 {
+    fn vector_table(&self) -> u32 {
         self.state.system.vector_table
     }
 
-    /// See [`Machine::advance`](crate::Machine::advance).
-    pub fn advance(&mut self, until: Cycles) -> Result<Advance, Stop> {
+    fn advance(&mut self, until: Cycles) -> Result<Advance, Stop> {
         let result = self.advance_open(until)?;
         self.state.reach_next();
         self.unless_failed(Ok(result))
     }
 
-    /// See [`Machine::advance_open`](crate::Machine::advance_open).
-    pub fn advance_open(&mut self, until: Cycles) -> Result<Advance, Stop> {
+    fn advance_open(&mut self, until: Cycles) -> Result<Advance, Stop> {
         let result = self.advance_once(until);
         self.unless_failed(result)
     }
 
-    fn advance_once(&mut self, until: Cycles) -> Result<Advance, Stop> {
-        if self.state.limit != until.0 {
-            self.state.limit = until.0;
-            self.state.attend_soon();
-        }
-        let (taken, left) = (self.state.watches.taken, self.state.watches.left);
-        self.state.reach_next();
-        let due = if self.state.cycles >= self.state.deadline {
-            self.state.attend_once()?
-        } else {
-            Due::Instruction
-        };
-        if due == Due::Attention {
-            return Ok(Advance::Other);
-        }
-        let pc = self.state.cpu.pc;
-        match (due, self.state.slot_past_stop(pc)) {
-            (Due::Conditional, Some(slot)) => self.state.step_in_it_block(pc, slot)?,
-            (_, Some(slot)) => self.state.step_decoded(pc, slot)?,
-            (_, None) => self.state.fetch_fault(pc)?,
-        }
-        let plain = (taken, left) == (self.state.watches.taken, self.state.watches.left);
-        Ok(if plain { Advance::Instruction } else { Advance::Other })
-    }
-
-    /// See [`Machine::settle`](crate::Machine::settle).
-    pub fn settle(&mut self) {
+    fn settle(&mut self) {
         self.state.reach_next();
         self.state.pass_time(self.state.cycles);
     }
 
-    /// See [`Machine::holds_back`](crate::Machine::holds_back).
-    pub fn holds_back(&self, interrupt: u16) -> Option<Blocker> {
+    fn holds_back(&self, interrupt: u16) -> Option<Blocker> {
         let exception = FIRST_INTERRUPT.saturating_add(interrupt);
         let (nvic, masks) = (&self.state.system.nvic, self.state.masks());
         if !nvic.enabled().contains(exception) {
@@ -141,8 +110,7 @@ impl CortexM {
         (first != exception).then_some(Blocker::Pending(first))
     }
 
-    /// See [`Machine::sees_pending`](crate::Machine::sees_pending).
-    pub fn sees_pending(&self) -> bool {
+    fn sees_pending(&self) -> bool {
         let told = |access: Access| {
             let scs = PENDING_REGISTERS.contains(&access.address) || access.touches(ICSR, 4);
             // A store to ICPR withdraws what is pending; one to ICSR only asks for more.
@@ -153,43 +121,40 @@ impl CortexM {
             || self.next_access().is_some_and(told)
     }
 
-    /// See [`Machine::looks_until`](crate::Machine::looks_until).
-    pub fn looks_until(&self) -> Option<Cycles> {
+    fn looks_until(&self) -> Option<Cycles> {
         let waits = self.state.lead - u64::from(self.state.rules.longest);
         (self.sees_pending() && !self.is_asleep()).then(|| Cycles(self.state.cycles + LOOK + waits))
     }
 
-    /// See [`Machine::is_asleep`](crate::Machine::is_asleep).
-    pub fn is_asleep(&self) -> bool {
+    fn is_asleep(&self) -> bool {
         self.state.sleeping.is_some()
     }
 
-    /// See [`Machine::is_under_way`](crate::Machine::is_under_way).
-    pub fn is_under_way(&self, interrupt: u16) -> bool {
+    fn is_under_way(&self, interrupt: u16) -> bool {
         let (nvic, exception) =
             (&self.state.system.nvic, FIRST_INTERRUPT.saturating_add(interrupt));
         nvic.pending().contains(exception) || nvic.active().contains(exception)
     }
 
-    /// See [`Machine::has_come`](crate::Machine::has_come).
-    pub fn has_come(&self, interrupt: u16) -> bool {
+    fn has_come(&self, interrupt: u16) -> bool {
         self.state.system.nvic.has_come(FIRST_INTERRUPT.saturating_add(interrupt))
     }
 
-    /// See [`Machine::is_active`](crate::Machine::is_active).
-    pub fn is_active(&self, interrupt: u16) -> bool {
+    fn is_active(&self, interrupt: u16) -> bool {
         self.state.system.nvic.active().contains(FIRST_INTERRUPT.saturating_add(interrupt))
     }
 
-    /// See [`Machine::least_latency`](crate::Machine::least_latency).
-    pub fn least_latency(&self) -> u64 {
+    fn least_latency(&self) -> u64 {
         let rules = self.state.rules;
         let least = rules.entry.min(rules.late_arrival).min(rules.tail_chain);
         self.state.way_to_core() + u64::from(least)
     }
 
-    /// See [`Machine::try_entry`](crate::Machine::try_entry).
-    pub fn try_entry(&mut self, interrupt: u16) -> Tried {
+    fn way_to_core(&self) -> u64 {
+        self.state.way_to_core()
+    }
+
+    fn try_entry(&mut self, interrupt: u16) -> Tried {
         let exception = FIRST_INTERRUPT.saturating_add(interrupt);
         match self.begin_entry(exception) {
             Some(before) => self.enter_and_return(exception, before),
@@ -197,34 +162,7 @@ impl CortexM {
         }
     }
 
-    /// Begins to try an entry out, with the interrupt pending; `None`, with nothing done, where it
-    /// could not be taken back.
-    fn begin_entry(&mut self, exception: u16) -> Option<BeforeEntry> {
-        let (next, lowest) = (self.next_of_all(), self.below_stack(LONGEST_FRAME));
-        if self.is_unclear(exception, next, lowest) || self.state.sleeping.is_some() {
-            return None;
-        }
-        let stack = self.copy_words(lowest, LONGEST_FRAME)?;
-        let kept = Kept::of(self);
-        self.state.system.nvic.pend(exception, true);
-        Some(BeforeEntry { kept, lowest, stack, next })
-    }
-
-    /// Enters the handler, and takes all back that has happened since.
-    fn enter_and_return(&mut self, exception: u16, before: BeforeEntry) -> Tried {
-        let BeforeEntry { kept, lowest, stack, next } = before;
-        let entered = self.state.take(exception).is_ok() && self.state.cpu.ipsr == exception;
-        let begun = entered && self.reach_first();
-        let (cycle, dirty) = (self.state.cycles, self.state.bus.code_writes.dirty);
-        self.store_words(lowest, &stack);
-        let went = kept.put_back(self);
-        self.state.system.nvic.withdraw(exception);
-        let clear = went && begun && !dirty && self.stays_in_handler(cycle, next);
-        if clear { Tried::Entered(Cycles(cycle)) } else { Tried::Unclear }
-    }
-
-    /// See [`Machine::next_entry`](crate::Machine::next_entry).
-    pub fn next_entry(&mut self) -> Cycles {
+    fn next_entry(&mut self) -> Cycles {
         loop {
             let kept = Kept::of(self);
             self.state.reach_next();
@@ -236,8 +174,7 @@ impl CortexM {
         }
     }
 
-    /// See [`Machine::try_entry_early`](crate::Machine::try_entry_early).
-    pub fn try_entry_early(&mut self, interrupt: u16, at: Cycles) -> Tried {
+    fn try_entry_early(&mut self, interrupt: u16, at: Cycles) -> Tried {
         let exception = FIRST_INTERRUPT.saturating_add(interrupt);
         let Some(before) = self.begin_entry(exception) else { return Tried::Unclear };
         self.state.system.nvic.send(exception);
@@ -248,8 +185,7 @@ impl CortexM {
         self.enter_and_return(exception, before)
     }
 
-    /// See [`Machine::try_entry_within`](crate::Machine::try_entry_within).
-    pub fn try_entry_within(&mut self, interrupt: u16, at: Cycles) -> Option<Tried> {
+    fn try_entry_within(&mut self, interrupt: u16, at: Cycles) -> Option<Tried> {
         let exception = FIRST_INTERRUPT.saturating_add(interrupt);
         let slot = self.state.slot_at(self.state.cpu.pc)?;
         let is_taken = self.state.system.nvic.to_take(self.state.masks()).is_some();
@@ -307,6 +243,59 @@ impl CortexM {
         self.state.gave_way = before;
         let clear = went && begun && is_ours && !dirty && self.stays_in_handler(cycle, next);
         gave_way.then_some(if clear { Tried::Entered(Cycles(cycle)) } else { Tried::Unclear })
+    }
+}
+
+impl CortexM {
+    fn advance_once(&mut self, until: Cycles) -> Result<Advance, Stop> {
+        if self.state.limit != until.0 {
+            self.state.limit = until.0;
+            self.state.attend_soon();
+        }
+        let (taken, left) = (self.state.watches.taken, self.state.watches.left);
+        self.state.reach_next();
+        let due = if self.state.cycles >= self.state.deadline {
+            self.state.attend_once()?
+        } else {
+            Due::Instruction
+        };
+        if due == Due::Attention {
+            return Ok(Advance::Other);
+        }
+        let pc = self.state.cpu.pc;
+        match (due, self.state.slot_past_stop(pc)) {
+            (Due::Conditional, Some(slot)) => self.state.step_in_it_block(pc, slot)?,
+            (_, Some(slot)) => self.state.step_decoded(pc, slot)?,
+            (_, None) => self.state.fetch_fault(pc)?,
+        }
+        let plain = (taken, left) == (self.state.watches.taken, self.state.watches.left);
+        Ok(if plain { Advance::Instruction } else { Advance::Other })
+    }
+
+    /// Begins to try an entry out, with the interrupt pending; `None`, with nothing done, where it
+    /// could not be taken back.
+    fn begin_entry(&mut self, exception: u16) -> Option<BeforeEntry> {
+        let (next, lowest) = (self.next_of_all(), self.below_stack(LONGEST_FRAME));
+        if self.is_unclear(exception, next, lowest) || self.state.sleeping.is_some() {
+            return None;
+        }
+        let stack = self.copy_words(lowest, LONGEST_FRAME)?;
+        let kept = Kept::of(self);
+        self.state.system.nvic.pend(exception, true);
+        Some(BeforeEntry { kept, lowest, stack, next })
+    }
+
+    /// Enters the handler, and takes all back that has happened since.
+    fn enter_and_return(&mut self, exception: u16, before: BeforeEntry) -> Tried {
+        let BeforeEntry { kept, lowest, stack, next } = before;
+        let entered = self.state.take(exception).is_ok() && self.state.cpu.ipsr == exception;
+        let begun = entered && self.reach_first();
+        let (cycle, dirty) = (self.state.cycles, self.state.bus.code_writes.dirty);
+        self.store_words(lowest, &stack);
+        let went = kept.put_back(self);
+        self.state.system.nvic.withdraw(exception);
+        let clear = went && begun && !dirty && self.stays_in_handler(cycle, next);
+        if clear { Tried::Entered(Cycles(cycle)) } else { Tried::Unclear }
     }
 
     /// The next cycle in which anything happens by itself.
@@ -480,6 +469,7 @@ impl Kept {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::debug::CoreModel;
     use crate::soc::Soc;
     use crate::timing::pipeline::LeftOut;
 

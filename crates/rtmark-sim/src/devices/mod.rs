@@ -9,6 +9,7 @@
 //!
 //! Bytes that a UART sends reach the console when they are written; the time that
 //! sending takes is what the firmware waits. It receives what was put on its line.
+mod access;
 mod console;
 mod counter;
 mod exti;
@@ -32,6 +33,7 @@ use crate::memory::Bus;
 use crate::soc::{Erase, Peripheral, PeripheralClock, PeripheralKind, Soc};
 use crate::timing::LineMemories;
 
+pub use access::Surroundings;
 pub use console::Console;
 use exti::{Exti, ExtiLayout};
 use io_bank::{IoBank, IoBankLayout};
@@ -285,6 +287,8 @@ pub struct Devices {
     /// Registers that only keep what is written, and are read again and again.
     polls: Polls,
     pub strictness: Strictness,
+    /// The register without a model that the program has used although none is let through.
+    refused: Option<u32>,
     /// The flash memories that stores reach, by their place in the soc file.
     pub open: Vec<usize>,
     /// Cycles for which accesses have waited for the way to a device.
@@ -399,6 +403,7 @@ impl Devices {
             unmodelled: BTreeMap::new(),
             polls: Polls::default(),
             strictness: Strictness::default(),
+            refused: None,
             open: Vec::new(),
             drives: BTreeMap::new(),
         }

@@ -43,14 +43,14 @@ impl CortexM {
     /// Runs until the cycle count reaches `until` or something else ends the run.
     ///
     /// The count may pass `until` by what the last instruction or exception took.
-    pub fn run(&mut self, until: Cycles) -> Stop {
+    pub fn run_blocks(&mut self, until: Cycles) -> Stop {
         let stop = self.run_on(until);
-        self.reason(stop)
+        self.reason_of(stop)
     }
 
     /// Why a run really ends: a mistake of the simulator goes before whatever else is seen in
     /// the same instruction.
-    pub(crate) fn reason(&self, stop: Stop) -> Stop {
+    pub(crate) fn reason_of(&self, stop: Stop) -> Stop {
         self.state.failed.clone().map_or(stop, Stop::Internal)
     }
 

@@ -11,7 +11,7 @@ use crate::exec::Flow;
 use crate::host::semihosting::Reply;
 use crate::isa::{Op, Slot};
 use crate::state::stop::{FaultKind, Stop};
-use crate::state::{Sleep, State, Trial};
+use crate::state::{CoreState, Sleep, State, Trial};
 use crate::timing::pipeline::Condition;
 use crate::timing::{NOT_TAKEN, exceptions};
 
@@ -160,7 +160,7 @@ impl State {
 
     /// Notes that a watched address is reached; answers the real instruction there.
     pub(crate) fn pass_watch(&mut self, pc: u32) -> Slot {
-        self.watches.reach(pc, self.counts());
+        self.watches.reach(pc, self.counts(self.cycles));
         self.empty_caches_if_asked();
         self.predecoded.beneath_watch(&self.bus, pc)
     }

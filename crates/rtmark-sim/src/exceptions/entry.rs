@@ -125,7 +125,7 @@ impl State {
     /// The memory of an address as an exception meets it.
     fn as_met(&self, address: u32) -> Memory {
         let place = self.bus.place(address);
-        let waits = place.map_or(0, |place| self.soc().memories[place.memory].timing.wait_states);
+        let waits = place.map_or(0, |place| self.soc.memories[place.memory].timing.wait_states);
         Memory { bus: Bus::of(address), waits: waits.into() }
     }
 

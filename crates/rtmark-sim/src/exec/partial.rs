@@ -8,7 +8,7 @@
 use super::Flow;
 use crate::arch::armm::trap::Trap;
 use crate::isa::{Group, Op, Slot};
-use crate::state::State;
+use crate::state::{CoreState, State};
 
 /// How much of an instruction has been executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use crate::arch::armm::nvic::FIRST_INTERRUPT;
 use crate::arch::armm::trap::{Done, Trap};
 use crate::devices::{
     Attached, Direction, Effects, Env, FlashEffect, FlashPage, Looked, PERIPHERALS, Signals,
-    Strictness,
+    Strictness, Surroundings,
 };
 use crate::memory::Place;
 use crate::soc::{Erase, Memory, VENDORS};
@@ -102,7 +102,7 @@ impl State {
 
     /// Sets all bits of a page of flash.
     fn erase_flash(&mut self, memory: usize, pages: &Erase, which: FlashPage) {
-        let Memory { base, size, .. } = self.soc().memories[memory];
+        let Memory { base, size, .. } = self.soc.memories[memory];
         let page = match which {
             FlashPage::Number(number) => pages.numbered(number),
             FlashPage::At(address) => {
@@ -149,20 +149,13 @@ impl State {
         now: u64,
         act: impl FnOnce(&mut Attached, &mut Env<'_>) -> T,
     ) -> (T, Effects) {
-        let mut env = Env {
-            now,
-            ratio: self.devices.ratio(at),
-            bus: &self.bus,
-            console: &mut self.console,
-            memories: &mut self.lines,
-            effects: Effects::default(),
-        };
-        let result = act(&mut self.devices.attached[at], &mut env);
-        let effects = env.effects;
+        let (bus, console, memories) = (&self.bus, &mut self.console, &mut self.lines);
+        let around = Surroundings { bus, console, memories };
+        let result = self.devices.with_device(at, now, around, act);
         if self.console.has_found() {
             self.attend_soon();
         }
-        (result, effects)
+        result
     }
 
     fn take_effect(&mut self, effects: &Effects, now: u64) {

@@ -4,7 +4,7 @@ use super::{Flow, Outcome};
 use crate::arch::armm::registers::Cpu;
 use crate::isa::{Op, Slot, decode, is_wide};
 use crate::soc::{CoreKind, Soc};
-use crate::state::State;
+use crate::state::{CoreState, State};
 use crate::timing::pipeline::LeftOut;
 
 /// N, Z, C and V in APSR.

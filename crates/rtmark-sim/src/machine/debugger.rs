@@ -3,12 +3,12 @@
 //!
 //! Nothing here costs the program a cycle or changes a byte that it could read.
 
-use crate::debug::Access;
+use crate::debug::{Access, Controlled, Roles};
 use crate::image::Image;
 use crate::isa::Disassembly;
 use crate::machine::{Machine, on};
 use crate::state::stop::{InternalError, Stop};
-use crate::state::{Blocker, LoadError, MaskedInterval, NoMemory, Register};
+use crate::state::{Blocker, CoreState, LoadError, MaskedInterval, NoMemory, Register};
 use rtmark_units::Cycles;
 
 impl Machine {
@@ -33,12 +33,12 @@ impl Machine {
     /// the memory keeps its contents. It goes before a watch of the same address and
     /// before observers, and ends nothing where a condition skips the instruction.
     pub fn stop_before(&mut self, address: u32) {
-        on!(&mut self.core, core => core.stop_before(address));
+        on!(&mut self.core, core => core.state.stop_before(address & !1));
     }
 
     /// Takes back [`Machine::stop_before`] of an address.
     pub fn go_through(&mut self, address: u32) {
-        on!(&mut self.core, core => core.go_through(address));
+        on!(&mut self.core, core => core.state.go_through(address & !1));
     }
 
     /// The mistake of the simulator that was met, if one was: see

@@ -3,6 +3,7 @@
 use crate::devices::{Drive, PinChange};
 use crate::machine::{Machine, on};
 use crate::soc::{Peripheral, Pins};
+use crate::state::CoreState;
 
 /// There is no UART to put bytes on the line of.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -21,7 +21,7 @@ pub use self::observer::Observer;
 use rtmark_units::{Cycles, Instructions};
 
 use crate::armr::CortexR5;
-use crate::debug::Taken;
+use crate::debug::{Controlled, CoreModel, Taken, Trials};
 use crate::devices::{Strictness, Unmodelled};
 use crate::engine::CortexM;
 use crate::host::Host;
@@ -29,7 +29,9 @@ use crate::image::Image;
 use crate::riscv::RiscV;
 use crate::soc::{CoreKind, Soc};
 use crate::state::stop::{FaultPolicy, Stop};
-use crate::state::{Besides, FileCalls, Hit, LoadError, NoMemory, Register, Watch, WatchId};
+use crate::state::{
+    Besides, CoreState, FileCalls, Hit, LoadError, NoMemory, Register, Watch, WatchId,
+};
 use crate::timing::Rule;
 use crate::timing::pipeline::LeftOut;
 
@@ -56,8 +58,9 @@ pub struct Machine {
     core: Core,
 }
 
-/// What executes the soc's code. All of them answer to the same names, which [`on`] calls, and nothing
-/// else here knows which one it is: the tests have one more, of an architecture of their own.
+/// What executes the soc's code. All of them implement the traits of [`crate::debug::CoreModel`]'s module,
+/// which [`on`] calls, and nothing else here knows which one it is: the tests have one more, of an architecture
+/// of their own.
 #[derive(Clone, Debug)]
 enum Core {
     CortexM(Box<CortexM>),
@@ -145,6 +148,11 @@ impl Machine {
         Self { core }
     }
 
+    /// The RISC-V core that the soc has, if it has one: for what others have not.
+    pub fn riscv(&mut self) -> Option<&mut RiscV> {
+        self.core.riscv()
+    }
+
     /// Runs until the cycle count reaches `until` or something else ends the run.
     ///
     /// The count may pass `until` by what the last instruction or exception took.
@@ -203,7 +211,7 @@ impl Machine {
     /// Counts the handlers of an interrupt among [`Hit::ticks`] from now on, as those of SysTick are: a
     /// program has its tick by a timer of the chip.
     pub fn count_ticks_of(&mut self, exception: u16) {
-        on!(&mut self.core, core => core.state.watches.tick = Some(exception));
+        on!(&mut self.core, core => core.state.watches_mut().tick = Some(exception));
     }
 
     /// What has been noted since [`Machine::take_hits`] was last called, in order.
@@ -312,23 +320,23 @@ impl Machine {
     /// The frames that the program has logged by defmt since the last call, as they were
     /// encoded. What they say is in the sections of its ELF file.
     pub fn take_defmt(&mut self) -> Vec<u8> {
-        on!(&mut self.core, core => core.state.take_defmt())
+        on!(&mut self.core, core => core.take_defmt())
     }
 
     /// Lets calls about files be served, or not.
     pub fn set_file_calls(&mut self, calls: FileCalls) {
-        on!(&mut self.core, core => core.state.set_file_calls(calls));
+        on!(&mut self.core, core => core.set_file_calls(calls));
     }
 
     /// Performs the call for which a run came back with
     /// [`Stop::HostCall`](crate::Stop::HostCall), and leaves its result in R0.
     pub fn serve(&mut self, host: &mut impl Host) {
-        on!(&mut self.core, core => core.state.serve(host));
+        on!(&mut self.core, core => core.serve(host));
     }
 
     /// Cycles from an interrupt becoming pending to where the core can take it.
     pub fn way_to_core(&self) -> u64 {
-        on!(&self.core, core => core.state.way_to_core())
+        on!(&self.core, core => core.way_to_core())
     }
 }
 

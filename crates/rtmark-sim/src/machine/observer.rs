@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 
 use rtmark_units::Cycles;
 
-use crate::debug::{Instruction, Marks, Observed};
+use crate::debug::{CoreModel, Instruction, Marks, Observed};
 use crate::machine::{Core, Machine, on};
 use crate::state::stop::Stop;
 

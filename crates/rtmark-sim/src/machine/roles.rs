@@ -4,6 +4,7 @@
 //! So they know no core's registers, frames or exception numbers. A core answers here by its
 //! [`Convention`] and by what its traps save.
 
+use crate::debug::Roles;
 use crate::machine::{Machine, on};
 use crate::state::{Convention, Interrupted, Register, ThreadStack, Watch};
 

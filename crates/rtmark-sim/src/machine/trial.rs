@@ -7,7 +7,7 @@
 
 use rtmark_units::Cycles;
 
-use crate::debug::{Advance, Tried};
+use crate::debug::{Advance, Trials, Tried};
 use crate::machine::{Machine, on};
 use crate::state::Blocker;
 use crate::state::stop::Stop;

@@ -6,12 +6,14 @@ use rtmark_units::Cycles;
 use super::core::Passed;
 use super::isa::{disassemble, op::Op};
 use super::machine::RiscV;
+use super::state::State;
 use super::state::number;
-use crate::debug::{Access, AccessKind, Advance, Instruction, Marks, Observed, RETURN};
-use crate::image::Image;
+use crate::debug::{
+    Access, AccessKind, Advance, Controlled, CoreModel, Instruction, Marks, Observed, Trials, Tried,
+};
 use crate::isa::Disassembly;
-use crate::state::stop::{InternalError, Stop};
-use crate::state::{Blocker, LoadError, MaskedInterval, NoMemory, Register};
+use crate::state::stop::Stop;
+use crate::state::{Blocker, CoreState, NoMemory};
 
 /// Cycles from an external input rising to its handler beginning, at least. By a trap it takes two: it
 /// is entered in the same cycle, and its first instruction leaves stage X two cycles on (RTL traces).
@@ -68,72 +70,35 @@ impl Observed for RiscV {
     }
 
     fn marks(&self) -> Marks {
-        Marks {
-            taken: self.state.taken(),
-            left: self.state.left(),
-            handler: self.state.handler(),
-            idle: self.state.besides().asleep.0,
-        }
+        Marks::of(&self.state.session)
     }
 }
 
-#[expect(clippy::unused_self, reason = "all cores answer to the same methods")]
-impl RiscV {
-    /// See [`Machine::load_and_call`](crate::Machine::load_and_call). The stack begins at the end
-    /// of the last memory that can be written.
-    pub(crate) fn load_and_call(&mut self, image: &Image, entry: u32) -> Result<(), LoadError> {
-        self.state.load(image)?;
-        let writable = |memory: &&crate::soc::Memory| memory.kind == crate::soc::MemoryKind::Ram;
-        let top = self.state.soc().memories.iter().rev().find(writable);
-        let sp = top.map_or(0, |memory| memory.range().end as u32 & !15);
-        self.state.set_register(Register::R(2), sp);
-        self.state.set_register(Register::R(RA), RETURN & !1);
-        self.state.set_register(Register::Pc, entry);
-        self.state.stop_before(RETURN & !1);
-        Ok(())
+impl CoreModel for RiscV {
+    type State = State;
+
+    fn state(&self) -> &State {
+        &self.state
     }
 
-    pub(crate) fn stop_before(&mut self, address: u32) {
-        self.state.stop_before(address & !1);
+    fn state_mut(&mut self) -> &mut State {
+        &mut self.state
     }
 
-    pub(crate) fn go_through(&mut self, address: u32) {
-        self.state.go_through(address & !1);
+    fn run(&mut self, until: Cycles) -> Stop {
+        self.run_on(until)
     }
+}
 
-    pub(crate) const fn internal_error(&self) -> Option<&InternalError> {
-        None
-    }
-
-    pub(crate) const fn reason(&self, stop: Stop) -> Stop {
-        stop
-    }
-
-    /// Nothing: what it keeps is bounded by a table of its own.
-    pub(crate) const fn limit_code(&self, _steps: usize, _states: usize) {}
-
-    /// None: see there.
-    pub(crate) const fn evictions(&self) -> u64 {
-        0
-    }
-
-    /// Nothing: there is no table of states that could be wrong.
-    pub(crate) const fn sabotage(&self, _address: u32) {}
-
-    /// See [`Machine::store_word`](crate::Machine::store_word).
-    pub(crate) fn store_word(&mut self, address: u32, value: u32) -> Result<(), NoMemory> {
+impl Controlled for RiscV {
+    fn store_word(&mut self, address: u32, value: u32) -> Result<(), NoMemory> {
         if address & 3 != 0 || !self.state.core.store_word(address, value) {
             return Err(NoMemory(address));
         }
         Ok(())
     }
 
-    pub(crate) fn has_register(&self, register: Register) -> bool {
-        self.state.has_register(register)
-    }
-
-    /// See [`Machine::disassembly`](crate::Machine::disassembly).
-    pub(crate) fn disassembly(&self, address: u32) -> Option<Disassembly> {
+    fn disassembly(&self, address: u32) -> Option<Disassembly> {
         let bits = self.state.core.system.code(address)?;
         let size = if bits & 3 == 3 { 4 } else { 2 };
         let encoding = if size == 4 { bits } else { bits & 0xFFFF };
@@ -154,32 +119,18 @@ impl RiscV {
         })
     }
 
-    pub(crate) const fn exceptions_taken(&self) -> u64 {
-        self.state.taken()
-    }
-
-    /// Masked intervals are looked for on Cortex-M only.
-    pub(crate) fn watch_masks(&mut self) {
-        self.state.watches.masking.on = true;
-    }
-
-    /// That of the program's own doing: what a trap masks by itself belongs to its handler.
-    pub(crate) const fn longest_masked(&self) -> Option<MaskedInterval> {
-        self.state.watches.masking.settled
-    }
-
     /// What holds interrupts back now.
-    pub(crate) fn mask(&self) -> Option<Blocker> {
+    fn mask(&self) -> Option<Blocker> {
         (!self.state.core.hart.csr.takes_interrupts()).then_some(Blocker::MachineMask)
     }
 
-    pub(crate) fn holds_back_priority(&self, priority: u8) -> Option<Blocker> {
+    fn holds_back_priority(&self, priority: u8) -> Option<Blocker> {
         let preempts = self.state.core.hart.csr.would_preempt(priority >> 4);
-        self.mask().or_else(|| (!preempts).then(|| Blocker::Active(self.state.handler())))
+        self.mask()
+            .or_else(|| (!preempts).then(|| Blocker::Active(self.state.session.handlers.current())))
     }
 
-    /// See [`Machine::step`](crate::Machine::step).
-    pub(crate) fn step(&mut self, until: Cycles) -> Result<(), Stop> {
+    fn step(&mut self, until: Cycles) -> Result<(), Stop> {
         while self.state.core.cycle < until.0 {
             if matches!(self.pass_one_until(until)?, Passed::Instruction(_)) {
                 return Ok(());
@@ -188,16 +139,17 @@ impl RiscV {
         Err(Stop::Limit)
     }
 
-    /// See [`Machine::next_access`](crate::Machine::next_access).
-    pub(crate) fn next_access(&self) -> Option<Access> {
+    fn next_access(&self) -> Option<Access> {
         let (address, bytes, writes) = self.state.core.next_access()?;
         let kind = if writes { AccessKind::Write } else { AccessKind::Read };
         Some(Access { address, bytes, kind })
     }
+}
 
+impl Trials for RiscV {
     /// See [`Machine::arm_interrupt`](crate::Machine::arm_interrupt). The upper four bits of the
     /// priority count, and a greater one is more urgent.
-    pub(crate) fn arm_interrupt(&mut self, interrupt: u16, priority: u8) -> bool {
+    fn arm_interrupt(&mut self, interrupt: u16, priority: u8) -> bool {
         if interrupt >= self.state.soc().interrupts {
             return false;
         }
@@ -206,17 +158,16 @@ impl RiscV {
         true
     }
 
-    pub(crate) fn interrupt_priority(&self, interrupt: u16) -> u8 {
+    fn interrupt_priority(&self, interrupt: u16) -> u8 {
         self.state.core.hart.csr.controller.priority(interrupt) << 4
     }
 
     /// Where traps lead: MTVEC's base.
-    pub(crate) const fn vector_table(&self) -> u32 {
+    fn vector_table(&self) -> u32 {
         self.state.core.hart.csr.vector(None)
     }
 
-    /// See [`Machine::advance`](crate::Machine::advance).
-    pub(crate) fn advance(&mut self, until: Cycles) -> Result<Advance, Stop> {
+    fn advance(&mut self, until: Cycles) -> Result<Advance, Stop> {
         loop {
             if self.state.core.cycle >= until.0 {
                 return Err(Stop::Limit);
@@ -230,16 +181,11 @@ impl RiscV {
         }
     }
 
-    pub(crate) fn advance_open(&mut self, until: Cycles) -> Result<Advance, Stop> {
-        self.advance(until)
-    }
-
-    pub(crate) fn settle(&mut self) {
+    fn settle(&mut self) {
         self.state.core.see_lines();
     }
 
-    /// See [`Machine::holds_back`](crate::Machine::holds_back).
-    pub(crate) fn holds_back(&self, interrupt: u16) -> Option<Blocker> {
+    fn holds_back(&self, interrupt: u16) -> Option<Blocker> {
         let csr = &self.state.core.hart.csr;
         if !csr.is_armed(interrupt) {
             return Some(Blocker::Disabled);
@@ -249,39 +195,33 @@ impl RiscV {
         held.or_else(|| Some(Blocker::Pending(number::FIRST_EXTERNAL + first()?)))
     }
 
-    /// Whether the core sleeps, or the next instruction reads what is pending, or sleeps unless
-    /// something is.
-    pub(crate) fn sees_pending(&self) -> bool {
-        self.is_asleep() || self.state.core.shows_pending()
-    }
-
     /// See [`Machine::looks_until`](crate::Machine::looks_until): no longer than it executes.
-    pub(crate) fn looks_until(&self) -> Option<Cycles> {
+    fn looks_until(&self) -> Option<Cycles> {
         let looks = !self.is_asleep() && self.state.core.shows_pending();
         looks.then(|| self.state.cycles())
     }
 
-    pub(crate) fn is_asleep(&self) -> bool {
+    fn is_asleep(&self) -> bool {
         self.state.core.is_asleep()
     }
 
-    pub(crate) fn is_under_way(&self, interrupt: u16) -> bool {
-        self.has_come(interrupt) || self.is_active(interrupt)
-    }
-
-    pub(crate) fn has_come(&self, interrupt: u16) -> bool {
+    fn has_come(&self, interrupt: u16) -> bool {
         self.state.core.is_pending(interrupt)
     }
 
-    pub(crate) fn is_active(&self, interrupt: u16) -> bool {
-        self.state.is_handling(number::FIRST_EXTERNAL.saturating_add(interrupt))
+    fn is_active(&self, interrupt: u16) -> bool {
+        self.state.session.handlers.contains(number::FIRST_EXTERNAL.saturating_add(interrupt))
     }
 
-    pub(crate) const fn least_latency(&self) -> u64 {
+    fn least_latency(&self) -> u64 {
         LEAST_LATENCY
     }
 
-    pub(crate) const fn next_entry(&self) -> Cycles {
-        Cycles(self.state.core.cycle)
+    fn try_entry_early(&mut self, interrupt: u16, at: Cycles) -> Tried {
+        self.try_external_early(interrupt, at)
+    }
+
+    fn try_entry_within(&mut self, interrupt: u16, at: Cycles) -> Option<Tried> {
+        self.try_external_within(interrupt, at)
     }
 }

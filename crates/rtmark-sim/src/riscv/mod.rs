@@ -14,7 +14,7 @@
 //! | `graph` | how passages follow each other, and what each does | when something else is due |
 //! | `core`, `glide` | both together, cycle by cycle; runs along the graph | how runs end |
 //! | `semihosting`, `state` | calls of the host; images, watches, stops, faults | |
-//! | `machine`, `debug`, `roles`, `trial` | the public face; what debuggers, observers and searches ask | |
+//! | `machine`, `debug`, `roles`, `trial` | runs; what debuggers, observers and searches ask | |
 
 mod core;
 mod csr;

@@ -3,7 +3,7 @@
 use super::isa::op::Width;
 use super::timer::Timer;
 use super::timing::{Demand, Flow, Memory};
-use crate::devices::{Attached, Console, Devices, Direction, Effects, Env};
+use crate::devices::{Attached, Console, Devices, Effects, Env, Surroundings};
 use crate::memory::{Bus, Place};
 use crate::soc::Soc;
 use crate::timing::{LineMemories, LineMemory};
@@ -209,11 +209,8 @@ impl System {
         }
         let at = self.devices.find(address)?;
         let offset = self.offset_in(at, address) & !3;
-        let value = self.with_device(at, cycle, |device, env| device.read(offset, env));
-        if value.is_none() {
-            self.devices.note(address, Direction::Read);
-        }
-        Some(value.unwrap_or(0))
+        let (value, _) = self.with_device(at, cycle, |device, env| device.read(offset, env));
+        Some(self.devices.has_read(at, address, value, cycle))
     }
 
     /// Writes the bits of a register that are in a mask, with the same bits of a value.
@@ -229,7 +226,7 @@ impl System {
         let offset = self.offset_in(at, address) & !3;
         let operation =
             if self.devices.attached[at].atomic_aliases { (address >> 12) & 3 } else { 0 };
-        let written = self.with_device(at, cycle, |device, env| {
+        let (written, effects) = self.with_device(at, cycle, |device, env| {
             let (held, mask) = match operation {
                 0 => (0, mask),
                 _ => (device.read(offset, env)?, u32::MAX),
@@ -242,9 +239,7 @@ impl System {
             };
             device.write(offset, value & mask, mask, env)
         });
-        if written.is_none() {
-            self.devices.note(address, Direction::Write);
-        }
+        self.devices.has_written(at, address, written, &effects);
         Some(())
     }
 
@@ -260,16 +255,10 @@ impl System {
         at: usize,
         now: u64,
         act: impl FnOnce(&mut Attached, &mut Env<'_>) -> T,
-    ) -> T {
-        let mut env = Env {
-            now,
-            ratio: self.devices.ratio(at),
-            bus: &self.bus,
-            console: &mut self.console,
-            memories: &mut self.paths,
-            effects: Effects::default(),
-        };
-        let result = act(&mut self.devices.attached[at], &mut env);
+    ) -> (T, Effects) {
+        let (bus, console, memories) = (&self.bus, &mut self.console, &mut self.paths);
+        let around = Surroundings { bus, console, memories };
+        let result = self.devices.with_device(at, now, around, act);
         self.look_at_device(at, now);
         result
     }

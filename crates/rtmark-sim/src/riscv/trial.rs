@@ -13,8 +13,9 @@ use super::isa::{Instruction, Op};
 use super::machine::RiscV;
 use super::state::number;
 use super::timing::Memo;
-use crate::debug::{Advance, Tried};
+use crate::debug::{Advance, Trials, Tried};
 use crate::memory::Bus;
+use crate::state::CoreState;
 
 /// Cycles within which a handler begins that nothing holds back; where it takes longer, a copy of
 /// the machine is followed.
@@ -82,23 +83,20 @@ impl Core {
 }
 
 impl RiscV {
-    /// See [`Machine::try_entry`](crate::Machine::try_entry).
-    pub(crate) fn try_entry(&mut self, interrupt: u16) -> Tried {
-        self.try_entry_early(interrupt, self.state.cycles())
-    }
-
-    pub(crate) fn try_entry_early(&mut self, interrupt: u16, at: Cycles) -> Tried {
+    pub(super) fn try_external_early(&mut self, interrupt: u16, at: Cycles) -> Tried {
         if let Some(cycle) = self.state.core.try_external(interrupt, at.0) {
             return Tried::Entered(Cycles(cycle));
         }
         let mut copy = self.clone();
         copy.state.pend_interrupt(interrupt, at);
         let wanted = number::FIRST_EXTERNAL.saturating_add(interrupt);
-        let (taken, end) = (copy.state.taken(), Cycles(at.0.saturating_add(LONGEST_ENTRY)));
+        let (taken, end) =
+            (copy.state.session.watches.taken, Cycles(at.0.saturating_add(LONGEST_ENTRY)));
         loop {
             match copy.cycle(end) {
-                Ok(Passed::Instruction(_)) if copy.state.taken() > taken => {
-                    let ours = copy.state.handler() == wanted && copy.state.taken() == taken + 1;
+                Ok(Passed::Instruction(_)) if copy.state.session.watches.taken > taken => {
+                    let ours = copy.state.session.handlers.current() == wanted
+                        && copy.state.session.watches.taken == taken + 1;
                     // It has left in the cycle before.
                     let left = Cycles(copy.state.core.cycle - 1);
                     return if ours { Tried::Entered(left) } else { Tried::Unclear };
@@ -111,13 +109,14 @@ impl RiscV {
 
     /// See [`Machine::try_entry_within`](crate::Machine::try_entry_within): in every cycle up to the
     /// next boundary, for the core may abandon what is under way.
-    pub(crate) fn try_entry_within(&mut self, interrupt: u16, at: Cycles) -> Option<Tried> {
-        (at.0 < self.next_boundary()).then(|| self.try_entry_early(interrupt, at))
+    pub(super) fn try_external_within(&mut self, interrupt: u16, at: Cycles) -> Option<Tried> {
+        (at.0 < self.next_boundary()).then(|| self.try_external_early(interrupt, at))
     }
 
     /// The cycle of the next boundary, where nothing else becomes pending.
     fn next_boundary(&mut self) -> u64 {
-        let here = (self.state.core.cycle, self.state.core.instructions, self.state.taken());
+        let here =
+            (self.state.core.cycle, self.state.core.instructions, self.state.session.watches.taken);
         if let Some((known, boundary)) = self.boundary
             && known == here
         {

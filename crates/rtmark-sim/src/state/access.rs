@@ -4,40 +4,68 @@ use rtmark_units::{Cycles, Instructions};
 
 use super::stop::FaultPolicy;
 use super::{
-    AfterReset, Besides, Convention, Counts, Devices, FileCalls, Hit, LoadError, NO_LINE,
-    NOT_FETCHED, NoMemory, ProgramPoint, Register, Sleep, State, Watch, WatchId, program,
+    AfterReset, Besides, Convention, CoreState, LoadError, NO_LINE, NOT_FETCHED, ProgramPoint,
+    Register, Sleep, State, Watch, Watches, program,
 };
 use crate::arch::armm::dwt::Spent;
 use crate::arch::armm::nvic::{FIRST_INTERRUPT, Masks};
 use crate::arch::armm::registers::Cpu;
 use crate::arch::armm::scs::System;
+use crate::devices::{Console, Devices};
 use crate::image::Image;
 use crate::isa::{Disassembly, is_wide};
 use crate::memory::Bus;
 use crate::soc::Soc;
 use crate::timing::{LineMemory, Setting, Switch};
 
-impl State {
-    #[inline(always)]
-    pub const fn progress(&self) -> ProgramPoint {
-        ProgramPoint {
-            pc: self.cpu.pc,
-            cycles: self.cycles,
-            instructions: self.instructions,
-            pipe: self.pipe,
-        }
+impl CoreState for State {
+    fn soc(&self) -> &Soc {
+        &self.soc
     }
 
-    #[inline(always)]
-    pub const fn set_progress(&mut self, at: ProgramPoint) {
-        self.cpu.pc = at.pc;
-        self.cycles = at.cycles;
-        self.instructions = at.instructions;
-        self.pipe = at.pipe;
+    fn bus(&self) -> &Bus {
+        &self.bus
     }
 
-    /// See [`Machine::load`](crate::Machine::load).
-    pub fn load(&mut self, image: &Image) -> Result<(), LoadError> {
+    fn bus_mut(&mut self) -> &mut Bus {
+        &mut self.bus
+    }
+
+    fn devices(&self) -> &Devices {
+        &self.devices
+    }
+
+    fn devices_mut(&mut self) -> &mut Devices {
+        &mut self.devices
+    }
+
+    fn console_mut(&mut self) -> &mut Console {
+        &mut self.console
+    }
+
+    fn watches(&self) -> &Watches {
+        &self.watches
+    }
+
+    fn watches_mut(&mut self) -> &mut Watches {
+        &mut self.watches
+    }
+
+    fn stops_mut(&mut self) -> &mut Vec<u32> {
+        &mut self.predecoded.decoder.stops
+    }
+
+    fn code_changed(&mut self) {
+        self.predecoded.forget_all();
+        self.memo.forget();
+    }
+
+    fn marks_changed(&mut self) {
+        self.predecoded.decoder.watched = self.watches.addresses();
+        self.predecoded.forget_all();
+    }
+
+    fn load(&mut self, image: &Image) -> Result<(), LoadError> {
         for segment in image.segments() {
             let address = segment.load_address;
             if self.devices.takes_image(address, segment.bytes.len()) {
@@ -49,45 +77,11 @@ impl State {
             }
         }
         self.rtt.expect(image);
-        self.predecoded.forget_all();
-        self.memo.forget();
+        self.code_changed();
         self.reset()
     }
 
-    pub const fn devices(&self) -> &Devices {
-        &self.devices
-    }
-
-    pub const fn devices_mut(&mut self) -> &mut Devices {
-        &mut self.devices
-    }
-
-    pub const fn set_file_calls(&mut self, calls: FileCalls) {
-        self.file_calls = calls;
-    }
-
-    /// See [`Machine::poke`](crate::Machine::poke).
-    pub fn poke(&mut self, address: u32, bytes: &[u8]) -> Result<(), NoMemory> {
-        let written = self.bus.program(address, bytes);
-        self.predecoded.forget_all();
-        self.memo.forget();
-        if written == bytes.len() { Ok(()) } else { Err(NoMemory(address + written as u32)) }
-    }
-
-    /// See [`Machine::poke_word`](crate::Machine::poke_word).
-    pub fn poke_word(&mut self, address: u32, value: u32) -> Result<(), NoMemory> {
-        self.poke(address, &value.to_le_bytes())
-    }
-
-    /// See [`Machine::peek`](crate::Machine::peek).
-    pub fn peek(&self, address: u32, length: usize) -> Vec<u8> {
-        let mut bytes = vec![0; length.min(self.bus.peek_len(address))];
-        self.bus.peek(address, &mut bytes);
-        bytes
-    }
-
-    /// See [`Machine::reset`](crate::Machine::reset).
-    pub fn reset(&mut self) -> Result<(), LoadError> {
+    fn reset(&mut self) -> Result<(), LoadError> {
         self.bus.reset();
         for (address, bytes) in &self.initial {
             self.bus.program(*address, bytes);
@@ -135,64 +129,74 @@ impl State {
         Ok(())
     }
 
-    /// See [`Machine::watch`](crate::Machine::watch).
-    pub fn watch(&mut self, watch: Watch) -> WatchId {
-        let id = self.watches.add(watch);
-        if let Watch::Execute(_) = watch {
-            self.predecoded.decoder.watched = self.watches.addresses();
-            self.predecoded.forget_all();
-        }
-        id
-    }
-
-    /// See [`Machine::hits`](crate::Machine::hits).
-    pub fn hits(&self) -> &[Hit] {
-        &self.watches.hits
-    }
-
-    /// See [`Machine::take_hits`](crate::Machine::take_hits).
-    pub fn take_hits(&mut self) -> Vec<Hit> {
-        std::mem::take(&mut self.watches.hits)
-    }
-
-    /// See [`Machine::take_console`](crate::Machine::take_console).
-    pub fn take_console(&mut self) -> Vec<u8> {
-        self.show_rtt();
-        self.console.take()
-    }
-
-    /// See [`Machine::stop_at_output`](crate::Machine::stop_at_output).
-    pub fn stop_at_output(&mut self, text: &[u8]) -> usize {
-        self.console.await_text(text)
-    }
-
-    /// See [`Machine::take_stimulus`](crate::Machine::take_stimulus).
-    pub fn take_stimulus(&mut self, port: u8) -> Vec<u8> {
-        self.system.itm.take(port)
-    }
-
-    /// See [`Machine::set_fault_policy`](crate::Machine::set_fault_policy).
-    pub fn set_fault_policy(&mut self, policy: FaultPolicy) {
+    fn set_fault_policy(&mut self, policy: FaultPolicy) {
         self.fault_policy = policy;
     }
 
-    /// See [`Machine::soc`](crate::Machine::soc).
-    pub fn soc(&self) -> &Soc {
-        &self.soc
+    fn register(&self, register: Register) -> u32 {
+        let cpu = &self.cpu;
+        match register.by(Convention::ARM) {
+            Register::R(number) => cpu.get(number),
+            Register::Pc => cpu.pc,
+            Register::Xpsr => cpu.xpsr(),
+            Register::Msp => cpu.msp(),
+            Register::Psp => cpu.psp(),
+            Register::Primask => u32::from(cpu.primask),
+            Register::Basepri => u32::from(cpu.basepri),
+            Register::Faultmask => u32::from(cpu.faultmask),
+            Register::Control => cpu.control,
+            Register::S(number) => cpu.s[usize::from(number & 31)],
+            Register::Fpscr => cpu.fpscr,
+            _ => 0,
+        }
     }
 
-    /// See [`Machine::cycles`](crate::Machine::cycles).
-    pub fn cycles(&self) -> Cycles {
+    fn set_register(&mut self, register: Register, value: u32) {
+        let cpu = &mut self.cpu;
+        match register.by(Convention::ARM) {
+            Register::R(number) => cpu.set_any(number, value),
+            Register::Pc => {
+                cpu.pc = value & !1;
+                self.pipe = self.refilling();
+            }
+            Register::Xpsr => {
+                cpu.restore_psr(value, self.features);
+                cpu.arm = false;
+            }
+            Register::Msp => cpu.set_msp(value),
+            Register::Psp => cpu.set_psp(value),
+            Register::Primask => cpu.primask = value & 1 == 1,
+            Register::Basepri => cpu.basepri = self.system.nvic.mask_priority(value as u8),
+            Register::Faultmask => cpu.faultmask = value & 1 == 1,
+            Register::Control => cpu.switch(|cpu| cpu.control = value & 7),
+            Register::S(number) => cpu.s[usize::from(number & 31)] = value,
+            Register::Fpscr => cpu.fpscr = value,
+            _ => {}
+        }
+        self.attend_soon();
+    }
+
+    fn pend_interrupt(&mut self, interrupt: u16, at: Cycles) {
+        self.schedule(FIRST_INTERRUPT.saturating_add(interrupt), at.0);
+    }
+
+    fn cycles(&self) -> Cycles {
         Cycles(self.cycles)
     }
 
-    /// See [`Machine::waited`](crate::Machine::waited).
-    pub fn waited(&self) -> Cycles {
+    fn instructions(&self) -> Instructions {
+        Instructions(self.instructions)
+    }
+
+    fn waited(&self) -> Cycles {
         Cycles(self.lines.iter().map(LineMemory::waited).sum())
     }
 
-    /// See [`Machine::besides`](crate::Machine::besides).
-    pub fn besides(&self) -> Besides {
+    fn asleep(&self) -> Cycles {
+        Cycles(self.spent.sleep)
+    }
+
+    fn besides(&self) -> Besides {
         Besides {
             waited: Cycles(self.waited().0 + self.devices.waited),
             asleep: Cycles(self.spent.sleep),
@@ -200,17 +204,44 @@ impl State {
         }
     }
 
-    /// The counts of this moment, for what is watched.
-    pub fn counts(&self) -> Counts {
-        Counts { cycle: self.cycles, instructions: self.instructions, besides: self.besides() }
+    fn take_console(&mut self) -> Vec<u8> {
+        self.show_rtt();
+        self.console.take()
     }
 
-    /// See [`Machine::empty_caches`](crate::Machine::empty_caches).
-    pub fn empty_caches(&mut self) {
+    fn empty_caches(&mut self) {
         self.lines.for_each(LineMemory::empty);
         self.predictor.clear();
         (self.line, self.line_mask) = (NO_LINE, u32::MAX);
         self.empty_slow_lines();
+    }
+
+    fn take_stimulus(&mut self, port: u8) -> Vec<u8> {
+        self.system.itm.take(port)
+    }
+
+    fn gave_way(&self) -> Instructions {
+        Instructions(self.gave_way)
+    }
+}
+
+impl State {
+    #[inline(always)]
+    pub const fn progress(&self) -> ProgramPoint {
+        ProgramPoint {
+            pc: self.cpu.pc,
+            cycles: self.cycles,
+            instructions: self.instructions,
+            pipe: self.pipe,
+        }
+    }
+
+    #[inline(always)]
+    pub const fn set_progress(&mut self, at: ProgramPoint) {
+        self.cpu.pc = at.pc;
+        self.cycles = at.cycles;
+        self.instructions = at.instructions;
+        self.pipe = at.pipe;
     }
 
     /// Has caches work as CCR says, where that is what switches them.
@@ -240,77 +271,12 @@ impl State {
         (self.line, self.line_mask) = (NO_LINE, u32::MAX);
     }
 
-    /// See [`Machine::empty_caches_at`](crate::Machine::empty_caches_at).
-    pub fn empty_caches_at(&mut self, watch: WatchId) {
-        self.watches.empties.push(watch);
-    }
-
     /// Empties the caches if a watch was hit that asks for it.
     #[inline]
     pub fn empty_caches_if_asked(&mut self) {
         if std::mem::take(&mut self.watches.empty) {
             self.empty_caches();
         }
-    }
-
-    /// See [`Machine::instructions`](crate::Machine::instructions).
-    pub fn instructions(&self) -> Instructions {
-        Instructions(self.instructions)
-    }
-
-    /// See [`Machine::gave_way`](crate::Machine::gave_way).
-    pub fn gave_way(&self) -> Instructions {
-        Instructions(self.gave_way)
-    }
-
-    /// See [`Machine::register`](crate::Machine::register).
-    pub fn register(&self, register: Register) -> u32 {
-        let cpu = &self.cpu;
-        match register.by(Convention::ARM) {
-            Register::R(number) => cpu.get(number),
-            Register::Pc => cpu.pc,
-            Register::Xpsr => cpu.xpsr(),
-            Register::Msp => cpu.msp(),
-            Register::Psp => cpu.psp(),
-            Register::Primask => u32::from(cpu.primask),
-            Register::Basepri => u32::from(cpu.basepri),
-            Register::Faultmask => u32::from(cpu.faultmask),
-            Register::Control => cpu.control,
-            Register::S(number) => cpu.s[usize::from(number & 31)],
-            Register::Fpscr => cpu.fpscr,
-            _ => 0,
-        }
-    }
-
-    /// See [`Machine::set_register`](crate::Machine::set_register).
-    pub fn set_register(&mut self, register: Register, value: u32) {
-        let cpu = &mut self.cpu;
-        match register.by(Convention::ARM) {
-            Register::R(number) => cpu.set_any(number, value),
-            Register::Pc => {
-                cpu.pc = value & !1;
-                self.pipe = self.refilling();
-            }
-            Register::Xpsr => {
-                cpu.restore_psr(value, self.features);
-                cpu.arm = false;
-            }
-            Register::Msp => cpu.set_msp(value),
-            Register::Psp => cpu.set_psp(value),
-            Register::Primask => cpu.primask = value & 1 == 1,
-            Register::Basepri => cpu.basepri = self.system.nvic.mask_priority(value as u8),
-            Register::Faultmask => cpu.faultmask = value & 1 == 1,
-            Register::Control => cpu.switch(|cpu| cpu.control = value & 7),
-            Register::S(number) => cpu.s[usize::from(number & 31)] = value,
-            Register::Fpscr => cpu.fpscr = value,
-            _ => {}
-        }
-        self.attend_soon();
-    }
-
-    /// See [`Machine::pend_interrupt`](crate::Machine::pend_interrupt).
-    pub fn pend_interrupt(&mut self, interrupt: u16, at: Cycles) {
-        self.schedule(FIRST_INTERRUPT.saturating_add(interrupt), at.0);
     }
 
     pub fn masks(&self) -> Masks {

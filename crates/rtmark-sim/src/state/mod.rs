@@ -7,11 +7,13 @@
 
 mod access;
 mod blocker;
+mod core_state;
 mod handlers;
 mod loading;
 mod masks;
 mod predecode;
 pub mod rtt;
+mod session;
 pub mod stop;
 mod types;
 mod watches;
@@ -31,11 +33,13 @@ use crate::timing::memo::{PipeState, PipelineMemo};
 use crate::timing::{LineMemories, Predictor, Rules, SlowLines, pipeline};
 
 pub use self::blocker::{BlockedInterval, Blocker};
+pub use self::core_state::CoreState;
 pub use self::handlers::Handlers;
 pub use self::loading::{AfterReset, program};
 pub use self::masks::{MaskSite, MaskedInterval};
 pub use self::predecode::{Decoder, Predecoded};
 use self::rtt::Rtt;
+pub use self::session::Session;
 use self::stop::{FaultPolicy, InternalError};
 pub use self::types::{
     Convention, FileCalls, Interrupted, LoadError, NoMemory, Register, ThreadStack,

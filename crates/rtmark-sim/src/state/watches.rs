@@ -5,8 +5,8 @@
 
 use rtmark_units::{Cycles, Instructions};
 
-use super::State;
 use super::masks::Masking;
+use super::{CoreState, State};
 
 /// Something to note each time it happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -148,7 +148,7 @@ impl State {
     pub(crate) fn note_pend(&mut self, exception: u16, at: u64) {
         let happened = Watch::Pend(exception);
         if self.watches.want(happened) {
-            self.watches.note(happened, Counts { cycle: at, ..self.counts() });
+            self.watches.note(happened, self.counts(at));
         }
     }
 
@@ -161,7 +161,7 @@ impl State {
     /// Notes what happens now.
     pub(crate) fn note_now(&mut self, happened: Watch) {
         if self.watches.want(happened) {
-            self.watches.note(happened, self.counts());
+            self.watches.note(happened, self.counts(self.cycles));
         }
     }
 }

@@ -3,7 +3,6 @@
 
 use std::fmt::Write as _;
 
-use rtmark_sim::armr::CortexR5;
 use rtmark_sim::{
     Blocker, Cycles, FaultKind, FaultPolicy, Image, LoadError, Machine, Register, Soc, Stop, Watch,
 };
@@ -37,7 +36,7 @@ fn soc() -> Soc {
     Soc::from_toml(include_str!("../../../../socs/zynqmp-r5.toml")).expect("a soc")
 }
 
-fn poke(machine: &mut CortexR5, at: u32, words: &[u32]) {
+fn poke(machine: &mut Machine, at: u32, words: &[u32]) {
     for (place, word) in (at..).step_by(4).zip(words) {
         machine.poke(place, &word.to_le_bytes()).expect("memory");
     }
@@ -45,8 +44,8 @@ fn poke(machine: &mut CortexR5, at: u32, words: &[u32]) {
 
 /// A machine with these words at the start, ready to execute them, with floating point on, ACTLR
 /// set, and registers as the tables have them.
-fn machine(actlr: u32, words: &[u32]) -> CortexR5 {
-    let mut machine = CortexR5::new(&soc());
+fn machine(actlr: u32, words: &[u32]) -> Machine {
+    let mut machine = Machine::new(&soc());
     poke(&mut machine, START - 0x200, &[FILLER; 0x180]);
     poke(&mut machine, LANDING, &[FILLER; 0x40]);
     poke(&mut machine, START, words);
@@ -181,7 +180,7 @@ fn four_returns_are_foreseen() {
 /// Runs words from DDR with caches as they are told, and answers the cycles of each of so many
 /// rounds of a loop that ends with a branch to its beginning.
 fn from_ddr(sctlr: u32, words: &[u32], rounds: usize) -> Vec<u64> {
-    let mut machine = CortexR5::new(&soc());
+    let mut machine = Machine::new(&soc());
     let begin = 0x0010_0000;
     // mrc SCTLR; orr r0, r0, r1; mcr SCTLR; ldr pc, =begin
     let prelude = [READ_SCTLR, 0xE180_0001, SCTLR, 0xE51F_F004, begin];
@@ -375,7 +374,7 @@ fn a_fast_interrupt_goes_into_the_handler_of_another() {
 }
 
 /// Has the program store a word.
-fn store(machine: &mut CortexR5, address: u32, value: u32) {
+fn store(machine: &mut Machine, address: u32, value: u32) {
     poke(machine, 0x80, &[0xE581_0000, STAY]);
     machine.set_register(Register::R(0), value);
     machine.set_register(Register::R(1), address);

@@ -4,15 +4,15 @@
 //! The cycle of an instruction is that in which it leaves stage X; its cycles are those since the
 //! instruction before. The figures are those of the RTL's traces, see `riscv`.
 
-use rtmark_sim::riscv::{Drive, Input, PortWaits, RiscV, Trapped};
+use rtmark_sim::riscv::{Drive, Input, PortWaits, Trapped};
 use rtmark_sim::{
     Blocker, Cycles, FaultKind, FaultPolicy, Image, LoadError, Machine, Register, Soc, Stop, Watch,
 };
 
 use crate::rv32::{
     A0, A1, A2, A3, BASE, C_NOP, CSRRS, CSRRW, CSRRWI, Code, EBREAK, ECALL, FENCE_I, MEPC, MIE,
-    MRET, MSCRATCH, MSTATUS, MTVEC, NOP, RA, RAM, SP, T0, WFI, add, addi, atomic, branch, csr,
-    cycles, i_type, lw, muldiv, r_type, sw, trace,
+    MRET, MSCRATCH, MSTATUS, MTVEC, NOP, RA, RAM, SP, T0, WFI, add, addi, atomic, branch, core,
+    csr, cycles, i_type, lw, muldiv, r_type, sw, trace,
 };
 
 const MEIEA: u32 = 0xBE0;
@@ -22,8 +22,8 @@ fn soc() -> Soc {
 }
 
 /// A machine with code, and registers that point into RAM.
-fn machine(code: &Code) -> RiscV {
-    let mut machine = RiscV::new(&soc());
+fn machine(code: &Code) -> Machine {
+    let mut machine = Machine::new(&soc());
     machine.poke(BASE, &code.0).expect("it fits");
     machine.set_register(Register::R(A0 as u8), RAM);
     machine.set_register(Register::R(SP as u8), RAM + 0x1000);
@@ -159,7 +159,7 @@ fn an_external_interrupt_is_entered_at_once_and_others_a_cycle_later() {
         [(Input::External(0), 11, 0), (Input::Software, 3, 1), (Input::Timer, 7, 1)]
     {
         let mut machine = machine(&Code::words(&interruptible(mie)));
-        machine.drive(input, Drive::UntilTaken, Cycles(30));
+        core(&mut machine).drive(input, Drive::UntilTaken, Cycles(30));
         let trace = trace(&mut machine, 30);
         let entered = trace.traps.first().map(|(what, cycle)| (*what, *cycle));
         assert_eq!(entered, Some((Trapped::Interrupt(mie as u8), 30 + later)), "{input:?}");
@@ -172,10 +172,10 @@ fn an_external_interrupt_is_entered_at_once_and_others_a_cycle_later() {
 fn wait_states_stretch_fetches_and_loads() {
     let code = Code::words(&[NOP, lw(A1, A0), add(A2, A1, A1), NOP, NOP]);
     let mut slow = machine(&code);
-    slow.set_port_waits(PortWaits { instruction: 0, data: 2 });
+    core(&mut slow).set_port_waits(PortWaits { instruction: 0, data: 2 });
     assert_eq!(cycles(&mut slow, 4), [1, 4, 1]);
     let mut slow = machine(&code);
-    slow.set_port_waits(PortWaits { instruction: 1, data: 0 });
+    core(&mut slow).set_port_waits(PortWaits { instruction: 1, data: 0 });
     assert_eq!(cycles(&mut slow, 5), [2, 2, 2, 2]);
 }
 

@@ -4,13 +4,13 @@
 //! The cycle of an instruction is its last one in stage ID/EX; its cycles are those since the instruction
 //! before. The figures are those of the RTL, which `make rtl` compares with many more.
 
-use rtmark_sim::riscv::{Drive, Input, PortWaits, RiscV, Trapped};
+use rtmark_sim::riscv::{Drive, Input, PortWaits, Trapped};
 use rtmark_sim::{Cycles, FaultKind, FaultPolicy, Machine, Register, Soc, Stop};
 
 use crate::rv32::{
     A0, A1, A2, A3, BASE, C_NOP, CSRRS, CSRRW, CSRRWI, Code, ECALL, FENCE_I, MEPC, MIE, MRET,
-    MSTATUS, MTVEC, NOP, RAM, WFI, add, addi, atomic, branch, csr, cycles, i_type, lw, muldiv,
-    r_type, sw, trace,
+    MSTATUS, MTVEC, NOP, RAM, WFI, add, addi, atomic, branch, core, csr, cycles, i_type, lw,
+    muldiv, r_type, sw, trace,
 };
 
 /// Where the first instruction is; vectors are before it.
@@ -23,8 +23,8 @@ fn soc() -> Soc {
 }
 
 /// A machine with code, and a register that points into RAM.
-fn machine(code: &Code) -> RiscV {
-    let mut machine = RiscV::new(&soc());
+fn machine(code: &Code) -> Machine {
+    let mut machine = Machine::new(&soc());
     machine.set_fault_policy(FaultPolicy::Deliver);
     machine.poke(BASE + ENTRY, &code.0).expect("it fits");
     machine.set_register(Register::R(A0 as u8), RAM);
@@ -32,7 +32,7 @@ fn machine(code: &Code) -> RiscV {
 }
 
 /// With a handler at each vector: MRET, or what else is given.
-fn with_handler(words: &[u32], handler: &[u32]) -> RiscV {
+fn with_handler(words: &[u32], handler: &[u32]) -> Machine {
     let mut machine = machine(&Code::words(words));
     for vector in 0..ENTRY / 4 {
         // jal zero, to the handler behind everything.
@@ -115,7 +115,7 @@ fn a_target_that_lies_in_two_words_comes_a_cycle_later() {
 fn wait_states_stretch_fetches_loads_and_stores() {
     let of = |instruction, data, words: &[u32], most| {
         let mut machine = machine(&Code::words(words));
-        machine.set_port_waits(PortWaits { instruction, data });
+        core(&mut machine).set_port_waits(PortWaits { instruction, data });
         cycles(&mut machine, most)
     };
     assert_eq!(of(0, 2, &[NOP, lw(A1, A0), NOP], 3), [4, 1]);
@@ -181,7 +181,7 @@ fn each_interrupt_has_a_vector_that_is_jumped_to_two_cycles_on() {
         (Input::External(14), 30),
     ] {
         let mut machine = with_handler(&interruptible(), &[MRET]);
-        machine.drive(input, Drive::UntilTaken, Cycles(30));
+        core(&mut machine).drive(input, Drive::UntilTaken, Cycles(30));
         let trace = trace(&mut machine, 30);
         // In cycle 30 the instruction in the stage completes, in the next one it is empty.
         assert_eq!(trace.traps[0], (Trapped::Interrupt(code), 32), "{input:?}");
@@ -196,7 +196,7 @@ fn of_several_interrupts_fast_ones_come_first_and_of_these_the_lowest() {
     let mut machine = with_handler(&interruptible(), &[MRET]);
     let all = [Input::Timer, Input::External(15), Input::External(9), Input::External(4)];
     for input in [Input::Software].into_iter().chain(all) {
-        machine.drive(input, Drive::UntilTaken, Cycles(30));
+        core(&mut machine).drive(input, Drive::UntilTaken, Cycles(30));
     }
     let trace = trace(&mut machine, 60);
     let codes = trace.traps.iter().filter_map(|(what, _)| match what {
@@ -210,7 +210,7 @@ fn of_several_interrupts_fast_ones_come_first_and_of_these_the_lowest() {
 fn sleep_ends_with_an_interrupt_that_is_enabled_masked_or_not() {
     let words = [addi(A1, 0, -1), csr(CSRRW, MIE, 0, A1), WFI, NOP, NOP];
     let mut machine = machine(&Code::words(&words));
-    machine.drive(Input::External(3), Drive::High, Cycles(100));
+    core(&mut machine).drive(Input::External(3), Drive::High, Cycles(100));
     let trace = trace(&mut machine, 5);
     assert!(trace.traps.is_empty());
     assert_eq!(trace.left[2..], [(0x88, 7), (0x8C, 102), (0x90, 103)]);

@@ -35,4 +35,5 @@ mod support;
 mod system;
 mod timing;
 mod trace;
+mod unmodelled;
 mod windows;

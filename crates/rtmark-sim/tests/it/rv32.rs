@@ -1,7 +1,7 @@
 //! Instructions of RV32 as words, and programs of them run cycle by cycle.
 
-use rtmark_sim::Cycles;
 use rtmark_sim::riscv::{Follow, RiscV, Trapped};
+use rtmark_sim::{Cycles, Machine};
 
 /// Where code and data are in the generic socs.
 pub const BASE: u32 = 0x8000_0000;
@@ -73,6 +73,11 @@ pub const CSRRW: u32 = 1;
 pub const CSRRS: u32 = 2;
 pub const CSRRWI: u32 = 5;
 
+/// What only the core of such a machine has.
+pub fn core(machine: &mut Machine) -> &mut RiscV {
+    machine.riscv().expect("a RISC-V core")
+}
+
 /// Code of whole and half words.
 #[derive(Default)]
 pub struct Code(pub Vec<u8>);
@@ -116,14 +121,14 @@ impl Follow for Trace {
 }
 
 /// Runs so many instructions.
-pub fn trace(machine: &mut RiscV, most: usize) -> Trace {
+pub fn trace(machine: &mut Machine, most: usize) -> Trace {
     let mut trace = Trace { most, ..Trace::default() };
-    machine.run_followed(Cycles(10_000), &mut trace);
+    core(machine).run_followed(Cycles(10_000), &mut trace);
     assert_eq!(trace.left.len(), most, "{:x?}", trace.left);
     trace
 }
 
 /// The cycles of each instruction but the first.
-pub fn cycles(machine: &mut RiscV, most: usize) -> Vec<u64> {
+pub fn cycles(machine: &mut Machine, most: usize) -> Vec<u64> {
     trace(machine, most).left.windows(2).map(|pair| pair[1].1 - pair[0].1).collect()
 }

@@ -4,12 +4,6 @@
 //! It shares no line with the cores that exist. What a machine's parts know of it is what it tells them
 //! here, so what works on it works on any core.
 
-#![expect(
-    clippy::unused_self,
-    clippy::unnecessary_wraps,
-    reason = "all cores answer to the same methods"
-)]
-
 mod core;
 mod op;
 
@@ -22,16 +16,12 @@ pub use self::core::ToyCore;
 pub use self::op::Toy;
 
 use crate::debug::Advance;
-use crate::devices::{Attached, Console, Devices, Effects, Env};
-use crate::host::Host;
+use crate::devices::{Attached, Console, Devices, Env, Surroundings};
 use crate::image::Image;
 use crate::memory::Bus;
 use crate::soc::Soc;
 use crate::state::stop::{FaultPolicy, Stop};
-use crate::state::{
-    Besides, Blocker, Convention, Counts, FileCalls, Hit, LoadError, NoMemory, Register, Watch,
-    WatchId, Watches,
-};
+use crate::state::{Blocker, Convention, CoreState, LoadError, Register, Watch, Watches};
 use crate::timing::{LineMemories, LineMemory};
 
 /// Where the handler is, behind the first instruction.
@@ -53,7 +43,7 @@ pub struct ToyState {
     console: Console,
     lines: LineMemories,
     pub watches: Watches,
-    stops: BTreeSet<u32>,
+    stops: Vec<u32>,
     registers: [u32; REGISTERS],
     pc: u32,
     masked: bool,
@@ -73,12 +63,34 @@ pub struct ToyState {
 }
 
 impl ToyState {
-    fn counts(&self) -> Counts {
-        Counts { cycle: self.cycles, instructions: self.instructions, besides: self.besides() }
+    fn new(soc: &Soc) -> Self {
+        let lines = soc.memories.iter().map(|memory| LineMemory::new(memory.timing));
+        Self {
+            soc: Arc::new(soc.clone()),
+            bus: Bus::new(soc, |_| false),
+            devices: Devices::new(soc),
+            console: Console::default(),
+            lines: LineMemories::new(lines.collect()),
+            watches: Watches::default(),
+            stops: Vec::new(),
+            registers: [0; REGISTERS],
+            pc: soc.vector_base(),
+            masked: false,
+            asleep: false,
+            handler: None,
+            entered: false,
+            armed: 0,
+            pending: 0,
+            coming: BTreeSet::new(),
+            cycles: 0,
+            instructions: 0,
+            slept: 0,
+            waited: 0,
+        }
     }
 
     fn note(&mut self, happened: Watch) {
-        let counts = self.counts();
+        let counts = self.counts(self.cycles);
         self.watches.note(happened, counts);
     }
 
@@ -88,7 +100,7 @@ impl ToyState {
         {
             self.coming.pop_first();
             self.pending |= 1 << interrupt;
-            let counts = Counts { cycle: at, ..self.counts() };
+            let counts = self.counts(at);
             self.watches.note(Watch::Pend(FIRST + interrupt), counts);
         }
         for at in 0..self.devices.attached.len() {
@@ -103,15 +115,9 @@ impl ToyState {
         at: usize,
         act: impl FnOnce(&mut Attached, &mut Env<'_>) -> T,
     ) -> T {
-        let mut env = Env {
-            now: self.cycles,
-            ratio: self.devices.ratio(at),
-            bus: &self.bus,
-            console: &mut self.console,
-            memories: &mut self.lines,
-            effects: Effects::default(),
-        };
-        let result = act(&mut self.devices.attached[at], &mut env);
+        let (bus, console, memories) = (&self.bus, &mut self.console, &mut self.lines);
+        let around = Surroundings { bus, console, memories };
+        let (result, _) = self.devices.with_device(at, self.cycles, around, act);
         self.devices.look_at(at, self.cycles);
         result
     }
@@ -251,7 +257,7 @@ impl ToyState {
     /// Executes an instruction, and notes what of it is watched.
     fn step(&mut self) -> Result<Toy, Stop> {
         let it = self.fetch(self.pc).ok_or(Stop::Breakpoint(self.pc))?;
-        let counts = self.counts();
+        let counts = self.counts(self.cycles);
         self.watches.reach(self.pc, counts);
         if std::mem::take(&mut self.entered)
             && let Some((interrupt, _)) = self.handler
@@ -262,57 +268,55 @@ impl ToyState {
     }
 }
 
-/// What machines ask of a state.
-impl ToyState {
-    fn new(soc: &Soc) -> Self {
-        let lines = soc.memories.iter().map(|memory| LineMemory::new(memory.timing));
-        Self {
-            soc: Arc::new(soc.clone()),
-            bus: Bus::new(soc, |_| false),
-            devices: Devices::new(soc),
-            console: Console::default(),
-            lines: LineMemories::new(lines.collect()),
-            watches: Watches::default(),
-            stops: BTreeSet::new(),
-            registers: [0; REGISTERS],
-            pc: soc.vector_base(),
-            masked: false,
-            asleep: false,
-            handler: None,
-            entered: false,
-            armed: 0,
-            pending: 0,
-            coming: BTreeSet::new(),
-            cycles: 0,
-            instructions: 0,
-            slept: 0,
-            waited: 0,
-        }
+impl CoreState for ToyState {
+    fn soc(&self) -> &Soc {
+        &self.soc
     }
 
-    pub fn load(&mut self, image: &Image) -> Result<(), LoadError> {
+    fn bus(&self) -> &Bus {
+        &self.bus
+    }
+
+    fn bus_mut(&mut self) -> &mut Bus {
+        &mut self.bus
+    }
+
+    fn devices(&self) -> &Devices {
+        &self.devices
+    }
+
+    fn devices_mut(&mut self) -> &mut Devices {
+        &mut self.devices
+    }
+
+    fn console_mut(&mut self) -> &mut Console {
+        &mut self.console
+    }
+
+    fn watches(&self) -> &Watches {
+        &self.watches
+    }
+
+    fn watches_mut(&mut self) -> &mut Watches {
+        &mut self.watches
+    }
+
+    fn stops_mut(&mut self) -> &mut Vec<u32> {
+        &mut self.stops
+    }
+
+    fn code_changed(&mut self) {}
+
+    fn marks_changed(&mut self) {}
+
+    fn load(&mut self, image: &Image) -> Result<(), LoadError> {
         for segment in image.segments() {
             self.bus.program(segment.load_address, &segment.bytes);
         }
         self.reset()
     }
 
-    pub fn poke(&mut self, address: u32, bytes: &[u8]) -> Result<(), NoMemory> {
-        let written = self.bus.program(address, bytes);
-        if written == bytes.len() { Ok(()) } else { Err(NoMemory(address + written as u32)) }
-    }
-
-    pub fn poke_word(&mut self, address: u32, value: u32) -> Result<(), NoMemory> {
-        self.poke(address, &value.to_le_bytes())
-    }
-
-    pub fn peek(&self, address: u32, length: usize) -> Vec<u8> {
-        let mut bytes = vec![0; length.min(self.bus.peek_len(address))];
-        self.bus.peek(address, &mut bytes);
-        bytes
-    }
-
-    pub fn reset(&mut self) -> Result<(), LoadError> {
+    fn reset(&mut self) -> Result<(), LoadError> {
         let mut bus = self.bus.clone();
         bus.reset();
         let watches = std::mem::take(&mut self.watches);
@@ -320,48 +324,9 @@ impl ToyState {
         Ok(())
     }
 
-    pub fn watch(&mut self, watch: Watch) -> WatchId {
-        self.watches.add(watch)
-    }
+    fn set_fault_policy(&mut self, _policy: FaultPolicy) {}
 
-    pub fn hits(&self) -> &[Hit] {
-        &self.watches.hits
-    }
-
-    pub fn take_hits(&mut self) -> Vec<Hit> {
-        std::mem::take(&mut self.watches.hits)
-    }
-
-    pub fn take_console(&mut self) -> Vec<u8> {
-        self.console.take()
-    }
-
-    pub fn stop_at_output(&mut self, text: &[u8]) -> usize {
-        self.console.await_text(text)
-    }
-
-    pub fn soc(&self) -> &Soc {
-        &self.soc
-    }
-
-    pub fn cycles(&self) -> Cycles {
-        Cycles(self.cycles)
-    }
-
-    pub fn instructions(&self) -> Instructions {
-        Instructions(self.instructions)
-    }
-
-    pub fn waited(&self) -> Cycles {
-        Cycles(self.waited)
-    }
-
-    pub fn besides(&self) -> Besides {
-        let exceptions = self.watches.taken;
-        Besides { waited: self.waited(), asleep: Cycles(self.slept), exceptions }
-    }
-
-    pub fn register(&self, register: Register) -> u32 {
+    fn register(&self, register: Register) -> u32 {
         match register.by(CONVENTION) {
             Register::R(number) => self.registers.get(usize::from(number)).copied().unwrap_or(0),
             Register::Pc => self.pc,
@@ -369,7 +334,7 @@ impl ToyState {
         }
     }
 
-    pub fn set_register(&mut self, register: Register, value: u32) {
+    fn set_register(&mut self, register: Register, value: u32) {
         match register.by(CONVENTION) {
             Register::R(number) if usize::from(number) < REGISTERS => {
                 self.registers[usize::from(number)] = value;
@@ -379,44 +344,23 @@ impl ToyState {
         }
     }
 
-    pub fn pend_interrupt(&mut self, interrupt: u16, at: Cycles) {
+    fn pend_interrupt(&mut self, interrupt: u16, at: Cycles) {
         self.coming.insert((at.0.max(self.cycles), interrupt));
     }
 
-    pub fn devices(&self) -> &Devices {
-        &self.devices
+    fn cycles(&self) -> Cycles {
+        Cycles(self.cycles)
     }
 
-    pub fn devices_mut(&mut self) -> &mut Devices {
-        &mut self.devices
-    }
-}
-
-/// What it has not.
-impl ToyState {
-    pub fn set_fault_policy(&self, _policy: FaultPolicy) {}
-
-    pub fn empty_caches(&self) {}
-
-    pub fn empty_caches_at(&self, _watch: WatchId) {}
-
-    pub fn gave_way(&self) -> Instructions {
-        Instructions(0)
+    fn instructions(&self) -> Instructions {
+        Instructions(self.instructions)
     }
 
-    pub fn take_stimulus(&self, _port: u8) -> Vec<u8> {
-        Vec::new()
+    fn waited(&self) -> Cycles {
+        Cycles(self.waited)
     }
 
-    pub fn take_defmt(&self) -> Vec<u8> {
-        Vec::new()
-    }
-
-    pub fn set_file_calls(&self, _calls: FileCalls) {}
-
-    pub fn serve(&self, _host: &impl Host) {}
-
-    pub fn way_to_core(&self) -> u64 {
-        0
+    fn asleep(&self) -> Cycles {
+        Cycles(self.slept)
     }
 }

@@ -1,0 +1,146 @@
+//! What machines ask of the state of any core.
+
+use rtmark_units::{Cycles, Instructions};
+
+use super::stop::FaultPolicy;
+use super::{Besides, Counts, Hit, LoadError, NoMemory, Register, Watch, WatchId, Watches};
+use crate::devices::{Console, Devices};
+use crate::image::Image;
+use crate::memory::Bus;
+use crate::soc::Soc;
+
+/// What the state of a core answers and takes while it stands, by the names that
+/// [`Machine`](crate::Machine) has for it, where each is described.
+///
+/// A core says where it keeps things; what follows from that is here. What only some cores have is here,
+/// too, as it is on a core that lacks it.
+pub trait CoreState {
+    fn soc(&self) -> &Soc;
+
+    fn bus(&self) -> &Bus;
+
+    fn bus_mut(&mut self) -> &mut Bus;
+
+    fn devices(&self) -> &Devices;
+
+    fn devices_mut(&mut self) -> &mut Devices;
+
+    fn console_mut(&mut self) -> &mut Console;
+
+    fn watches(&self) -> &Watches;
+
+    fn watches_mut(&mut self) -> &mut Watches;
+
+    fn load(&mut self, image: &Image) -> Result<(), LoadError>;
+
+    fn reset(&mut self) -> Result<(), LoadError>;
+
+    /// Addresses at which runs stop, in ascending order.
+    fn stops_mut(&mut self) -> &mut Vec<u32>;
+
+    /// Memory may hold other code now.
+    fn code_changed(&mut self);
+
+    /// Other addresses are watched now, or runs stop at others.
+    fn marks_changed(&mut self);
+
+    fn set_fault_policy(&mut self, policy: FaultPolicy);
+
+    fn register(&self, register: Register) -> u32;
+
+    fn set_register(&mut self, register: Register, value: u32);
+
+    fn pend_interrupt(&mut self, interrupt: u16, at: Cycles);
+
+    fn cycles(&self) -> Cycles;
+
+    fn instructions(&self) -> Instructions;
+
+    fn waited(&self) -> Cycles;
+
+    /// Cycles slept since reset.
+    fn asleep(&self) -> Cycles;
+
+    fn poke(&mut self, address: u32, bytes: &[u8]) -> Result<(), NoMemory> {
+        let written = self.bus_mut().program(address, bytes);
+        self.code_changed();
+        if written == bytes.len() { Ok(()) } else { Err(NoMemory(address + written as u32)) }
+    }
+
+    fn poke_word(&mut self, address: u32, value: u32) -> Result<(), NoMemory> {
+        self.poke(address, &value.to_le_bytes())
+    }
+
+    fn peek(&self, address: u32, length: usize) -> Vec<u8> {
+        let mut bytes = vec![0; length.min(self.bus().peek_len(address))];
+        self.bus().peek(address, &mut bytes);
+        bytes
+    }
+
+    fn watch(&mut self, watch: Watch) -> WatchId {
+        let id = self.watches_mut().add(watch);
+        if let Watch::Execute(_) = watch {
+            self.marks_changed();
+        }
+        id
+    }
+
+    /// Has runs stop before the instruction at an even address.
+    fn stop_before(&mut self, address: u32) {
+        let stops = self.stops_mut();
+        if let Err(at) = stops.binary_search(&address) {
+            stops.insert(at, address);
+            self.marks_changed();
+        }
+    }
+
+    fn go_through(&mut self, address: u32) {
+        let stops = self.stops_mut();
+        if let Ok(at) = stops.binary_search(&address) {
+            stops.remove(at);
+            self.marks_changed();
+        }
+    }
+
+    fn hits(&self) -> &[Hit] {
+        &self.watches().hits
+    }
+
+    fn take_hits(&mut self) -> Vec<Hit> {
+        std::mem::take(&mut self.watches_mut().hits)
+    }
+
+    fn take_console(&mut self) -> Vec<u8> {
+        self.console_mut().take()
+    }
+
+    fn stop_at_output(&mut self, text: &[u8]) -> usize {
+        self.console_mut().await_text(text)
+    }
+
+    fn besides(&self) -> Besides {
+        Besides { waited: self.waited(), asleep: self.asleep(), exceptions: self.watches().taken }
+    }
+
+    /// The counts at a cycle, for what is watched.
+    fn counts(&self, cycle: u64) -> Counts {
+        Counts { cycle, instructions: self.instructions().0, besides: self.besides() }
+    }
+
+    /// There are no caches.
+    fn empty_caches(&mut self) {}
+
+    fn empty_caches_at(&mut self, watch: WatchId) {
+        self.watches_mut().empties.push(watch);
+    }
+
+    /// There is no ITM.
+    fn take_stimulus(&mut self, _port: u8) -> Vec<u8> {
+        Vec::new()
+    }
+
+    /// Abandoned instructions are not counted.
+    fn gave_way(&self) -> Instructions {
+        Instructions(0)
+    }
+}

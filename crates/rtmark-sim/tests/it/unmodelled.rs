@@ -1,0 +1,107 @@
+//! Registers without a model, on each family of cores: what a program does with them is told of, or ends
+//! the run.
+
+use rtmark_sim::{Cycles, FaultKind, Machine, Register, Soc, Stop, Strictness};
+
+/// A program for a soc that reads a register, writes it, and goes on for ever.
+struct Case {
+    soc: &'static str,
+    /// Where the program is to be, and its words.
+    at: u32,
+    words: &'static [u32],
+    /// The place of the load, and of the register's address in register 1 or `a0`.
+    load: u32,
+    register: u8,
+    /// A register that no model of the soc's UART has.
+    unknown: u32,
+}
+
+const CASES: [Case; 3] = [
+    Case {
+        soc: include_str!("../../../../socs/mps2-an385.toml"),
+        at: 0,
+        // ldr r2, [r1]; str r2, [r1]; b .
+        words: &[0x600A_680A, 0xE7FE_E7FE],
+        load: 0,
+        register: 1,
+        unknown: 0x4000_4800,
+    },
+    Case {
+        soc: include_str!("../../../../socs/zynqmp-r5.toml"),
+        at: 0x0010_0000,
+        // ldr r2, [r1]; str r2, [r1]; b .
+        words: &[0xE591_2000, 0xE581_2000, 0xEAFF_FFFE],
+        load: 0x0010_0000,
+        register: 1,
+        unknown: 0xFF00_0200,
+    },
+    Case {
+        soc: include_str!("../../../../socs/generic-hazard3.toml"),
+        at: 0x8000_0000,
+        // lw a1, 0(a0); sw a1, 0(a0); j .
+        words: &[0x0005_2583, 0x00B5_2023, 0x0000_006F],
+        load: 0x8000_0000,
+        register: 10,
+        unknown: 0x1000_0800,
+    },
+];
+
+impl Case {
+    /// A machine that is about to execute the program.
+    fn machine(&self) -> Machine {
+        let mut machine = Machine::new(&Soc::from_toml(self.soc).expect("a soc"));
+        for (at, word) in (self.at..).step_by(4).zip(self.words) {
+            machine.poke(at, &word.to_le_bytes()).expect("memory");
+        }
+        machine.set_register(Register::Pc, self.load);
+        machine.set_register(Register::R(self.register), self.unknown);
+        machine
+    }
+}
+
+#[test]
+fn what_is_done_with_one_is_told_of() {
+    for case in &CASES {
+        let mut machine = case.machine();
+        assert_eq!(machine.run(Cycles(1_000)), Stop::Limit);
+        let told: Vec<_> =
+            machine.unmodelled().map(|it| (it.address, it.reads, it.writes)).collect();
+        assert_eq!(told, [(case.unknown, 1, 1)], "{}", machine.soc().name);
+    }
+}
+
+#[test]
+fn the_first_use_ends_a_run_that_lets_none_through() {
+    for case in &CASES {
+        let mut machine = case.machine();
+        machine.set_strictness(Strictness::Strict);
+        let Stop::Fault(report) = machine.run(Cycles(1_000)) else {
+            panic!("{} goes on", machine.soc().name);
+        };
+        let found = (report.kind, report.pc, report.address);
+        assert_eq!(found, (FaultKind::Unmodelled, case.load, Some(case.unknown)));
+    }
+}
+
+#[test]
+fn a_program_that_waits_for_what_only_keeps_is_told_of() {
+    // Both cores of one chip: CLOCKS has a register there that only keeps what is written.
+    let keeps = 0x4001_0004;
+    // ldr r2, [r1]; b the load.
+    let arm = (include_str!("../../../../socs/rp2350.toml"), [0xE7FD_680A, 0]);
+    // lw a1, 0(a0); j the load.
+    let riscv = include_str!("../../../../socs/rp2350-riscv.toml");
+    let riscv = (riscv, [0x0005_2583, 0xFFDF_F06F]);
+    for ((soc, words), register) in [arm, riscv].into_iter().zip([1, 10]) {
+        let mut machine = Machine::new(&Soc::from_toml(soc).expect("a soc"));
+        let bytes: Vec<u8> = words.into_iter().flat_map(u32::to_le_bytes).collect();
+        machine.poke(0x1000_0000, &bytes).expect("flash");
+        machine.set_register(Register::Pc, 0x1000_0000);
+        machine.set_register(Register::R(register), keeps);
+        assert_eq!(machine.run(Cycles(machine.cycles().0 + 2_000)), Stop::Limit);
+        assert_eq!(machine.unmodelled().count(), 0, "{}: not yet", machine.soc().name);
+        assert_eq!(machine.run(Cycles(machine.cycles().0 + 20_000)), Stop::Limit);
+        let told: Vec<_> = machine.unmodelled().map(|it| it.address).collect();
+        assert_eq!(told, [keeps], "{}", machine.soc().name);
+    }
+}
