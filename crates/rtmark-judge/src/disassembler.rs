@@ -16,7 +16,7 @@ use crate::random::Random;
 
 /// What comparing many instructions brought.
 #[derive(Debug, Default)]
-pub struct Comparison {
+pub struct TextComparison {
     /// Instructions whose texts were compared.
     pub compared: usize,
     /// Those that differ: encoding, ours, theirs.
@@ -67,7 +67,7 @@ pub fn compare(
     core: CoreKind,
     encodings: &[(u16, u16)],
     folder: &Path,
-) -> Result<Comparison, ToolError> {
+) -> Result<TextComparison, ToolError> {
     let (source, addresses) = thumb_source(encodings);
     let (cpu, fpu) = match core {
         CoreKind::CortexM4F => ("cortex-m4", "fpv4-sp-d16"),
@@ -77,7 +77,7 @@ pub fn compare(
     };
     let flags = ["-mthumb".to_owned(), format!("-mcpu={cpu}"), format!("-mfpu={fpu}")];
     let texts = objdump(&source, &flags, &addresses, folder)?;
-    let mut comparison = Comparison::default();
+    let mut comparison = TextComparison::default();
     for ((&(first, second), &address), theirs) in encodings.iter().zip(&addresses).zip(texts) {
         let encoding = u32::from(first) << 16 | u32::from(second);
         if is_unjudged(core, &theirs, encoding) {

@@ -17,8 +17,8 @@ use comfy_table::{CellAlignment, Table, presets};
 use rayon::prelude::*;
 use rtmark_sim::Soc;
 
-use self::replay::Prepared;
-use self::row::{Kind, Row};
+use self::replay::PreparedRun;
+use self::row::{ExceptionRow, ExceptionTest};
 use crate::Failure;
 
 /// The word that asks for this score, alone.
@@ -57,7 +57,7 @@ struct Value {
 
 /// How well rows do, one vote each.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Score {
+pub struct ExceptionScore {
     pub rows: u32,
     /// Rows whose values are all exact.
     pub whole: u32,
@@ -67,7 +67,7 @@ pub struct Score {
     model: f64,
 }
 
-impl Score {
+impl ExceptionScore {
     fn add<'a>(&mut self, values: impl IntoIterator<Item = &'a Value>) {
         let values: Vec<_> = values.into_iter().collect();
         if values.is_empty() {
@@ -104,7 +104,7 @@ impl Score {
 
 /// What a row is counted with: its kind, what interrupts, and where code, handler and vectors
 /// lay.
-fn group(row: &Row) -> String {
+fn group(row: &ExceptionRow) -> String {
     let cause = row.cause.split([',', ':']).next().unwrap_or_default();
     let cause = cause.split(" pended").next().unwrap_or_default();
     let handler = row.handler.as_deref().unwrap_or("none");
@@ -114,14 +114,14 @@ fn group(row: &Row) -> String {
 }
 
 /// What a row's bar is about: its kind and placement.
-fn placement(row: &Row) -> String {
+fn placement(row: &ExceptionRow) -> String {
     let handler = row.handler.as_deref().unwrap_or("none");
     let buffer = if row.line_buffer { "" } else { ", line buffer off" };
     format!("{} {}/{handler}{buffer}", row.kind.name(), row.code)
 }
 
-fn values(prepared: &Prepared, row: &Row) -> Vec<Value> {
-    if row.kind == Kind::Sweep {
+fn values(prepared: &PreparedRun, row: &ExceptionRow) -> Vec<Value> {
+    if row.kind == ExceptionTest::Sweep {
         return values_of_sweep(prepared, row);
     }
     let shown = replay::run(prepared, row);
@@ -153,7 +153,7 @@ fn values(prepared: &Prepared, row: &Row) -> Vec<Value> {
     values
 }
 
-fn values_of_sweep(prepared: &Prepared, row: &Row) -> Vec<Value> {
+fn values_of_sweep(prepared: &PreparedRun, row: &ExceptionRow) -> Vec<Value> {
     let mut values = Vec::new();
     for moment in row.moments().unwrap_or_default() {
         let shown = replay::run_moment(prepared, row, &moment);
@@ -178,16 +178,16 @@ fn values_of_sweep(prepared: &Prepared, row: &Row) -> Vec<Value> {
 }
 
 /// Rows with their values, in the file's order.
-fn compare(folder: &Path) -> Result<Vec<(Row, Vec<Value>)>, Failure> {
-    let rows: Vec<Row> = crate::corpus::read(&folder.join(FILE))?;
-    let prepared = Prepared::of(&Soc::from_toml(SOC)?)?;
+fn compare(folder: &Path) -> Result<Vec<(ExceptionRow, Vec<Value>)>, Failure> {
+    let rows: Vec<ExceptionRow> = crate::corpus::read(&folder.join(FILE))?;
+    let prepared = PreparedRun::of(&Soc::from_toml(SOC)?)?;
     let values: Vec<_> = rows.par_iter().map(|row| values(&prepared, row)).collect();
     Ok(rows.into_iter().zip(values).collect())
 }
 
 /// The scores: by kind and placement, by what interrupts besides, and by kind and counter.
-fn scores(compared: &[(Row, Vec<Value>)]) -> BTreeMap<String, Score> {
-    let mut groups: BTreeMap<String, Score> = BTreeMap::new();
+fn scores(compared: &[(ExceptionRow, Vec<Value>)]) -> BTreeMap<String, ExceptionScore> {
+    let mut groups: BTreeMap<String, ExceptionScore> = BTreeMap::new();
     for (row, values) in compared {
         groups.entry(format!("  {}", group(row))).or_default().add(values);
         groups.entry(placement(row)).or_default().add(values);

@@ -285,33 +285,21 @@ fn declared(line: &str) -> Option<&str> {
 }
 
 /// Folders with names of their own: a core of another architecture has instructions, a pipeline and
-/// registers, too.
-const NAMESPACES: [&str; 2] = ["rtmark-sim/src/riscv/", "rtmark-sim/src/armr/"];
+/// registers, too; and each judge has its programs, runs and scores.
+const NAMESPACES: [&str; 7] = [
+    "rtmark-sim/src/riscv/",
+    "rtmark-sim/src/armr/",
+    "rtmark-judge/src/lockstep/",
+    "rtmark-judge/src/riscv/",
+    "rtmark-judge/src/armr/",
+    "rtmark-judge/src/rtl/",
+    "rtmark-silicon/src/rtl/",
+];
 
 /// Names that several types of a crate have, and why they may.
 const SHARED: &[(&str, &str, &str)] = &[
     ("rtmark", "Arguments", "each command has its own, by clap's custom"),
     ("rtmark", "Format", "each command has its own, by clap's custom"),
-    ("rtmark", "Subject", "to be named apart with the work on plans"),
-    ("rtmark-judge", "Comparison", "to be named apart with the work on the judges"),
-    ("rtmark-judge", "Program", "to be named apart with the work on the judges"),
-    ("rtmark-silicon", "Kind", "to be named apart with the work on silicon"),
-    ("rtmark-silicon", "Prepared", "to be named apart with the work on silicon"),
-    ("rtmark-silicon", "Row", "to be named apart with the work on silicon"),
-    ("rtmark-silicon", "Score", "to be named apart with the work on silicon"),
-    ("rtmark-silicon", "Scores", "to be named apart with the work on silicon"),
-    ("rtmark-silicon", "Step", "to be named apart with the work on silicon"),
-    ("rtmark-sim", "Bus", "to be named apart with the work on the timing models"),
-    ("rtmark-sim", "Came", "to be named apart with the work on the timing models"),
-    ("rtmark-sim", "Condition", "to be named apart with the work on the timing models"),
-    ("rtmark-sim", "Entry", "to be named apart with the work on the timing models"),
-    ("rtmark-sim", "Float", "to be named apart with the work on the timing models"),
-    ("rtmark-sim", "Instruction", "to be named apart with the work on the timing models"),
-    ("rtmark-sim", "Memory", "to be named apart with the work on the timing models"),
-    ("rtmark-sim", "Path", "to be named apart with the work on the timing models"),
-    ("rtmark-sim", "Place", "to be named apart with the work on the timing models"),
-    ("rtmark-sim", "Transfer", "to be named apart with the work on the timing models"),
-    ("rtmark-sim/src/armr", "Place", "to be named apart with the work on the timing models"),
 ];
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use rtmark_sim::{Access, AccessKind, Cycles, Machine, Register, Soc};
 
-use super::row::{Handler, Kind, Moment, Row, Step};
+use super::row::{ExceptionRow, ExceptionTest, Handler, Moment, PathStep};
 use crate::Failure;
 
 /// Registers of the core that are set before any row: tracing on (DEMCR.TRCENA), all counters
@@ -32,12 +32,12 @@ const STEPS: usize = 2_000;
 
 /// Machines that are ready to run rows.
 #[derive(Debug)]
-pub struct Prepared {
+pub struct PreparedRun {
     usual: Machine,
     without_line_buffer: Machine,
 }
 
-impl Prepared {
+impl PreparedRun {
     pub fn of(soc: &Soc) -> Result<Self, Failure> {
         let machine = |soc: &Soc| -> Result<Machine, Failure> {
             let mut machine = Machine::new(soc);
@@ -55,7 +55,7 @@ impl Prepared {
         Ok(Self { usual: machine(soc)?, without_line_buffer: machine(&plain)? })
     }
 
-    fn machine(&self, row: &Row) -> Machine {
+    fn machine(&self, row: &ExceptionRow) -> Machine {
         if row.line_buffer { self.usual.clone() } else { self.without_line_buffer.clone() }
     }
 }
@@ -111,7 +111,7 @@ impl Shown {
 /// A row that is being run.
 struct Run<'a> {
     machine: Machine,
-    thread: &'a [Step],
+    thread: &'a [PathStep],
     handlers: &'a [Handler],
     /// What is executed, interrupted first.
     parts: Vec<Part>,
@@ -120,7 +120,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn steps(&self, part: Part) -> &[Step] {
+    fn steps(&self, part: Part) -> &[PathStep] {
         match part {
             Part::Thread => self.thread,
             Part::Handler(number) => self.handlers.get(number).map_or(&[], |it| &it.steps),
@@ -213,11 +213,11 @@ fn loaded_register(bytes: &[u8]) -> Option<u8> {
 }
 
 /// Puts the vector table and the priorities in place.
-fn prepare(machine: &mut Machine, row: &Row, handlers: &[Handler]) -> Option<()> {
+fn prepare(machine: &mut Machine, row: &ExceptionRow, handlers: &[Handler]) -> Option<()> {
     let table = match row.vectors.as_deref() {
         // The rows say SRAM, where a word with the handler's address was found; the cycles are
         // those of vectors in flash: nine with the bus idle, and more by the phase of its reads.
-        _ if row.kind == Kind::Sweep => VECTORS_IN_FLASH,
+        _ if row.kind == ExceptionTest::Sweep => VECTORS_IN_FLASH,
         Some("gpram") => VECTORS_IN_GPRAM,
         _ => VECTORS_IN_SRAM,
     };
@@ -254,10 +254,10 @@ fn set_registers(machine: &mut Machine, registers: &[u32]) -> Option<()> {
 }
 
 /// Runs a row that is no sweep; `None` where it cannot be run.
-pub fn run(prepared: &Prepared, row: &Row) -> Option<Shown> {
+pub fn run(prepared: &PreparedRun, row: &ExceptionRow) -> Option<Shown> {
     let (thread, handlers) = (row.thread()?, row.handlers()?);
     let mut machine = prepared.machine(row);
-    let inside = row.kind == Kind::Handler;
+    let inside = row.kind == ExceptionTest::Handler;
     let lead = if inside { Vec::new() } else { row.lead()? };
     let all = handlers.iter().flat_map(|handler| &handler.steps);
     for step in lead.iter().chain(&thread).chain(all) {
@@ -278,9 +278,9 @@ pub fn run(prepared: &Prepared, row: &Row) -> Option<Shown> {
 /// Runs a program behind what comes before it.
 fn run_behind(
     mut machine: Machine,
-    row: &Row,
-    lead: &[Step],
-    thread: &[Step],
+    row: &ExceptionRow,
+    lead: &[PathStep],
+    thread: &[PathStep],
     handlers: &[Handler],
     last: (Part, usize),
 ) -> Option<Shown> {
@@ -297,7 +297,7 @@ fn run_behind(
 }
 
 /// Runs what is measured inside a handler.
-fn run_inside(mut machine: Machine, row: &Row, handlers: &[Handler]) -> Option<Shown> {
+fn run_inside(mut machine: Machine, row: &ExceptionRow, handlers: &[Handler]) -> Option<Shown> {
     let handler = handlers.first()?;
     machine.poke(LOOP, &B_SELF).ok()?;
     machine.set_register(Register::R(13), 0x2000_5000);
@@ -328,12 +328,12 @@ fn run_inside(mut machine: Machine, row: &Row, handlers: &[Handler]) -> Option<S
 }
 
 /// Whether it is a wide STR with an immediate offset.
-fn is_store(step: &Step) -> bool {
+fn is_store(step: &PathStep) -> bool {
     matches!(*step.bytes, [low, 0xF8, _, _] if low >> 4 == 0xC)
 }
 
 /// How many instructions behind the store that pends were executed before an exception.
-pub fn between(row: &Row, shown: &Shown, exception: usize) -> Option<u64> {
+pub fn between(row: &ExceptionRow, shown: &Shown, exception: usize) -> Option<u64> {
     let &(part, step) = shown.interrupted.get(exception)?;
     let (handlers, thread) = (row.handlers()?, row.thread()?);
     let (steps, store) = match part {
@@ -349,7 +349,7 @@ pub fn between(row: &Row, shown: &Shown, exception: usize) -> Option<u64> {
 }
 
 /// Runs one moment of a sweep.
-pub fn run_moment(prepared: &Prepared, row: &Row, moment: &Moment) -> Option<Shown> {
+pub fn run_moment(prepared: &PreparedRun, row: &ExceptionRow, moment: &Moment) -> Option<Shown> {
     let (mut thread, mut lead, handlers) = (row.thread()?, row.lead()?, row.handlers()?);
     let by = moment.address.wrapping_sub(thread.first()?.address);
     for step in thread.iter_mut().chain(&mut lead) {

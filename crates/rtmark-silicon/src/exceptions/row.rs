@@ -10,8 +10,8 @@ type Written = (String, String, String);
 
 /// One row of the file.
 #[derive(Debug, Deserialize)]
-pub struct Row {
-    pub kind: Kind,
+pub struct ExceptionRow {
+    pub kind: ExceptionTest,
     /// Which test it comes from, and its number there.
     pub test: String,
     pub run: u64,
@@ -57,7 +57,7 @@ pub struct Row {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum ExceptionTest {
     /// A store pends, or SysTick counts and interrupts nothing.
     Single,
     /// SysTick interrupts one program at many moments.
@@ -66,7 +66,7 @@ pub enum Kind {
     Handler,
 }
 
-impl Kind {
+impl ExceptionTest {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Single => "single",
@@ -107,7 +107,7 @@ impl Values {
 
 /// One instruction.
 #[derive(Clone, Debug)]
-pub struct Step {
+pub struct PathStep {
     pub address: u32,
     /// The opcode's bytes as memory holds them.
     pub bytes: Vec<u8>,
@@ -120,7 +120,7 @@ pub struct Step {
 pub struct Handler {
     /// The exception's number.
     pub exception: u32,
-    pub steps: Vec<Step>,
+    pub steps: Vec<PathStep>,
 }
 
 /// One moment of a sweep.
@@ -138,12 +138,12 @@ pub struct Moment {
     pub lsucnt: Option<u64>,
 }
 
-fn step((address, opcode, changes): &Written) -> Option<Step> {
+fn step((address, opcode, changes): &Written) -> Option<PathStep> {
     let changes = changes.split_whitespace().filter_map(|change| {
         let (name, value) = change.split_once('=')?;
         Some((register(name)?, hex(value)?))
     });
-    Some(Step { address: hex(address)?, bytes: bytes(opcode)?, changes: changes.collect() })
+    Some(PathStep { address: hex(address)?, bytes: bytes(opcode)?, changes: changes.collect() })
 }
 
 /// The number of an exception by its name.
@@ -155,9 +155,9 @@ fn exception(name: &str) -> Option<u32> {
     }
 }
 
-impl Row {
+impl ExceptionRow {
     /// The interrupted program; `None` for a row out of form.
-    pub fn thread(&self) -> Option<Vec<Step>> {
+    pub fn thread(&self) -> Option<Vec<PathStep>> {
         self.thread.iter().map(step).collect()
     }
 
@@ -170,10 +170,10 @@ impl Row {
     }
 
     /// What was executed right before the program, without a branch between.
-    pub fn lead(&self) -> Option<Vec<Step>> {
+    pub fn lead(&self) -> Option<Vec<PathStep>> {
         let lead = self.lead.split_whitespace().map(|text| {
             let (address, opcode) = text.split_once(':')?;
-            Some(Step { address: hex(address)?, bytes: bytes(opcode)?, changes: Vec::new() })
+            Some(PathStep { address: hex(address)?, bytes: bytes(opcode)?, changes: Vec::new() })
         });
         let lead: Vec<_> = lead.collect::<Option<_>>()?;
         let mut next = hex(&self.thread.first()?.0)?;

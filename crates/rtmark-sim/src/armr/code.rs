@@ -1,6 +1,6 @@
 //! Code that has been met: instructions decoded once, with what the pipeline remembers of them.
 
-use super::control::Place as Register;
+use super::control::SystemRegister;
 use super::graph::Graph;
 use super::isa::{Instruction, Op, Set, decode, is_wide};
 use super::timing::{Demand, Passages, demand};
@@ -32,7 +32,7 @@ pub struct Met {
     pub decides: bool,
     pub backwards: bool,
     /// The coprocessor's register that it writes.
-    pub writes: Option<Register>,
+    pub writes: Option<SystemRegister>,
     /// A run stops there, or notes that it has come there.
     pub marked: bool,
     /// Its nodes.
@@ -190,7 +190,7 @@ impl Met {
             passages: Passages::default(),
             decides: it.op == Op::CompareBranch,
             backwards: it.op == Op::Branch && it.imm <= pc,
-            writes: (it.op == Op::WriteCoprocessor).then(|| Register::of(it.imm)),
+            writes: (it.op == Op::WriteCoprocessor).then(|| SystemRegister::of(it.imm)),
             marked: false,
             nodes: Vec::new(),
             visits: 0,

@@ -2,7 +2,7 @@
 //! other.
 
 use super::code::{Code, Met, OFTEN, of_one};
-use super::control::{Denied, Kind, Now, Place as Register};
+use super::control::{Denied, Kind, Now, SystemRegister};
 use super::cpu::psr;
 use super::exec::{Arch, Done, Exception};
 use super::gic::InterruptLine;
@@ -358,7 +358,7 @@ impl Core {
 
     /// What an instruction may have changed besides registers.
     #[inline]
-    fn after(&mut self, done: &Done, written: Option<Register>) {
+    fn after(&mut self, done: &Done, written: Option<SystemRegister>) {
         self.asleep = done.sleeps;
         self.returns += u64::from(done.returns.is_some());
         self.touched = self.arch.system.take_touched();

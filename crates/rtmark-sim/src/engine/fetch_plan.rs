@@ -19,7 +19,7 @@ use crate::engine::cursor::Cursor;
 use crate::engine::micro_op::Kind;
 use crate::isa::{Op, Slot};
 use crate::state::{ProgramPoint, State};
-use crate::timing::{Came, Change, FetchState, LineMemory, Lookahead};
+use crate::timing::{Change, FetchState, LineCame, LineMemory, Lookahead};
 
 /// A schedule whose fetches are known to wait so long, if the memory stands like this.
 #[derive(Debug)]
@@ -286,7 +286,7 @@ impl Planner {
         block: &Block,
         mask: u32,
         until_first: u32,
-    ) -> Result<(), Came> {
+    ) -> Result<(), LineCame> {
         let last = first.wrapping_add(block.first_reach);
         if (first ^ self.line) & mask != 0 {
             self.enter(block.line, first, until_first)?;
@@ -300,7 +300,7 @@ impl Planner {
     }
 
     /// Fetches from a line, with the address in it that the program has come to.
-    fn enter(&mut self, number: u32, line: u32, cycles: u32) -> Result<(), Came> {
+    fn enter(&mut self, number: u32, line: u32, cycles: u32) -> Result<(), LineCame> {
         let now = self.now + u64::from(cycles) + self.waits;
         let (waits, used) = self.memory.enter(number, now)?;
         self.waits += waits;

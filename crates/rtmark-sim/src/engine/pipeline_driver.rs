@@ -21,13 +21,13 @@ use crate::state::{NOT_FETCHED, ProgramPoint, State, Trial};
 use crate::timing::Classify;
 use crate::timing::exceptions::EntryTiming;
 use crate::timing::memo::{Comes, Entered, Incoming, PipeState};
-use crate::timing::pipeline::{Bus, Condition, Stalled};
+use crate::timing::pipeline::{Condition, CoreBus, Stalled};
 
 impl State {
     /// Notes the bus of a data access, unless it is the one that most accesses take.
     pub(crate) fn note_bus(&mut self, address: u32) {
-        let bus = Bus::of(address);
-        if self.rules.model_buses() && bus != Bus::USUAL {
+        let bus = CoreBus::of(address);
+        if self.rules.model_buses() && bus != CoreBus::USUAL {
             self.pipe = self.pipe.with_bus(bus);
         }
     }
@@ -212,7 +212,7 @@ impl State {
             Classify::Pipeline(classify) => {
                 let mut step = classify(&slot, half(slot.size().into()));
                 if slot.op.is_literal() {
-                    step.bus = Bus::of(slot.imm);
+                    step.bus = CoreBus::of(slot.imm);
                 }
                 Comes::Step(Incoming { step, size: slot.size().into(), target: slot.imm })
             }
@@ -419,7 +419,7 @@ impl State {
         self.code_free = 0;
         if let Some(classify) = self.rules.classify
             && self.trial != Trial::Failed
-            && Bus::of(pc) == Bus::Code
+            && CoreBus::of(pc) == CoreBus::Code
         {
             let clocks = at.saturating_sub(entered + 1) as u32;
             let ici = self.cpu.ici();

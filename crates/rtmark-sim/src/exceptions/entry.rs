@@ -10,8 +10,8 @@ use crate::arch::armm::registers::{CONTROL_FPCA, CONTROL_NPRIV, CONTROL_SFPA, CO
 use crate::arch::armm::trap::{Done, Trap};
 use crate::state::stop::{FaultKind, Stop};
 use crate::state::{Sleep, State};
-use crate::timing::exceptions::{self, Entry, Memory};
-use crate::timing::pipeline::Bus;
+use crate::timing::exceptions::{self, BusWaits, EntryBuses};
+use crate::timing::pipeline::CoreBus;
 
 /// Bytes of the frame that every exception stacks.
 const BASIC_FRAME: u32 = 8 * 4;
@@ -109,13 +109,13 @@ impl State {
     }
 
     /// Lets a handler's first instruction enter, whose vector was read from a memory.
-    fn refill_behind(&mut self, way: Arrival, vector: Memory) {
+    fn refill_behind(&mut self, way: Arrival, vector: BusWaits) {
         match way {
             Arrival::Entry { began, more } => {
                 let stack = self.as_met(self.cpu.r[13]);
-                let handler = Bus::of(self.cpu.pc);
+                let handler = CoreBus::of(self.cpu.pc);
                 let code_free = self.code_free.saturating_sub(began);
-                let entry = Entry { stack, vector, handler, code_free };
+                let entry = EntryBuses { stack, vector, handler, code_free };
                 self.refill(began, exceptions::enter(&entry).behind(more));
             }
             Arrival::Chain(began) => self.refill(began, exceptions::chain(vector)),
@@ -123,21 +123,21 @@ impl State {
     }
 
     /// The memory of an address as an exception meets it.
-    fn as_met(&self, address: u32) -> Memory {
+    fn as_met(&self, address: u32) -> BusWaits {
         let place = self.bus.place(address);
         let waits = place.map_or(0, |place| self.soc.memories[place.memory].timing.wait_states);
-        Memory { bus: Bus::of(address), waits: waits.into() }
+        BusWaits { bus: CoreBus::of(address), waits: waits.into() }
     }
 
     /// Reads a vector; answers it and how its memory was met. Taken to pass the caches of data,
     /// where there are such: of no chip with caches an exception has been measured.
-    fn vector(&mut self, address: u32) -> Option<(u32, Memory)> {
+    fn vector(&mut self, address: u32) -> Option<(u32, BusWaits)> {
         let (bytes, place) = self.bus.load::<4>(address)?;
         let waits = self.lines[place.memory].read(place.offset);
         let met = if self.slow.is_at(place) {
             self.as_met(address)
         } else {
-            Memory { bus: Bus::of(address), waits }
+            BusWaits { bus: CoreBus::of(address), waits }
         };
         if !self.rules.model_buses() {
             self.cycles += waits;
@@ -303,7 +303,7 @@ impl State {
         }
         let more = self.cycles - began;
         self.cycles += u64::from(self.rules.exit);
-        let code = Bus::of(self.cpu.pc);
+        let code = CoreBus::of(self.cpu.pc);
         self.refill(began, exceptions::leave(stack, code).behind(more));
         let uncounted = if self.rules.model_buses() { 0 } else { UNCOUNTED };
         self.spent.exceptions += (self.cycles - began).saturating_sub(uncounted);

@@ -133,7 +133,7 @@ impl State {
             // Nobody is told of an access that ends quickly.
             memory.timing.wait_states == 0
                 && (!rules.model_buses()
-                    || pipeline::Bus::of_all(memory.range()) == Some(pipeline::Bus::USUAL))
+                    || pipeline::CoreBus::of_all(memory.range()) == Some(pipeline::CoreBus::USUAL))
         });
         let slow = SlowLines::of(soc, rules);
         let setup = pipeline::Setup {

@@ -17,7 +17,7 @@
 //! Values only: nothing here knows a machine. Cycles count from the first one that the core
 //! spends on the exception, in which an instruction would have entered the execute stage.
 
-use super::pipeline::Bus;
+use super::pipeline::CoreBus;
 
 /// From the cycle in which an interrupt's input rises, or SysTick's counter is zero, to the
 /// first one in which its exception can begin: three, which with the nine of the frame are the
@@ -60,19 +60,19 @@ pub const LEFT_OFF: u64 = FRAME;
 
 /// A memory as an exception meets it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Memory {
-    pub bus: Bus,
+pub struct BusWaits {
+    pub bus: CoreBus,
     /// Wait states of the access.
     pub waits: u64,
 }
 
 /// An exception that is about to be entered.
 #[derive(Clone, Copy, Debug)]
-pub struct Entry {
-    pub stack: Memory,
-    pub vector: Memory,
+pub struct EntryBuses {
+    pub stack: BusWaits,
+    pub vector: BusWaits,
     /// The bus of the handler's code.
-    pub handler: Bus,
+    pub handler: CoreBus,
     /// The first cycle in which the Code bus has no fetch for the interrupted program left.
     pub code_free: u64,
 }
@@ -104,8 +104,8 @@ impl EntryTiming {
 }
 
 /// An entry with a frame.
-pub const fn enter(entry: &Entry) -> EntryTiming {
-    let Entry { stack, vector, handler, code_free } = *entry;
+pub const fn enter(entry: &EntryBuses) -> EntryTiming {
+    let EntryBuses { stack, vector, handler, code_free } = *entry;
     let among = vector.bus as u8 == stack.bus as u8;
     let read = if among {
         VECTOR_AMONG_STORES + vector.waits
@@ -122,7 +122,7 @@ pub const fn enter(entry: &Entry) -> EntryTiming {
 }
 
 /// A return to code behind a bus, which takes a frame back. The return address comes first.
-pub const fn leave(stack: Memory, code: Bus) -> EntryTiming {
+pub const fn leave(stack: BusWaits, code: CoreBus) -> EntryTiming {
     let frame = FRAME + FRAME_WORDS * stack.waits;
     if code as u8 == stack.bus as u8 {
         let through = frame + PREFETCHED * READ_AMONG_LOADS;
@@ -132,7 +132,7 @@ pub const fn leave(stack: Memory, code: Bus) -> EntryTiming {
 }
 
 /// From one handler to the next without a frame.
-pub const fn chain(vector: Memory) -> EntryTiming {
+pub const fn chain(vector: BusWaits) -> EntryTiming {
     let through = TAIL_CHAIN + vector.waits;
     EntryTiming { through, asked: through - REFILL }
 }
@@ -141,42 +141,42 @@ pub const fn chain(vector: Memory) -> EntryTiming {
 mod tests {
     use super::*;
 
-    const fn at(bus: Bus, waits: u64) -> Memory {
-        Memory { bus, waits }
+    const fn at(bus: CoreBus, waits: u64) -> BusWaits {
+        BusWaits { bus, waits }
     }
 
-    const fn entry(vector: Memory, handler: Bus, code_free: u64) -> EntryTiming {
-        enter(&Entry { stack: at(Bus::System, 0), vector, handler, code_free })
+    const fn entry(vector: BusWaits, handler: CoreBus, code_free: u64) -> EntryTiming {
+        enter(&EntryBuses { stack: at(CoreBus::System, 0), vector, handler, code_free })
     }
 
     #[test]
     fn a_frame_hides_what_other_buses_carry() {
         // DWT_EXCCNT of a CC2650 with vectors in GPRAM.
-        assert_eq!(entry(at(Bus::Code, 0), Bus::Code, 0).through, 9);
-        assert_eq!(leave(at(Bus::System, 0), Bus::Code).through, 9);
+        assert_eq!(entry(at(CoreBus::Code, 0), CoreBus::Code, 0).through, 9);
+        assert_eq!(leave(at(CoreBus::System, 0), CoreBus::Code).through, 9);
     }
 
     #[test]
     fn what_shares_the_stacks_bus_is_let_in_between() {
         // The same with vectors in SRAM, with the handler there too, and back to code there.
-        assert_eq!(entry(at(Bus::System, 0), Bus::Code, 0).through, 11);
-        assert_eq!(entry(at(Bus::System, 0), Bus::System, 0).through, 17);
-        assert_eq!(leave(at(Bus::System, 0), Bus::System).through, 12);
+        assert_eq!(entry(at(CoreBus::System, 0), CoreBus::Code, 0).through, 11);
+        assert_eq!(entry(at(CoreBus::System, 0), CoreBus::System, 0).through, 17);
+        assert_eq!(leave(at(CoreBus::System, 0), CoreBus::System).through, 12);
     }
 
     #[test]
     fn a_vector_waits_for_the_fetches_that_are_under_way() {
         // Vector and handler in flash with two wait states: measured 9 cycles with the bus
         // free, and up to 12 while code is fetched. Here the handler's own waits are left out.
-        let free = entry(at(Bus::Code, 2), Bus::Code, 0);
+        let free = entry(at(CoreBus::Code, 2), CoreBus::Code, 0);
         assert_eq!((free.asked, free.refilled()), (4, 5));
-        assert_eq!(entry(at(Bus::Code, 2), Bus::Code, 4).asked, 7);
+        assert_eq!(entry(at(CoreBus::Code, 2), CoreBus::Code, 4).asked, 7);
     }
 
     #[test]
     fn chaining_takes_six_cycles_and_the_vectors_waits() {
-        assert_eq!(chain(at(Bus::Code, 0)).through, 6);
-        assert_eq!(chain(at(Bus::Code, 2)).through, 8);
-        assert_eq!(chain(at(Bus::Code, 2)).refilled(), 3);
+        assert_eq!(chain(at(CoreBus::Code, 0)).through, 6);
+        assert_eq!(chain(at(CoreBus::Code, 2)).through, 8);
+        assert_eq!(chain(at(CoreBus::Code, 2)).refilled(), 3);
     }
 }

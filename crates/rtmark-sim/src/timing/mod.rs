@@ -18,12 +18,12 @@ mod score;
 
 pub use dual::{NOT_TAKEN, Predictor};
 pub use flash::{
-    Came, Change, FetchState, LineMemories, LineMemory, Lookahead, Setting, SlowLines, Switch,
+    Change, FetchState, LineCame, LineMemories, LineMemory, Lookahead, Setting, SlowLines, Switch,
 };
 pub use pipeline::Rule;
 pub use score::Score;
 
-use self::issue::Instruction;
+use self::issue::IssueInstruction;
 use self::pipeline::Step;
 
 use crate::isa::{Op, Slot};
@@ -38,9 +38,9 @@ pub enum Classify {
     /// For one of its pipeline, cycle by cycle, given the halfword behind the instruction.
     Pipeline(fn(&Slot, u16) -> Step),
     /// For one of what is issued when, given the instruction's own halfwords.
-    Issue(fn(&Slot, [u16; 2]) -> Instruction),
+    Issue(fn(&Slot, [u16; 2]) -> IssueInstruction),
     /// For one of what is issued two at a time, given its own halfwords.
-    Dual(fn(&Slot, [u16; 2]) -> dual::Instruction),
+    Dual(fn(&Slot, [u16; 2]) -> dual::DualInstruction),
 }
 
 /// What becomes of an instruction of several cycles into which an interrupt comes. Where the

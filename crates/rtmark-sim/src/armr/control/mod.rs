@@ -50,7 +50,7 @@ pub mod actlr {
 
 /// A register of a coprocessor, as instructions name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct SystemRegister {
     pub coprocessor: u8,
     pub opc1: u8,
     pub n: u8,
@@ -58,7 +58,7 @@ pub struct Place {
     pub opc2: u8,
 }
 
-impl Place {
+impl SystemRegister {
     /// Of what decoding has gathered.
     pub const fn of(imm: u32) -> Self {
         Self {
@@ -179,8 +179,8 @@ impl Control {
     }
 
     /// Reads a register; `None` where there is none, or a program may not.
-    pub fn read(&self, place: Place, privileged: bool, now: Now) -> Option<u32> {
-        let Place { coprocessor, opc1, n, m, opc2 } = place;
+    pub fn read(&self, place: SystemRegister, privileged: bool, now: Now) -> Option<u32> {
+        let SystemRegister { coprocessor, opc1, n, m, opc2 } = place;
         if coprocessor == 14 {
             // DBGDIDR and DBGDSCR, of which programs look whether a debugger is there.
             return (privileged && opc1 == 0 && opc2 == 0 && n == 0).then_some(0);
@@ -240,12 +240,12 @@ impl Control {
     /// Writes a register; `None` where there is none, or a program may not.
     pub fn write(
         &mut self,
-        place: Place,
+        place: SystemRegister,
         value: u32,
         privileged: bool,
         now: Now,
     ) -> Option<Maintenance> {
-        let Place { coprocessor, opc1, n, m, opc2 } = place;
+        let SystemRegister { coprocessor, opc1, n, m, opc2 } = place;
         if coprocessor != 15 {
             return None;
         }
@@ -311,7 +311,7 @@ impl Control {
 }
 
 /// DDI 0460, 4.3.22 (c7) and 4.3.47 (c15: invalidate all of the data cache).
-const fn maintain(place: Place, value: u32) -> Option<Maintenance> {
+const fn maintain(place: SystemRegister, value: u32) -> Option<Maintenance> {
     use Maintenance as M;
     Some(match (place.n, place.m, place.opc2) {
         // Of the address that waits for interrupts in older architectures nothing comes here.

@@ -1,7 +1,7 @@
 //! Status registers, modes, coprocessors.
 
 use super::{Arch, Done, Now, Result, UNDEFINED};
-use crate::armr::control::{Maintenance, Place};
+use crate::armr::control::{Maintenance, SystemRegister};
 use crate::armr::cpu::psr;
 use crate::armr::isa::op::{Barrier, Instruction, Op, Status};
 
@@ -64,7 +64,7 @@ impl Arch {
                 return self.return_to(target, done);
             }
             Op::ReadCoprocessor => {
-                let place = Place::of(it.imm);
+                let place = SystemRegister::of(it.imm);
                 let value = self.control.read(place, privileged, now).ok_or(UNDEFINED)?;
                 if it.d == 15 {
                     self.cpu.set_flags(value);
@@ -74,7 +74,7 @@ impl Arch {
             }
             Op::WriteCoprocessor => {
                 let value = self.cpu.get(it.d);
-                let place = Place::of(it.imm);
+                let place = SystemRegister::of(it.imm);
                 let written = self.control.write(place, value, privileged, now);
                 done.maintenance = Some(written.ok_or(UNDEFINED)?);
                 // WFI of older architectures.

@@ -13,7 +13,7 @@
 //! | shifted operands and constants, extend-and-add, products, DSP: a result one cycle late; sums of products take it in time | [`calculation`], [`multiplication`] |
 //! | MULS and flag-setting shifted constants 2 | the same |
 //! | flags of a shifted register a cycle late | `Flags::SetLate` |
-//! | skipped in an IT block: a NOP | `Instruction::skipped` |
+//! | skipped in an IT block: a NOP | `IssueInstruction::skipped` |
 //! | several registers: one cycle each | [`list`], [`describe`], [`float`] |
 //! | floating point: latencies, VFMA that holds the unit for 2 cycles, operands a cycle late | [`float`], `Issue::issue_first` |
 //! | VMOV between core and floating-point registers | [`transfer`] |
@@ -58,7 +58,9 @@
 
 use super::{cortex_m3, cortex_m4};
 use crate::isa::{Group, Op, Slot};
-use crate::timing::issue::{Adds, Flags, Float, Instruction, Leads, Second, Source, Takes};
+use crate::timing::issue::{
+    Adds, Flags, IssueFloat, IssueInstruction, Leads, Second, Source, Takes,
+};
 use crate::timing::{Classify, Rules};
 
 pub const RULES: Rules = Rules {
@@ -99,70 +101,79 @@ const fn single(register: u8) -> u32 {
 }
 
 /// Describes an instruction of these halfwords. In an IT block it is what it is there.
-pub fn classify(slot: &Slot, halves: [u16; 2]) -> Instruction {
+pub fn classify(slot: &Slot, halves: [u16; 2]) -> IssueInstruction {
     let op = slot.op;
     let (d, n, m, a) = (bit(slot.d), bit(slot.n), bit(slot.m), bit(slot.a));
-    let plain = Instruction { takes: takes(slot), second: second(slot), ..Instruction::PLAIN };
+    let plain =
+        IssueInstruction { takes: takes(slot), second: second(slot), ..IssueInstruction::PLAIN };
     match op.group() {
         Group::Immediate | Group::Register | Group::Shifted | Group::Shift => {
             calculation(slot, halves, plain)
         }
         Group::Bits => match op {
             Op::Sxtab | Op::Sxtah | Op::Uxtab | Op::Uxtah => extend_and_add(slot, plain),
-            Op::Movt | Op::Bfc => Instruction { reads: d, writes: d, ..plain },
-            Op::Bfi => Instruction { reads: d | n, writes: d, ..plain },
+            Op::Movt | Op::Bfc => IssueInstruction { reads: d, writes: d, ..plain },
+            Op::Bfi => IssueInstruction { reads: d | n, writes: d, ..plain },
             Op::Sbfx | Op::Ubfx | Op::Ssat | Op::Usat => {
-                Instruction { reads: n, writes: d, ..plain }
+                IssueInstruction { reads: n, writes: d, ..plain }
             }
-            _ => Instruction { reads: m, writes: d, ..plain },
+            _ => IssueInstruction { reads: m, writes: d, ..plain },
         },
         Group::Multiply | Group::Dsp => multiplication(slot, plain),
-        Group::Divide => Instruction { cycles: 2, reads: n | m, writes: d, ..plain },
+        Group::Divide => IssueInstruction { cycles: 2, reads: n | m, writes: d, ..plain },
         Group::Load => {
             let base = if op.moves_base() { n } else { 0 };
-            Instruction { reads: address(slot), writes: d | base, late: d, ..plain }
+            IssueInstruction { reads: address(slot), writes: d | base, late: d, ..plain }
         }
         Group::LoadPc => {
             let base = if matches!(op, Op::LdrPcPre | Op::LdrPcPost) { n } else { 0 };
             let leads = Leads::Away(REFILL_LOADED);
-            Instruction { reads: address(slot), writes: base, leads, ..plain }
+            IssueInstruction { reads: address(slot), writes: base, leads, ..plain }
         }
         Group::StoreImmediate | Group::Store => {
             let base = if op.moves_base() { n } else { 0 };
-            Instruction { reads: address(slot), writes: base, ..plain }
+            IssueInstruction { reads: address(slot), writes: base, ..plain }
         }
-        Group::Ordered if op == Op::Lda => Instruction { reads: n, writes: d, late: d, ..plain },
-        Group::Ordered => Instruction { reads: n, ..plain },
+        Group::Ordered if op == Op::Lda => {
+            IssueInstruction { reads: n, writes: d, late: d, ..plain }
+        }
+        Group::Ordered => IssueInstruction { reads: n, ..plain },
         Group::Dual => {
             let base = if op != Op::LdrdLit && slot.aux != 0 { n } else { 0 };
             let (loaded, late) = if op == Op::Strd { (0, 0) } else { (d | a, a) };
             let (reads, writes) = (address(slot), loaded | base);
-            Instruction { cycles: 2, reads, writes, late, ..plain }
+            IssueInstruction { cycles: 2, reads, writes, late, ..plain }
         }
         Group::List => list(slot, plain),
         Group::Exclusive if op == Op::Clrex => plain,
-        Group::Exclusive => Instruction { cycles: 2, reads: n, writes: d, ..plain },
+        Group::Exclusive => IssueInstruction { cycles: 2, reads: n, writes: d, ..plain },
         Group::Branch => match op {
-            Op::B => Instruction { leads: Leads::Away(REFILL), ..plain },
-            Op::Cbz | Op::Cbnz => Instruction { reads: n, leads: Leads::Away(REFILL), ..plain },
-            _ => Instruction { leads: Leads::ByFlags(REFILL), ..plain },
+            Op::B => IssueInstruction { leads: Leads::Away(REFILL), ..plain },
+            Op::Cbz | Op::Cbnz => {
+                IssueInstruction { reads: n, leads: Leads::Away(REFILL), ..plain }
+            }
+            _ => IssueInstruction { leads: Leads::ByFlags(REFILL), ..plain },
         },
-        Group::Call => Instruction { writes: bit(14), leads: Leads::Away(REFILL), ..plain },
+        Group::Call => IssueInstruction { writes: bit(14), leads: Leads::Away(REFILL), ..plain },
         Group::BranchRegister => {
             let writes = if op == Op::BlxR { bit(14) } else { 0 };
             let reads = if matches!(op, Op::Bx | Op::BlxR) { n } else { m };
-            Instruction { reads, writes, leads: Leads::Away(REFILL), ..plain }
+            IssueInstruction { reads, writes, leads: Leads::Away(REFILL), ..plain }
         }
         Group::Security if matches!(op, Op::Bxns | Op::Blxns) => {
-            Instruction { reads: n, leads: Leads::Away(REFILL), ..plain }
+            IssueInstruction { reads: n, leads: Leads::Away(REFILL), ..plain }
         }
         // Nobody has told: four cycles in all, as ever.
         Group::BranchTable => {
-            Instruction { cycles: 2, reads: n | m, leads: Leads::Away(2), ..plain }
+            IssueInstruction { cycles: 2, reads: n | m, leads: Leads::Away(2), ..plain }
         }
-        Group::Barrier => Instruction { cycles: 2, ..plain },
-        Group::SpecialRegister if op == Op::Mrs => Instruction { cycles: 2, writes: d, ..plain },
-        Group::SpecialRegister => Instruction { cycles: 2, reads: n, flags: Flags::Set, ..plain },
+        Group::Barrier => IssueInstruction { cycles: 2, ..plain },
+        Group::SpecialRegister if op == Op::Mrs => {
+            IssueInstruction { cycles: 2, writes: d, ..plain }
+        }
+        Group::SpecialRegister => {
+            IssueInstruction { cycles: 2, reads: n, flags: Flags::Set, ..plain }
+        }
         _ => float(slot, plain),
     }
 }
@@ -212,7 +223,7 @@ const fn is_shifted_constant(slot: &Slot, halves: [u16; 2]) -> bool {
     slot.size() == 4 && first & 0xFA00 == 0xF000 && (first & 0x400 != 0 || second & 0x4000 != 0)
 }
 
-fn calculation(slot: &Slot, halves: [u16; 2], plain: Instruction) -> Instruction {
+fn calculation(slot: &Slot, halves: [u16; 2], plain: IssueInstruction) -> IssueInstruction {
     let op = slot.op;
     let (d, n, m) = (bit(slot.d), bit(slot.n), bit(slot.m));
     let compares = matches!(
@@ -236,7 +247,7 @@ fn calculation(slot: &Slot, halves: [u16; 2], plain: Instruction) -> Instruction
         op,
         Op::AdcI | Op::AdcsI | Op::SbcI | Op::SbcsI | Op::AdcR | Op::AdcsR | Op::SbcR | Op::SbcsR
     ) || matches!(op, Op::AdcX | Op::AdcsX | Op::SbcX | Op::SbcsX);
-    Instruction {
+    IssueInstruction {
         cycles: if stays { 2 } else { 1 },
         reads: if moves || inverts { 0 } else { n } | if immediate { 0 } else { m },
         writes,
@@ -248,16 +259,16 @@ fn calculation(slot: &Slot, halves: [u16; 2], plain: Instruction) -> Instruction
     }
 }
 
-fn extend_and_add(slot: &Slot, plain: Instruction) -> Instruction {
+fn extend_and_add(slot: &Slot, plain: IssueInstruction) -> IssueInstruction {
     let (d, n, m) = (bit(slot.d), bit(slot.n), bit(slot.m));
     let (adds, source) = (Adds::Extended, Source::Sum);
-    Instruction { reads: m, addend: n, adds, writes: d, late: d, source, ..plain }
+    IssueInstruction { reads: m, addend: n, adds, writes: d, late: d, source, ..plain }
 }
 
 /// Products, sums of them, and what else works on parts of words.
-fn multiplication(slot: &Slot, plain: Instruction) -> Instruction {
+fn multiplication(slot: &Slot, plain: IssueInstruction) -> IssueInstruction {
     let (d, n, m, a) = (bit(slot.d), bit(slot.n), bit(slot.m), bit(slot.a));
-    let late = |writes: u16, addend: u16, source: Source| Instruction {
+    let late = |writes: u16, addend: u16, source: Source| IssueInstruction {
         reads: n | m,
         addend,
         writes,
@@ -267,7 +278,7 @@ fn multiplication(slot: &Slot, plain: Instruction) -> Instruction {
     };
     match slot.op {
         Op::Muls => {
-            Instruction { cycles: 2, late: 0, flags: Flags::Set, ..late(d, 0, Source::Sum) }
+            IssueInstruction { cycles: 2, late: 0, flags: Flags::Set, ..late(d, 0, Source::Sum) }
         }
         Op::Umull | Op::Smull => late(d | a, 0, Source::Sum),
         Op::Umlal | Op::Smlal | Op::Smlalxy | Op::Smlald | Op::Smlsld | Op::Umaal => {
@@ -281,20 +292,20 @@ fn multiplication(slot: &Slot, plain: Instruction) -> Instruction {
             late(d, 0, Source::Sum)
         }
         Op::Sxtab16 | Op::Uxtab16 => extend_and_add(slot, plain),
-        Op::Sxtb16 | Op::Uxtb16 => Instruction { reads: m, ..late(d, 0, Source::Other) },
-        Op::Ssat16 | Op::Usat16 => Instruction { reads: n, ..late(d, 0, Source::Other) },
+        Op::Sxtb16 | Op::Uxtb16 => IssueInstruction { reads: m, ..late(d, 0, Source::Other) },
+        Op::Ssat16 | Op::Usat16 => IssueInstruction { reads: n, ..late(d, 0, Source::Other) },
         _ => late(d, 0, Source::Other),
     }
 }
 
-fn list(slot: &Slot, plain: Instruction) -> Instruction {
+fn list(slot: &Slot, plain: IssueInstruction) -> IssueInstruction {
     let named = slot.imm as u16;
     let loads = matches!(slot.op, Op::Ldm | Op::Ldmdb | Op::Pop);
     let base = bit(if matches!(slot.op, Op::Push | Op::Pop) { 13 } else { slot.n });
     let jumps = loads && named >> 15 == 1;
     let loaded = if loads { named & 0x7FFF } else { 0 };
     let last = 1u16.checked_shl(named.checked_ilog2().unwrap_or(0)).unwrap_or(0);
-    Instruction {
+    IssueInstruction {
         cycles: named.count_ones().max(1) as u8,
         reads: base,
         writes: loaded | base,
@@ -305,28 +316,31 @@ fn list(slot: &Slot, plain: Instruction) -> Instruction {
 }
 
 /// The floating-point unit.
-fn float(slot: &Slot, plain: Instruction) -> Instruction {
+fn float(slot: &Slot, plain: IssueInstruction) -> IssueInstruction {
     let base = bit(slot.n);
     let (d, n, m) = (single(slot.d), single(slot.n), single(slot.m));
-    let with = |float: Float, plain: Instruction| Instruction { float: Some(float), ..plain };
+    let with = |float: IssueFloat, plain: IssueInstruction| IssueInstruction {
+        float: Some(float),
+        ..plain
+    };
     match slot.op.group() {
         Group::FloatMultiplyAdd => with(
-            Float {
+            IssueFloat {
                 operands: n | m,
                 addend: d,
                 writes: d,
                 latency: 4,
                 holds: 2,
                 is_sum: true,
-                ..Float::default()
+                ..IssueFloat::default()
             },
             plain,
         ),
         // DDI 0439, 7.2.3: nobody has told the Cortex-M33's.
         Group::FloatDivide => {
             let moved = if slot.op == Op::Vdiv { n | m } else { m };
-            let plain = Instruction { cycles: 14, ..plain };
-            with(Float { moved, writes: d, ..Float::default() }, plain)
+            let plain = IssueInstruction { cycles: 14, ..plain };
+            with(IssueFloat { moved, writes: d, ..IssueFloat::default() }, plain)
         }
         Group::Float => {
             let operands = match slot.op {
@@ -339,7 +353,7 @@ fn float(slot: &Slot, plain: Instruction) -> Instruction {
             };
             let compares = matches!(slot.op, Op::Vcmp | Op::Vcmpe | Op::VcmpZ | Op::VcmpeZ);
             let writes = if compares { 0 } else { d };
-            with(Float { operands, writes, latency: 2, ..Float::default() }, plain)
+            with(IssueFloat { operands, writes, latency: 2, ..IssueFloat::default() }, plain)
         }
         Group::FloatTransfer => transfer(slot, plain),
         Group::FloatMemory => {
@@ -347,42 +361,43 @@ fn float(slot: &Slot, plain: Instruction) -> Instruction {
             let named = (0..words).fold(0, |named, at| named | single(slot.d.wrapping_add(at)));
             let list = matches!(slot.op, Op::Vldm | Op::Vstm);
             let float = if matches!(slot.op, Op::Vstr | Op::Vstm) {
-                Float { moved: named, ..Float::default() }
+                IssueFloat { moved: named, ..IssueFloat::default() }
             } else {
-                Float { writes: named, ..Float::default() }
+                IssueFloat { writes: named, ..IssueFloat::default() }
             };
             let reads = if slot.op == Op::VldrLit { 0 } else { base };
             let writes = if list && slot.m == 1 { base } else { 0 };
-            with(float, Instruction { cycles: words.max(1), reads, writes, ..plain })
+            with(float, IssueInstruction { cycles: words.max(1), reads, writes, ..plain })
         }
         _ => plain,
     }
 }
 
 /// Moves between core and floating-point registers.
-fn transfer(slot: &Slot, plain: Instruction) -> Instruction {
+fn transfer(slot: &Slot, plain: IssueInstruction) -> IssueInstruction {
     let (core, other) = (bit(slot.d), bit(slot.a));
     let pair = single(slot.m) | single(slot.m.wrapping_add(1));
-    let float = Float::default();
+    let float = IssueFloat::default();
     let (float, rest) = match slot.op {
         Op::VmovToCore => (
-            Float { moved: single(slot.n), ..float },
-            Instruction { writes: core, late: core, source: Source::Other, ..plain },
+            IssueFloat { moved: single(slot.n), ..float },
+            IssueInstruction { writes: core, late: core, source: Source::Other, ..plain },
         ),
-        Op::VmovFromCore => {
-            (Float { writes: single(slot.n), ..float }, Instruction { moved: core, ..plain })
-        }
+        Op::VmovFromCore => (
+            IssueFloat { writes: single(slot.n), ..float },
+            IssueInstruction { moved: core, ..plain },
+        ),
         Op::VmovPairToCore => (
-            Float { moved: pair, ..float },
-            Instruction { cycles: 2, writes: core | other, ..plain },
+            IssueFloat { moved: pair, ..float },
+            IssueInstruction { cycles: 2, writes: core | other, ..plain },
         ),
         Op::VmovPairFromCore => (
-            Float { writes: pair, latency: 2, ..float },
-            Instruction { moved: core | other, ..plain },
+            IssueFloat { writes: pair, latency: 2, ..float },
+            IssueInstruction { moved: core | other, ..plain },
         ),
-        Op::Vmrs if slot.d == 15 => (float, Instruction { flags: Flags::Set, ..plain }),
-        Op::Vmrs => (float, Instruction { writes: core, ..plain }),
-        _ => (float, Instruction { reads: core, ..plain }),
+        Op::Vmrs if slot.d == 15 => (float, IssueInstruction { flags: Flags::Set, ..plain }),
+        Op::Vmrs => (float, IssueInstruction { writes: core, ..plain }),
+        _ => (float, IssueInstruction { reads: core, ..plain }),
     };
-    Instruction { float: Some(float), ..rest }
+    IssueInstruction { float: Some(float), ..rest }
 }

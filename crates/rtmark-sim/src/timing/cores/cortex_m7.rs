@@ -38,7 +38,7 @@
 
 use super::{cortex_m3, cortex_m4};
 use crate::isa::{Group, Op, Slot};
-use crate::timing::dual::{Alu, Bank, Float, Half, Instruction, Place, uses};
+use crate::timing::dual::{Alu, Bank, DualFloat, DualInstruction, Half, PairPlace, uses};
 use crate::timing::{Classify, Rules};
 
 pub const RULES: Rules = Rules {
@@ -74,9 +74,9 @@ const fn double(register: u8) -> u32 {
 }
 
 /// One cycle, in either place of a pair.
-const PLAIN: Instruction = Instruction {
+const PLAIN: DualInstruction = DualInstruction {
     cycles: 1,
-    place: Place::Either,
+    place: PairPlace::Either,
     uses: 0,
     alu: Alu::Late,
     early: 0,
@@ -99,12 +99,12 @@ const PLAIN: Instruction = Instruction {
 };
 
 /// So many cycles, and nothing beside it.
-const fn alone(cycles: u8) -> Instruction {
-    Instruction { cycles, place: Place::Alone, ..PLAIN }
+const fn alone(cycles: u8) -> DualInstruction {
+    DualInstruction { cycles, place: PairPlace::Alone, ..PLAIN }
 }
 
 /// Describes an instruction of these halfwords. In an IT block it is what it is there.
-pub fn classify(slot: &Slot, halves: [u16; 2]) -> Instruction {
+pub fn classify(slot: &Slot, halves: [u16; 2]) -> DualInstruction {
     let op = slot.op;
     let (d, n, m, a) = (bit(slot.d), bit(slot.n), bit(slot.m), bit(slot.a));
     match op.group() {
@@ -113,54 +113,54 @@ pub fn classify(slot: &Slot, halves: [u16; 2]) -> Instruction {
         }
         Group::Bits => bits(slot),
         Group::Multiply | Group::Dsp => multiplication(slot),
-        Group::Divide => Instruction { late: n | m, writes: d, ..alone(2) },
+        Group::Divide => DualInstruction { late: n | m, writes: d, ..alone(2) },
         Group::Load => load(slot),
         Group::LoadPc => {
             let base = if matches!(op, Op::LdrPcPre | Op::LdrPcPost) { n } else { 0 };
-            Instruction { uses: uses::LOAD, early: address(slot), base, writes: base, ..PLAIN }
+            DualInstruction { uses: uses::LOAD, early: address(slot), base, writes: base, ..PLAIN }
         }
         Group::StoreImmediate | Group::Store => store(slot),
-        Group::Ordered if op == Op::Lda => Instruction { early: n, writes: d, ..alone(2) },
-        Group::Ordered => Instruction { early: n, ..alone(2) },
+        Group::Ordered if op == Op::Lda => DualInstruction { early: n, writes: d, ..alone(2) },
+        Group::Ordered => DualInstruction { early: n, ..alone(2) },
         Group::Dual => {
             let base = if op != Op::LdrdLit && slot.aux != 0 { n } else { 0 };
             let loads = op != Op::Strd;
             let (loaded, stored) = if loads { (d | a, 0) } else { (0, d | a) };
             let (early, writes) = (address(slot), loaded | base);
-            Instruction { early, stored, writes, base, word: loads, ..alone(1) }
+            DualInstruction { early, stored, writes, base, word: loads, ..alone(1) }
         }
         Group::List => list(slot),
         Group::Exclusive if op == Op::Clrex => PLAIN,
-        Group::Exclusive => Instruction { early: n, writes: d, ..alone(2) },
+        Group::Exclusive => DualInstruction { early: n, writes: d, ..alone(2) },
         Group::Branch => branch(slot),
-        Group::Call => Instruction { writes: bit(14), ..jump(0) },
+        Group::Call => DualInstruction { writes: bit(14), ..jump(0) },
         Group::BranchRegister => {
             let writes = if op == Op::BlxR { bit(14) } else { 0 };
             let reads = if matches!(op, Op::Bx | Op::BlxR) { n } else { m };
-            Instruction { writes, ..jump(reads) }
+            DualInstruction { writes, ..jump(reads) }
         }
         Group::Security if matches!(op, Op::Bxns | Op::Blxns) => jump(n),
-        Group::BranchTable => Instruction { early: n | m, ..alone(2) },
+        Group::BranchTable => DualInstruction { early: n | m, ..alone(2) },
         Group::Barrier if op == Op::Isb => alone(8),
         Group::Barrier => alone(2),
-        Group::SpecialRegister if op == Op::Mrs => Instruction { writes: d, ..alone(2) },
-        Group::SpecialRegister => Instruction { late: n, sets_flags: true, ..alone(2) },
+        Group::SpecialRegister if op == Op::Mrs => DualInstruction { writes: d, ..alone(2) },
+        Group::SpecialRegister => DualInstruction { late: n, sets_flags: true, ..alone(2) },
         Group::Hint => PLAIN,
         Group::ChangeState | Group::Wait | Group::Raise => alone(1),
         _ => float(slot),
     }
 }
 
-const fn jump(reads: u16) -> Instruction {
-    Instruction { uses: uses::BRANCH, late: reads, ..PLAIN }
+const fn jump(reads: u16) -> DualInstruction {
+    DualInstruction { uses: uses::BRANCH, late: reads, ..PLAIN }
 }
 
 /// A branch that names its target.
-const fn branch(slot: &Slot) -> Instruction {
+const fn branch(slot: &Slot) -> DualInstruction {
     match slot.op {
         Op::B => jump(0),
         Op::Cbz | Op::Cbnz => jump(bit(slot.n)),
-        _ => Instruction { by_flags: true, ..jump(0) },
+        _ => DualInstruction { by_flags: true, ..jump(0) },
     }
 }
 
@@ -191,11 +191,11 @@ const fn bank(slot: &Slot) -> Bank {
     }
 }
 
-fn load(slot: &Slot) -> Instruction {
+fn load(slot: &Slot) -> DualInstruction {
     let base = if slot.op.moves_base() { bit(slot.n) } else { 0 };
     let name = slot.op.name();
     let is_part = ["Ldrb", "Ldrh", "Ldrs"].iter().any(|part| name.starts_with(part));
-    Instruction {
+    DualInstruction {
         uses: uses::LOAD,
         early: address(slot),
         writes: bit(slot.d) | base,
@@ -207,10 +207,10 @@ fn load(slot: &Slot) -> Instruction {
     }
 }
 
-fn store(slot: &Slot) -> Instruction {
+fn store(slot: &Slot) -> DualInstruction {
     let base = if slot.op.moves_base() { bit(slot.n) } else { 0 };
     let name = slot.op.name();
-    Instruction {
+    DualInstruction {
         uses: uses::STORE,
         early: address(slot),
         stored: bit(slot.d),
@@ -237,7 +237,7 @@ const fn half(slot: &Slot, halves: [u16; 2]) -> Half {
     }
 }
 
-fn calculation(slot: &Slot, halves: [u16; 2]) -> Instruction {
+fn calculation(slot: &Slot, halves: [u16; 2]) -> DualInstruction {
     let op = slot.op;
     let (d, n, m) = (bit(slot.d), bit(slot.n), bit(slot.m));
     let name = op.name();
@@ -259,7 +259,7 @@ fn calculation(slot: &Slot, halves: [u16; 2]) -> Instruction {
         () if is(&["Add", "Sub", "Mov"]) => Alu::EarlyIfOlder,
         () => Alu::Late,
     };
-    Instruction {
+    DualInstruction {
         uses: if shifts_operand || shifts_constant { uses::SHIFTED } else { 0 },
         alu,
         early,
@@ -273,31 +273,38 @@ fn calculation(slot: &Slot, halves: [u16; 2]) -> Instruction {
 }
 
 /// Bit fields, extensions, reversals, saturation: the older of a pair.
-fn bits(slot: &Slot) -> Instruction {
+fn bits(slot: &Slot) -> DualInstruction {
     let (d, n, m) = (bit(slot.d), bit(slot.n), bit(slot.m));
-    let plain =
-        Instruction { place: Place::Older, uses: uses::BITS, stiff: true, writes: d, ..PLAIN };
+    let plain = DualInstruction {
+        place: PairPlace::Older,
+        uses: uses::BITS,
+        stiff: true,
+        writes: d,
+        ..PLAIN
+    };
     let extracts = uses::BITS | uses::EXTRACTS;
     match slot.op {
-        Op::Movt => Instruction { late: d, writes: d, half: half(slot, [0; 2]), ..PLAIN },
-        Op::Bfc => Instruction { uses: extracts, late: d, ..plain },
-        Op::Bfi => Instruction { uses: extracts, early: n, late: d, ..plain },
-        Op::Sbfx | Op::Ubfx => Instruction { uses: extracts, alu: Alu::Early, late: n, ..plain },
+        Op::Movt => DualInstruction { late: d, writes: d, half: half(slot, [0; 2]), ..PLAIN },
+        Op::Bfc => DualInstruction { uses: extracts, late: d, ..plain },
+        Op::Bfi => DualInstruction { uses: extracts, early: n, late: d, ..plain },
+        Op::Sbfx | Op::Ubfx => {
+            DualInstruction { uses: extracts, alu: Alu::Early, late: n, ..plain }
+        }
         Op::Rbit | Op::Rev | Op::Rev16 | Op::Revsh => {
-            Instruction { uses: extracts, alu: Alu::Early, late: m, ..plain }
+            DualInstruction { uses: extracts, alu: Alu::Early, late: m, ..plain }
         }
         Op::Sxtab | Op::Sxtah | Op::Uxtab | Op::Uxtah => {
-            Instruction { uses: extracts, early: m, late: n, ..plain }
+            DualInstruction { uses: extracts, early: m, late: n, ..plain }
         }
-        Op::Ssat | Op::Usat => Instruction { early: n, ..plain },
-        _ => Instruction { late: m, ..plain },
+        Op::Ssat | Op::Usat => DualInstruction { early: n, ..plain },
+        _ => DualInstruction { late: m, ..plain },
     }
 }
 
 /// Products, sums of them, and what else works on parts of words.
-fn multiplication(slot: &Slot) -> Instruction {
+fn multiplication(slot: &Slot) -> DualInstruction {
     let (d, n, m, a) = (bit(slot.d), bit(slot.n), bit(slot.m), bit(slot.a));
-    let product = |writes: u16, addend: u16| Instruction {
+    let product = |writes: u16, addend: u16| DualInstruction {
         uses: uses::MULTIPLIER,
         factors: n | m,
         addend,
@@ -305,11 +312,16 @@ fn multiplication(slot: &Slot) -> Instruction {
         latency: 1,
         ..PLAIN
     };
-    let parts =
-        Instruction { place: Place::Older, uses: uses::BITS, stiff: true, writes: d, ..PLAIN };
+    let parts = DualInstruction {
+        place: PairPlace::Older,
+        uses: uses::BITS,
+        stiff: true,
+        writes: d,
+        ..PLAIN
+    };
     let extracts = uses::BITS | uses::EXTRACTS;
     match slot.op {
-        Op::Muls => Instruction { sets_flags: true, ..product(d, 0) },
+        Op::Muls => DualInstruction { sets_flags: true, ..product(d, 0) },
         Op::Umull | Op::Smull => product(d | a, 0),
         Op::Umlal | Op::Smlal | Op::Smlalxy | Op::Smlald | Op::Smlsld | Op::Umaal => {
             product(d | a, d | a)
@@ -320,24 +332,24 @@ fn multiplication(slot: &Slot) -> Instruction {
             product(d, 0)
         }
         Op::Sxtab16 | Op::Uxtab16 | Op::Pkhbt => {
-            Instruction { uses: extracts, early: m, late: n, ..parts }
+            DualInstruction { uses: extracts, early: m, late: n, ..parts }
         }
-        Op::Pkhtb => Instruction { uses: extracts, early: m | n, ..parts },
-        Op::Sxtb16 | Op::Uxtb16 => Instruction { late: m, ..parts },
-        Op::Ssat16 | Op::Usat16 => Instruction { late: n, ..parts },
-        Op::Sel => Instruction { late: n | m, reads_flags: true, ..parts },
-        _ => Instruction { late: n | m, ..parts },
+        Op::Pkhtb => DualInstruction { uses: extracts, early: m | n, ..parts },
+        Op::Sxtb16 | Op::Uxtb16 => DualInstruction { late: m, ..parts },
+        Op::Ssat16 | Op::Usat16 => DualInstruction { late: n, ..parts },
+        Op::Sel => DualInstruction { late: n | m, reads_flags: true, ..parts },
+        _ => DualInstruction { late: n | m, ..parts },
     }
 }
 
-fn list(slot: &Slot) -> Instruction {
+fn list(slot: &Slot) -> DualInstruction {
     let named = slot.imm as u16;
     let loads = matches!(slot.op, Op::Ldm | Op::Ldmdb | Op::Pop);
     let stack = matches!(slot.op, Op::Push | Op::Pop);
     let pointer = bit(if stack { 13 } else { slot.n });
     let base = if stack || slot.aux == 1 { pointer } else { 0 };
     let (loaded, stored) = if loads { (named & 0x7FFF, 0) } else { (0, named & 0x7FFF) };
-    Instruction {
+    DualInstruction {
         early: pointer,
         stored,
         writes: loaded | base,
@@ -373,11 +385,13 @@ pub fn double_extra(op: Op, operands: [u64; 3]) -> u8 {
 }
 
 /// The floating-point unit.
-fn float(slot: &Slot) -> Instruction {
+fn float(slot: &Slot) -> DualInstruction {
     let op = slot.op;
-    let arithmetic = Instruction { uses: uses::FLOAT, ..PLAIN };
-    let with =
-        |float: Float, instruction: Instruction| Instruction { float: Some(float), ..instruction };
+    let arithmetic = DualInstruction { uses: uses::FLOAT, ..PLAIN };
+    let with = |float: DualFloat, instruction: DualInstruction| DualInstruction {
+        float: Some(float),
+        ..instruction
+    };
     match op.group() {
         Group::FloatMultiplyAdd => {
             // VMLA rounds its product first, a stage longer.
@@ -385,16 +399,16 @@ fn float(slot: &Slot) -> Instruction {
             let latency = if fused { 5 } else { 6 };
             let [operands, d] = [single(slot.n) | single(slot.m), single(slot.d)];
             with(
-                Float {
+                DualFloat {
                     operands,
                     addend: d,
                     writes: d,
                     latency,
                     addend_latency: 3,
                     holds: 1,
-                    ..Float::default()
+                    ..DualFloat::default()
                 },
-                Instruction { uses: uses::FLOAT | uses::FLOAT_SUM, ..PLAIN },
+                DualInstruction { uses: uses::FLOAT | uses::FLOAT_SUM, ..PLAIN },
             )
         }
         Group::FloatDivide => {
@@ -403,15 +417,15 @@ fn float(slot: &Slot) -> Instruction {
                 if op == Op::Vdiv { single(slot.n) | single(slot.m) } else { single(slot.m) };
             let (writes, latency) = (single(slot.d), cycles);
             with(
-                Float {
+                DualFloat {
                     operands,
                     writes,
                     latency,
                     addend_latency: cycles,
                     holds: cycles,
-                    ..Float::default()
+                    ..DualFloat::default()
                 },
-                Instruction { cycles, place: Place::Older, ..arithmetic },
+                DualInstruction { cycles, place: PairPlace::Older, ..arithmetic },
             )
         }
         Group::Float => single_precision(slot, arithmetic),
@@ -422,7 +436,7 @@ fn float(slot: &Slot) -> Instruction {
     }
 }
 
-fn single_precision(slot: &Slot, arithmetic: Instruction) -> Instruction {
+fn single_precision(slot: &Slot, arithmetic: DualInstruction) -> DualInstruction {
     let (d, n, m) = (single(slot.d), single(slot.n), single(slot.m));
     let operands = match slot.op {
         Op::Vadd | Op::Vsub | Op::Vmul | Op::Vnmul => n | m,
@@ -433,14 +447,14 @@ fn single_precision(slot: &Slot, arithmetic: Instruction) -> Instruction {
         _ => m,
     };
     let compares = matches!(slot.op, Op::Vcmp | Op::Vcmpe | Op::VcmpZ | Op::VcmpeZ);
-    let float = Float {
+    let float = DualFloat {
         operands,
         writes: if compares { 0 } else { d },
         latency: 3,
         addend_latency: 3,
         holds: 1,
         waits_for_sums: matches!(slot.op, Op::Vadd | Op::Vsub | Op::VmovI),
-        ..Float::default()
+        ..DualFloat::default()
     };
     let uses = match slot.op {
         Op::VmovI => uses::FLOAT_CONSTANT | uses::FLOAT_MOVE,
@@ -448,11 +462,11 @@ fn single_precision(slot: &Slot, arithmetic: Instruction) -> Instruction {
         _ => arithmetic.uses,
     };
     let reads_flags = slot.op == Op::Vsel;
-    Instruction { uses, reads_flags, float: Some(float), ..arithmetic }
+    DualInstruction { uses, reads_flags, float: Some(float), ..arithmetic }
 }
 
 /// Double precision: the older of a pair. What it takes by its operands is added when it executes.
-fn double_precision(slot: &Slot) -> Instruction {
+fn double_precision(slot: &Slot) -> DualInstruction {
     let op = slot.op;
     let (d, n, m) = (double(slot.d), double(slot.n), double(slot.m));
     let sums = op.group() == Group::DoubleMultiplyAdd;
@@ -474,66 +488,66 @@ fn double_precision(slot: &Slot) -> Instruction {
     };
     // Three cycles behind the last one of its own.
     let latency = cycles + 2;
-    let float = Float {
+    let float = DualFloat {
         operands,
         addend: if sums { d } else { 0 },
         writes,
         latency,
         addend_latency: latency,
         holds: cycles,
-        ..Float::default()
+        ..DualFloat::default()
     };
     let uses = if sums { uses::FLOAT | uses::FLOAT_MOVE } else { uses::FLOAT };
-    Instruction { cycles, place: Place::Older, uses, float: Some(float), ..PLAIN }
+    DualInstruction { cycles, place: PairPlace::Older, uses, float: Some(float), ..PLAIN }
 }
 
-fn memory(slot: &Slot) -> Instruction {
+fn memory(slot: &Slot) -> DualInstruction {
     let words = (slot.aux & 0xFF) as u8;
     let named = (0..words).fold(0, |named, at| named | single(slot.d.wrapping_add(at)));
     let stores = matches!(slot.op, Op::Vstr | Op::Vstm);
     let is_list = matches!(slot.op, Op::Vldm | Op::Vstm);
     let float = if stores {
-        Float { stored: named, ..Float::default() }
+        DualFloat { stored: named, ..DualFloat::default() }
     } else {
-        Float { writes: named, latency: 1, addend_latency: 3, ..Float::default() }
+        DualFloat { writes: named, latency: 1, addend_latency: 3, ..DualFloat::default() }
     };
     // Pairs and lists wait for sums of products, which single words only do not go together with.
     let waits_for_sums = is_list || words != 1;
     let early = if slot.op == Op::VldrLit { 0 } else { bit(slot.n) };
     let base = if is_list && slot.m == 1 { bit(slot.n) } else { 0 };
     let whole = if waits_for_sums { alone(words.div_ceil(2).max(1)) } else { PLAIN };
-    Instruction {
+    DualInstruction {
         uses: uses::FLOAT_MOVE | if stores { uses::STORE } else { uses::LOAD },
         early,
         base,
         writes: base,
         bank: bank(slot),
-        float: Some(Float { waits_for_sums, ..float }),
+        float: Some(DualFloat { waits_for_sums, ..float }),
         ..whole
     }
 }
 
 /// Moves between core and floating-point registers.
-fn transfer(slot: &Slot) -> Instruction {
+fn transfer(slot: &Slot) -> DualInstruction {
     let (core, other) = (bit(slot.d), bit(slot.a));
-    let moves = Instruction { uses: uses::FLOAT_MOVE, ..PLAIN };
+    let moves = DualInstruction { uses: uses::FLOAT_MOVE, ..PLAIN };
     let from_core =
-        |writes: u32| Float { writes, latency: 3, addend_latency: 3, ..Float::default() };
-    let to_core = |to_core: u32| Float { to_core, ..Float::default() };
+        |writes: u32| DualFloat { writes, latency: 3, addend_latency: 3, ..DualFloat::default() };
+    let to_core = |to_core: u32| DualFloat { to_core, ..DualFloat::default() };
     let (float, rest) = match slot.op {
-        Op::VmovToCore => (to_core(single(slot.n)), Instruction { writes: core, ..moves }),
-        Op::VmovFromCore => (from_core(single(slot.n)), Instruction { late: core, ..moves }),
+        Op::VmovToCore => (to_core(single(slot.n)), DualInstruction { writes: core, ..moves }),
+        Op::VmovFromCore => (from_core(single(slot.n)), DualInstruction { late: core, ..moves }),
         Op::VmovPairToCore => {
-            (to_core(double(slot.m)), Instruction { writes: core | other, ..alone(1) })
+            (to_core(double(slot.m)), DualInstruction { writes: core | other, ..alone(1) })
         }
         Op::VmovPairFromCore => {
-            (from_core(double(slot.m)), Instruction { late: core | other, ..alone(1) })
+            (from_core(double(slot.m)), DualInstruction { late: core | other, ..alone(1) })
         }
         Op::Vmrs if slot.d == 15 => {
-            (Float::default(), Instruction { sets_flags: true, ..alone(1) })
+            (DualFloat::default(), DualInstruction { sets_flags: true, ..alone(1) })
         }
-        Op::Vmrs => (Float::default(), Instruction { writes: core, ..alone(1) }),
-        _ => (Float::default(), Instruction { late: core, ..alone(1) }),
+        Op::Vmrs => (DualFloat::default(), DualInstruction { writes: core, ..alone(1) }),
+        _ => (DualFloat::default(), DualInstruction { late: core, ..alone(1) }),
     };
-    Instruction { float: Some(float), ..rest }
+    DualInstruction { float: Some(float), ..rest }
 }

@@ -23,7 +23,7 @@ pub mod uses {
 
 /// Which place in a pair an instruction may have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Place {
+pub enum PairPlace {
     /// It is issued alone.
     #[default]
     Alone,
@@ -62,7 +62,7 @@ pub enum Half {
 
 /// What a floating-point instruction reads and writes: registers S0 to S31 as bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Float {
+pub struct DualFloat {
     pub operands: u32,
     /// Stored: any result of two cycles before its operands could use it.
     pub stored: u32,
@@ -82,10 +82,10 @@ pub struct Float {
 
 /// One instruction: core registers as bits, 0 to 14.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Instruction {
+pub struct DualInstruction {
     /// Cycles until the next one can be issued behind it or its pair.
     pub cycles: u8,
-    pub place: Place,
+    pub place: PairPlace,
     pub uses: u16,
     pub alu: Alu,
     /// Operands of the early stage: addresses, and what is shifted.
@@ -115,5 +115,5 @@ pub struct Instruction {
     pub by_flags: bool,
     pub bank: Bank,
     pub half: Half,
-    pub float: Option<Float>,
+    pub float: Option<DualFloat>,
 }

@@ -13,7 +13,7 @@
 mod instruction;
 mod predictor;
 
-pub use instruction::{Alu, Bank, Float, Half, Instruction, Place, uses};
+pub use instruction::{Alu, Bank, DualFloat, DualInstruction, Half, PairPlace, uses};
 pub use predictor::{NOT_TAKEN, Predictor};
 
 use super::pipeline::Condition;
@@ -92,7 +92,12 @@ fn each_float(registers: u32) -> impl Iterator<Item = usize> {
 
 impl Dual {
     /// Issues an instruction behind the newest one: the cycles from one to the other.
-    pub fn issue(&mut self, instruction: &Instruction, condition: Condition, came: Came) -> u32 {
+    pub fn issue(
+        &mut self,
+        instruction: &DualInstruction,
+        condition: Condition,
+        came: Came,
+    ) -> u32 {
         if came == Came::Unforeseen {
             self.next += self.penalty;
             self.older = None;
@@ -116,7 +121,7 @@ impl Dual {
     }
 
     /// Whether an instruction may be the younger one behind the newest.
-    fn pairs_with(&self, instruction: &Instruction) -> bool {
+    fn pairs_with(&self, instruction: &DualInstruction) -> bool {
         let Some(older) = self.older else { return false };
         let both = |first: u16, second: u16| {
             older.uses & first != 0 && instruction.uses & second != 0
@@ -126,7 +131,7 @@ impl Dual {
             (older.half, instruction.half),
             (Half::Lower(lower), Half::Upper(upper)) if lower == upper
         );
-        if instruction.place != Place::Either {
+        if instruction.place != PairPlace::Either {
             return false;
         }
         let banks_differ = matches!(
@@ -146,12 +151,12 @@ impl Dual {
     }
 
     /// Cycles until an instruction can be issued as an older one.
-    fn wait(&self, instruction: &Instruction) -> u8 {
+    fn wait(&self, instruction: &DualInstruction) -> u8 {
         self.next.max(self.earliest(instruction))
     }
 
     /// Cycles until all that an instruction needs is there in time.
-    fn earliest(&self, instruction: &Instruction) -> u8 {
+    fn earliest(&self, instruction: &DualInstruction) -> u8 {
         let until = |registers: u16, stage: u8, later: u16| {
             each(registers)
                 .map(|at| {
@@ -162,7 +167,7 @@ impl Dual {
                 .max()
                 .unwrap_or(0)
         };
-        let Instruction { alu, early, late, factors, addend, stored, .. } = *instruction;
+        let DualInstruction { alu, early, late, factors, addend, stored, .. } = *instruction;
         let adder = if alu == Alu::Early { EARLY } else { LATE };
         // Who needs one operand early has loaded words no sooner for the others.
         let words = if early & !instruction.base != 0 && late != 0 { self.words } else { 0 };
@@ -180,7 +185,7 @@ impl Dual {
             .max(instruction.float.map_or(0, |float| self.earliest_float(&float, instruction.uses)))
     }
 
-    fn earliest_float(&self, float: &Float, uses: u16) -> u8 {
+    fn earliest_float(&self, float: &DualFloat, uses: u16) -> u8 {
         let operand =
             |registers: u32| each_float(registers).map(|at| self.operands[at]).max().unwrap_or(0);
         let addend = each_float(float.addend).map(|at| self.addends[at]).max().unwrap_or(0);
@@ -200,8 +205,8 @@ impl Dual {
     }
 
     /// An instruction is issued now.
-    fn occupy(&mut self, instruction: &Instruction) {
-        let Instruction { uses, alu, cycles, .. } = *instruction;
+    fn occupy(&mut self, instruction: &DualInstruction) {
+        let DualInstruction { uses, alu, cycles, .. } = *instruction;
         let is_early = match alu {
             Alu::Late => false,
             Alu::Early => true,
@@ -255,8 +260,8 @@ impl Dual {
             return;
         }
         self.next = cycles;
-        let Instruction { bank, half, .. } = *instruction;
-        self.older = (instruction.place != Place::Alone).then_some(Older { uses, bank, half });
+        let DualInstruction { bank, half, .. } = *instruction;
+        self.older = (instruction.place != PairPlace::Alone).then_some(Older { uses, bank, half });
     }
 
     fn pass(&mut self, cycles: u8) {

@@ -5,7 +5,7 @@
 
 mod condition;
 
-pub use self::condition::{Came, Condition, Need, Used};
+pub use self::condition::{CacheCondition, LineCame, Need, Used};
 
 /// The number of no line: none begins so far up.
 pub const NO_LINE: u32 = u32::MAX;

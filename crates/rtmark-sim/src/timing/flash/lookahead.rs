@@ -5,7 +5,7 @@
 //! same fetches come to the same. The engine's fetch plans are made of this.
 
 use super::{LineMemory, Prefetch};
-use crate::timing::flash::cache::{Came, Condition, FewLines, Need, Used};
+use crate::timing::flash::cache::{CacheCondition, FewLines, LineCame, Need, Used};
 
 /// How a memory stands, as far as fetching code from it depends on it.
 #[derive(Debug)]
@@ -17,7 +17,7 @@ pub struct FetchState {
     /// make no difference.
     most: u64,
     least: u64,
-    kept: Condition,
+    kept: CacheCondition,
 }
 
 /// How a memory has come to stand, counted from when it stood otherwise.
@@ -105,7 +105,7 @@ impl Lookahead {
     /// Begins to execute from a line of the memory: the cycles that the core waits, and the
     /// place of a kept line that this uses; an error where a line comes of which that is
     /// more than is looked ahead at.
-    pub fn enter(&mut self, line: u32, now: u64) -> Result<(u64, Option<u8>), Came> {
+    pub fn enter(&mut self, line: u32, now: u64) -> Result<(u64, Option<u8>), LineCame> {
         let Self { memory, before, .. } = self;
         let kept = memory.instructions.clone();
         let is_ahead = memory.reads_ahead(line);

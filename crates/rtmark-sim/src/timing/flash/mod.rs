@@ -17,7 +17,7 @@ mod lookahead;
 mod near;
 mod slow;
 
-pub use self::cache::Came;
+pub use self::cache::LineCame;
 use self::cache::{LineCache, NO_LINE, SetCache};
 pub use self::lookahead::{Change, FetchState, Lookahead};
 pub use self::near::LineMemories;

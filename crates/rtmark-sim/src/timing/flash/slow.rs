@@ -8,7 +8,7 @@ use super::LineMemory;
 use crate::memory::Place;
 use crate::soc::{Memory, MemoryTiming, Soc};
 use crate::timing::Rules;
-use crate::timing::pipeline::{Bus, SlowMemory};
+use crate::timing::pipeline::{CoreBus, SlowMemory};
 
 /// No memory, and no line of any.
 const NONE: usize = usize::MAX;
@@ -31,7 +31,11 @@ fn is_plain(soc: &Soc, memory: &Memory) -> bool {
     wait_states > 0
         && memory.timing == plain
         && memory.aliases.len() < 2
-        && memory.aliases.iter().chain([&memory.base]).all(|base| Bus::of(*base) == Bus::Code)
+        && memory
+            .aliases
+            .iter()
+            .chain([&memory.base])
+            .all(|base| CoreBus::of(*base) == CoreBus::Code)
         && !registers.any(|register| {
             register.controls.as_ref().is_some_and(|control| control.memory == memory.name)
         })

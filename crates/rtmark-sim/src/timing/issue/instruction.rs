@@ -63,7 +63,7 @@ pub enum Adds {
 
 /// What a floating-point instruction reads and writes: registers S0 to S31 as bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Float {
+pub struct IssueFloat {
     /// Operands that may come a cycle after the instruction.
     pub operands: u32,
     /// Operands that are stored or moved to core registers.
@@ -81,7 +81,7 @@ pub struct Float {
 
 /// One instruction as its issue sees it: core registers as bits, 0 to 14.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Instruction {
+pub struct IssueInstruction {
     /// Cycles in which no other is issued.
     pub cycles: u8,
     /// What the first stage needs: addresses and most operands. Data that is stored is not
@@ -101,10 +101,10 @@ pub struct Instruction {
     pub leads: Leads,
     pub takes: Takes,
     pub second: Second,
-    pub float: Option<Float>,
+    pub float: Option<IssueFloat>,
 }
 
-impl Instruction {
+impl IssueInstruction {
     /// One cycle and nothing else.
     pub const PLAIN: Self = Self {
         cycles: 1,

@@ -3,7 +3,7 @@
 //!
 //! The first of three stages is not seen here; the second and the third execute. What is done in
 //! the second is there for the next instruction, what takes the third, too, one cycle later
-//! ([`Instruction::late`]). Only the newest instruction can have such results: whatever is issued
+//! ([`IssueInstruction::late`]). Only the newest instruction can have such results: whatever is issued
 //! behind it waits for no older one. Floating-point results take longer, so [`Registers`] counts
 //! the cycles for each.
 //!
@@ -13,7 +13,7 @@
 
 mod instruction;
 
-pub use instruction::{Adds, Flags, Float, Instruction, Leads, Second, Source, Takes};
+pub use instruction::{Adds, Flags, IssueFloat, IssueInstruction, Leads, Second, Source, Takes};
 
 use super::pipeline::Condition;
 
@@ -91,7 +91,12 @@ pub struct Issue {
 impl Issue {
     /// Issues an instruction behind the newest one, which has led away if `taken`: the cycles
     /// from one to the other.
-    pub fn issue(&mut self, instruction: &Instruction, condition: Condition, taken: bool) -> u32 {
+    pub fn issue(
+        &mut self,
+        instruction: &IssueInstruction,
+        condition: Condition,
+        taken: bool,
+    ) -> u32 {
         if taken && self.refill > 0 {
             self.next += self.refill;
             (self.takes, self.late, self.refill) = (Takes::Nothing, 0, 0);
@@ -110,7 +115,7 @@ impl Issue {
     }
 
     /// Whether an instruction may be in the second slot behind the newest one.
-    const fn pairs_with(&self, instruction: &Instruction) -> bool {
+    const fn pairs_with(&self, instruction: &IssueInstruction) -> bool {
         let fits = match self.takes {
             Takes::Nothing => false,
             Takes::BranchOrIt => matches!(instruction.second, Second::BranchOrIt),
@@ -122,7 +127,7 @@ impl Issue {
     /// It goes along with the last cycle of the one in the first slot. A branch takes no cycle of
     /// its own then; where it leads away behind what sets flags, what it leads to comes a cycle
     /// later.
-    fn issue_second(&mut self, instruction: &Instruction, is_conditional: bool) -> u8 {
+    fn issue_second(&mut self, instruction: &IssueInstruction, is_conditional: bool) -> u8 {
         let cycles = self.next.saturating_sub(1);
         self.pass(cycles);
         self.next = 1;
@@ -135,7 +140,7 @@ impl Issue {
         cycles
     }
 
-    fn issue_first(&mut self, instruction: &Instruction, is_conditional: bool) -> u8 {
+    fn issue_first(&mut self, instruction: &IssueInstruction, is_conditional: bool) -> u8 {
         let branches = matches!(instruction.leads, Leads::ByFlags(_))
             || instruction.second == Second::BranchOrIt;
         let mut at = self.next;
@@ -191,8 +196,8 @@ impl Issue {
     /// Whether an instruction reads what is one cycle late. A product takes what is added to it
     /// from a load or another sum in time; what is extended and added to only from a sum; what is
     /// moved to the floating-point unit may come from anywhere but memory.
-    const fn comes_late_for(&self, instruction: &Instruction) -> bool {
-        let Instruction { reads, moved, addend, adds, .. } = *instruction;
+    const fn comes_late_for(&self, instruction: &IssueInstruction) -> bool {
+        let IssueInstruction { reads, moved, addend, adds, .. } = *instruction;
         let mut needed = reads;
         if !matches!(
             (self.source, adds),

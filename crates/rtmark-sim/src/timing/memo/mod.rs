@@ -21,8 +21,8 @@ pub use self::pipe_state::{PipeState, seen_from};
 use self::map::Map;
 use self::tables::{Model, NumberedPipeline, NumberedState, STATES, Tables};
 use super::dual;
-use super::issue::Instruction;
-use super::pipeline::{Bus, Pipeline, Setup, Stalled, Step};
+use super::issue::IssueInstruction;
+use super::pipeline::{CoreBus, Pipeline, Setup, Stalled, Step};
 use super::{Classify, Rules};
 
 /// Single steps that are remembered: blocks overlap, and instructions come alone too.
@@ -64,8 +64,8 @@ pub struct Incoming {
 #[derive(Clone, Copy, Debug)]
 pub enum Comes {
     Step(Incoming),
-    Instruction(Instruction),
-    Dual(dual::Instruction),
+    Instruction(IssueInstruction),
+    Dual(dual::DualInstruction),
 }
 
 /// States by their numbers, which a machine and its clones share as they share the code
@@ -383,7 +383,7 @@ impl PipelineMemo {
         self.data_phases.get(key(pc, pipe), || match lock(tables).state(pipe) {
             NumberedState::Pipeline(numbered) => {
                 let mut pipeline = numbered.next.clone();
-                pipeline.continue_at(pc, pipe.with_bus_alone(Bus::Private));
+                pipeline.continue_at(pc, pipe.with_bus_alone(CoreBus::Private));
                 pipeline.data_phase()
             }
             // Nobody has told: taken to be the cycle behind that of its issue.

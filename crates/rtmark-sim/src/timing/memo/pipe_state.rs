@@ -1,7 +1,7 @@
 //! The state of a core's pipeline as one number.
 
 use crate::timing::dual::Came;
-use crate::timing::pipeline::{Bus, Condition, Facts, Far, Reads};
+use crate::timing::pipeline::{Condition, CoreBus, Facts, Far, Reads};
 
 /// Facts of the instruction that executes, in the low bits: the bus of its data access
 /// if that is not the expected one, further parts of an unaligned access, wait states, cycles
@@ -67,7 +67,7 @@ impl PipeState {
     }
 
     /// The state without facts, but for an access on this bus.
-    pub(super) const fn with_bus_alone(self, bus: Bus) -> Self {
+    pub(super) const fn with_bus_alone(self, bus: CoreBus) -> Self {
         Self(self.0 & !FACTS | Self(0).with_bus(bus).0)
     }
 
@@ -159,15 +159,15 @@ impl PipeState {
 
     /// Adds the bus of a data access.
     #[must_use]
-    pub const fn with_bus(self, bus: Bus) -> Self {
+    pub const fn with_bus(self, bus: CoreBus) -> Self {
         if self.0 & BUS == READS {
             return self;
         }
         // What accesses over several buses come to is the last one here.
         let bus = match bus {
-            Bus::Code => 1,
-            Bus::System => 3,
-            Bus::Private => 7,
+            CoreBus::Code => 1,
+            CoreBus::System => 3,
+            CoreBus::Private => 7,
         };
         Self(self.0 | bus)
     }
@@ -195,12 +195,12 @@ impl PipeState {
         let bus = match self.0 & BUS {
             READS => {
                 let reads = reads((self.0 >> WAITS_SHIFT) as u8);
-                return Facts { bus: Some(Bus::Code), extra_parts, reads, ..facts };
+                return Facts { bus: Some(CoreBus::Code), extra_parts, reads, ..facts };
             }
             0 => None,
-            1 => Some(Bus::Code),
-            3 | BIT_BAND => Some(Bus::System),
-            _ => Some(Bus::Private),
+            1 => Some(CoreBus::Code),
+            3 | BIT_BAND => Some(CoreBus::System),
+            _ => Some(CoreBus::Private),
         };
         Facts {
             reads_first: self.0 & BUS == BIT_BAND,

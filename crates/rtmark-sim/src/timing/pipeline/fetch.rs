@@ -3,7 +3,7 @@
 //! It knows no opcode: the queue counts halfwords, and the decode stage says how many leave it.
 
 use super::decode::Decoding;
-use super::ports::{Fetch, Path};
+use super::ports::{Fetch, FetchPath};
 use super::{Pipeline, Rule};
 
 /// Halfwords of a word.
@@ -151,12 +151,12 @@ impl Pipeline {
                 return;
             }
             Plan::Guessed { target, taken: true, .. } => {
-                self.fetch_port.keep(Path::Guessed);
+                self.fetch_port.keep(FetchPath::Guessed);
                 self.prefetch.to_decode.branch();
                 self.prefetch.plan = Plan::Sequential(target);
             }
             Plan::Guessed { sequential, .. } => {
-                self.fetch_port.keep(Path::Sequential);
+                self.fetch_port.keep(FetchPath::Sequential);
                 self.prefetch.plan = Plan::Sequential(sequential);
             }
             Plan::Sequential(_) => {}
@@ -166,7 +166,7 @@ impl Pipeline {
         let has_room = to_decode.occupied() + waiting + WORD <= CAPACITY;
         let on_credit = self.setup.follows(Rule::FetchOnCredit);
         if has_room || on_credit && self.will_have_room(waiting, decoding) {
-            self.present_next(Path::Sequential);
+            self.present_next(FetchPath::Sequential);
         }
     }
 
@@ -174,7 +174,7 @@ impl Pipeline {
         self.fetch_port.give_up();
         self.prefetch.to_decode.branch();
         self.prefetch.plan = Plan::Sequential(target);
-        self.present_next(Path::Sequential);
+        self.present_next(FetchPath::Sequential);
     }
 
     /// Asks for a branch's target, and for what lies behind the branch another time.
@@ -185,7 +185,7 @@ impl Pipeline {
         };
         let sequential = self.fetch_port.withdraw().unwrap_or(next);
         self.prefetch.plan = Plan::Sequential(target);
-        self.present_next(Path::Guessed);
+        self.present_next(FetchPath::Guessed);
         if let Plan::Sequential(target) = self.prefetch.plan {
             self.prefetch.plan = Plan::Guessed { target, sequential, taken };
         }
@@ -205,7 +205,7 @@ impl Pipeline {
     }
 
     /// Presents the address of the next word, if the port is free.
-    fn present_next(&mut self, path: Path) {
+    fn present_next(&mut self, path: FetchPath) {
         let Plan::Sequential(next) = self.prefetch.plan else { return };
         let word = next & !3;
         let wanted = if next & 2 == 0 { 2 } else { 1 };

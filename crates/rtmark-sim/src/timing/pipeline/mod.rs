@@ -44,7 +44,7 @@ pub use lines::{Far, Reads, SlowMemory};
 pub use rule::{LeftOut, Rule};
 pub use setup::Setup;
 pub use stalled::{LONGEST_WAIT, Stalled};
-pub use step::{Bus, Condition, Facts, Step, Unit, has};
+pub use step::{Condition, CoreBus, Facts, Step, Unit, has};
 
 use decode::Decoding;
 use execute::{Execute, InFlight};

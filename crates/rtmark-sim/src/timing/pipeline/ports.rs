@@ -6,7 +6,7 @@
 //! comes by the System bus, which fetches reach through a register (DDI 0337G, 12.2 to 12.5).
 
 use super::decode::Decoding;
-use super::{Bus, Pipeline, Reads, Rule, Unit, has, is_on_system_bus};
+use super::{CoreBus, Pipeline, Reads, Rule, Unit, has, is_on_system_bus};
 
 /// What a write to the bit-band alias takes longer: the bus reads, changes and writes, and the
 /// core waits where it wants the bus meanwhile (DDI 0337G, 12.10). Measured on a CC2650.
@@ -14,7 +14,7 @@ pub(super) const READ_FIRST: u8 = 3;
 
 /// Why a word is fetched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Path {
+pub(super) enum FetchPath {
     Sequential,
     /// The target of a branch that may not be taken.
     Guessed,
@@ -28,13 +28,13 @@ pub(super) struct Fetch {
     pub wanted: u8,
     /// Cycles that its data phase waits.
     pub waits: u8,
-    pub path: Path,
+    pub path: FetchPath,
 }
 
 /// A data transfer: a word, or an aligned part of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Transfer {
-    pub bus: Bus,
+pub(super) struct BusTransfer {
+    pub bus: CoreBus,
     pub store: bool,
     /// Parts that follow it (DDI 0337G, 12.7).
     pub parts: u8,
@@ -52,7 +52,7 @@ pub(super) struct Transfer {
     pub reads: Reads,
 }
 
-impl Transfer {
+impl BusTransfer {
     /// Whether it begins with a read.
     const fn reads(&self) -> bool {
         !self.store || self.reads_first
@@ -89,12 +89,12 @@ impl FetchPort {
     }
 
     /// Gives up what has been asked for on the other path of a branch.
-    pub fn keep(&mut self, path: Path) {
+    pub fn keep(&mut self, path: FetchPath) {
         for fetch in self.fetches() {
-            if (fetch.path == Path::Guessed) != (path == Path::Guessed) {
+            if (fetch.path == FetchPath::Guessed) != (path == FetchPath::Guessed) {
                 fetch.wanted = 0;
             }
-            fetch.path = Path::Sequential;
+            fetch.path = FetchPath::Sequential;
         }
     }
 
@@ -137,19 +137,19 @@ impl FetchPort {
 /// The port that loads and stores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct DataPort {
-    pub address: Option<Transfer>,
-    pub data: Option<Transfer>,
+    pub address: Option<BusTransfer>,
+    pub data: Option<BusTransfer>,
     /// It waited in the cycle before.
     pub waits: bool,
 }
 
 impl DataPort {
-    pub fn transfers(&mut self) -> impl Iterator<Item = &mut Transfer> {
+    pub fn transfers(&mut self) -> impl Iterator<Item = &mut BusTransfer> {
         self.data.iter_mut().chain(&mut self.address)
     }
 
     /// Whether a store's data is on a bus.
-    fn writes(&self, bus: Bus) -> bool {
+    fn writes(&self, bus: CoreBus) -> bool {
         self.data.is_some_and(|it| it.store && it.bus == bus && it.waits == 0 && !it.written)
     }
 }
@@ -194,8 +194,8 @@ impl Pipeline {
         self.present_data();
         let on_buses = OnBuses {
             fetch_on_system: self.fetch_port.registered,
-            writes_system: self.data_port.writes(Bus::System),
-            writes_code: self.data_port.writes(Bus::Code),
+            writes_system: self.data_port.writes(CoreBus::System),
+            writes_code: self.data_port.writes(CoreBus::Code),
         };
         let waiting = self.wait(on_buses);
         let waited = std::mem::take(&mut self.fetch_port.waited)
@@ -243,7 +243,7 @@ impl Pipeline {
         let reads = at.reads;
         at.reads =
             if at.has_more() { reads.next(self.setup.slow.line_bytes) } else { Reads::Nothing };
-        self.data_port.address = Some(Transfer {
+        self.data_port.address = Some(BusTransfer {
             bus: facts.bus.unwrap_or(at.step.bus),
             store: matches!(at.step.unit, Unit::Store | Unit::StoreMany),
             parts: facts.extra_parts,
@@ -268,7 +268,7 @@ impl Pipeline {
         let Some(data) = &mut self.data_port.data else { return waiting };
         if data.waits > 0 {
             data.waits -= 1;
-            let slow = data.bus == Bus::Code && data.reads != Reads::Nothing;
+            let slow = data.bus == CoreBus::Code && data.reads != Reads::Nothing;
             waiting.data = true;
             waiting.data_memory = slow && self.setup.follows(Rule::SlowReadKeepsBus);
         } else if on_buses.writes_system
@@ -296,21 +296,21 @@ impl Pipeline {
             on_buses.writes_system && address.reads() && self.setup.follows(Rule::LoadBehindStore);
         let behind_fetch = on_buses.fetch_on_system
             && match address.bus {
-                Bus::Code => address.further && self.setup.follows(Rule::PartWaitsForFetch),
-                Bus::System => {
+                CoreBus::Code => address.further && self.setup.follows(Rule::PartWaitsForFetch),
+                CoreBus::System => {
                     let goes_first = address.further && address.store;
                     !(goes_first && self.setup.follows(Rule::PartsOfStoreFirst))
                 }
-                Bus::Private => false,
+                CoreBus::Private => false,
             };
         let free = !elsewhere
             && !behind_fetch
             && match address.bus {
-                Bus::Code => !fetch_first && !waiting.fetch_memory,
-                Bus::System => !behind_store,
-                Bus::Private => true,
+                CoreBus::Code => !fetch_first && !waiting.fetch_memory,
+                CoreBus::System => !behind_store,
+                CoreBus::Private => true,
             };
-        let on_code = address.bus == Bus::Code;
+        let on_code = address.bus == CoreBus::Code;
         DataAddress {
             asks_code: on_code && !elsewhere,
             has_code: on_code && free,
@@ -342,7 +342,7 @@ impl Pipeline {
             if self.buffers
                 && asking.step.unit == Unit::Store
                 && !asking.step.is(has::INDEXED | has::WRITEBACK)
-                && transfer.bus != Bus::Private
+                && transfer.bus != CoreBus::Private
             {
                 transfer.buffered = true;
                 asking.finish();
@@ -351,10 +351,10 @@ impl Pipeline {
         if let Some(parts) = transfer.parts.checked_sub(1) {
             let reads = transfer.reads.next_part(parts, self.setup.slow.line_bytes);
             self.data_port.address =
-                Some(Transfer { parts, further: true, reads, waits: 0, ..transfer });
+                Some(BusTransfer { parts, further: true, reads, waits: 0, ..transfer });
         }
         let behind_write = on_buses.writes_code
-            && transfer.bus == Bus::Code
+            && transfer.bus == CoreBus::Code
             && !transfer.store
             && self.setup.follows(Rule::CodeReadBehindWrite);
         let waits = self.data_waits(transfer.reads).saturating_add(behind_write.into());

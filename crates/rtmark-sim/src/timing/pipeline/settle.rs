@@ -7,7 +7,7 @@
 
 use super::execute::InFlight;
 use super::fetch::{Plan, Prefetch};
-use super::ports::{FetchPort, Path};
+use super::ports::{FetchPath, FetchPort};
 use super::{Condition, Pipeline, Step, Unit, has};
 
 /// Traits that the execute stage and the buses look at.
@@ -61,7 +61,7 @@ impl InFlight {
             let taken = self.facts.taken && self.step.is_branch();
             let longer = if self.step.unit == Unit::Long { self.facts.longer } else { 0 };
             self.facts = super::Facts { taken, longer, ..super::Facts::default() };
-            self.step.bus = super::Bus::default();
+            self.step.bus = super::CoreBus::default();
         }
     }
 }
@@ -106,7 +106,7 @@ impl FetchPort {
     /// `returning`: the half of its target that is wanted is still to turn out.
     fn settle(&mut self, returning: bool) {
         for fetch in self.fetches().filter(|fetch| fetch.wanted == 0) {
-            fetch.path = Path::Sequential;
+            fetch.path = FetchPath::Sequential;
         }
         if let Some(fetch) = self.data.as_mut().filter(|_| !returning) {
             // Where it comes from has been settled when its data phase began.

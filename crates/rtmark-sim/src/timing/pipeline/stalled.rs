@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::execute::{Execute, InFlight};
-use super::ports::{DataPort, Fetch, FetchPort, Transfer};
+use super::ports::{BusTransfer, DataPort, Fetch, FetchPort};
 use super::{Pipeline, READ_FIRST, REFILL};
 
 /// Words that an instruction transfers at most: VLDM of S0 to S31 (DDI 0403, A7.7.256).
@@ -91,7 +91,7 @@ impl fmt::Display for DataPort {
     }
 }
 
-impl fmt::Display for Transfer {
+impl fmt::Display for BusTransfer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { bus, store, parts, waits, .. } = self;
         let kind = if *store { "store" } else { "load" };

@@ -87,7 +87,7 @@ pub struct Step {
     /// Words that it transfers.
     pub words: u8,
     /// The bus that its data access is expected on.
-    pub bus: Bus,
+    pub bus: CoreBus,
     /// Cycles in the execute stage at least, for `Unit::Long`.
     pub cycles: u8,
 }
@@ -149,14 +149,14 @@ impl Step {
 
 /// Which bus a data address leads to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Bus {
+pub enum CoreBus {
     Code,
     #[default]
     System,
     Private,
 }
 
-impl Bus {
+impl CoreBus {
     /// The one that data passes unless another one is told, which is always told then. It only
     /// spares the telling: no figure depends on which one it is.
     pub const USUAL: Self = Self::System;
@@ -183,7 +183,7 @@ impl Bus {
 pub struct Facts {
     pub taken: bool,
     /// The bus of its data access, if it is not the one that its step expects.
-    pub bus: Option<Bus>,
+    pub bus: Option<CoreBus>,
     /// It is a store that the System bus makes a read, a change and a write of.
     pub reads_first: bool,
     /// Aligned accesses that a transfer is made of, less one.

@@ -139,9 +139,10 @@ impl Bench<'_> {
             ..KernelPlan::new(&ordered, model, costs, slack_percent)
         };
         let Some(effort) = self.runs else { return Ok(plan) };
-        let subject = run::Subject { kernel, model, variant, soc: self.soc, report: self.report };
+        let planned =
+            run::PlannedRun { kernel, model, variant, soc: self.soc, report: self.report };
         let asked = run::Asked { set, plan, slack_percent, effort };
-        subject.run(&self.found.tree, asked, order, self.verbosity)
+        planned.run(&self.found.tree, asked, order, self.verbosity)
     }
 
     fn set(

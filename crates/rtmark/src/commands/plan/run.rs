@@ -15,7 +15,7 @@ use crate::output::say;
 const BREAKDOWN_OFFSETS: u32 = 2;
 
 /// What is run.
-pub struct Subject<'a> {
+pub struct PlannedRun<'a> {
     pub kernel: &'a Kernel,
     pub model: &'a Model,
     pub variant: &'a Variant,
@@ -55,7 +55,7 @@ struct Image {
     sha256: String,
 }
 
-impl Subject<'_> {
+impl PlannedRun<'_> {
     /// Measures the image, makes the bounds of what it costs, runs the set on it, and sets both beside each
     /// other. Where that cannot be done, the plan stays what it is and says why.
     ///

@@ -6,7 +6,7 @@ use super::{FEW, FewLines, LineCache, ManyLines, NO_LINE};
 
 /// What has to be true of the cached lines for fetches to go as a lookahead has found.
 #[derive(Debug)]
-pub enum Condition {
+pub enum CacheCondition {
     /// These are the contents.
     Few(FewLines),
     /// Some lines are there, or are not.
@@ -47,7 +47,7 @@ pub struct Verdict {
     fails: AtomicU64,
 }
 
-impl Condition {
+impl CacheCondition {
     /// Whether it holds.
     #[inline(always)]
     pub fn holds(&self, kept: &LineCache) -> bool {
@@ -89,7 +89,7 @@ pub enum Used {
 
 /// A line has come to many others, which is more than a lookahead tells.
 #[derive(Clone, Copy, Debug)]
-pub struct Came;
+pub struct LineCame;
 
 impl LineCache {
     /// Gives many lines a number, unless they have one or have only just become those that they
@@ -127,22 +127,24 @@ impl LineCache {
     }
 
     /// The condition that these needs are met, with few lines that all lines are as they are now.
-    pub fn condition(&self, needs: Vec<Need>) -> Condition {
+    pub fn condition(&self, needs: Vec<Need>) -> CacheCondition {
         match self {
-            Self::Few(few) => Condition::Few(*few),
-            Self::Many(_) => Condition::Many { needs: needs.into(), verdict: Verdict::default() },
+            Self::Few(few) => CacheCondition::Few(*few),
+            Self::Many(_) => {
+                CacheCondition::Many { needs: needs.into(), verdict: Verdict::default() }
+            }
         }
     }
 
     /// What has become of the lines since they were as `before`, by one fetch.
-    pub fn used_since(&self, before: &Self) -> Result<Used, Came> {
+    pub fn used_since(&self, before: &Self) -> Result<Used, LineCame> {
         match (self, before) {
             (Self::Few(few), _) => Ok(Used::Few(*few)),
             (Self::Many(many), Self::Many(before)) if many.came == before.came => {
                 let used = many.last_uses.iter().position(|&last| last == many.uses);
                 Ok(Used::One(used.filter(|_| many.uses != before.uses).map(|at| at as u8)))
             }
-            _ => Err(Came),
+            _ => Err(LineCame),
         }
     }
 
