@@ -182,7 +182,7 @@ pub enum Format {
 /// Where firmware runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Runs {
-    /// rtmark's own simulator of Cortex-M
+    /// rtmark's own simulator
     Sim,
     /// QEMU, with probes that read a counter of instructions
     Qemu,

@@ -112,9 +112,11 @@ pub struct Arguments {
     dump: Vec<Dump>,
     /// Put a value into a register before the run; may be repeated
     ///
-    /// Registers are r0 to r14, sp, lr, pc, xpsr, msp, psp, primask, basepri, faultmask, control,
-    /// s0 to s31 and fpscr. s0=1.5 and s0=2 are numbers, s0=0x3FC00000 is bits. An address
-    /// in the place of a register stores a word there: --set 0x20000000=1.
+    /// Registers of an Arm core are r0 to r14, sp, lr, pc, s0 to s31 and fpscr, xpsr, msp, psp,
+    /// primask, basepri, faultmask and control of a Cortex-M, cpsr of a Cortex-R; of a RISC-V core
+    /// x0 to x31 by number or by name, pc and CSRs such as mstatus. s0=1.5 and s0=2 are numbers,
+    /// s0=0x3FC00000 is bits. An address in the place of a register stores a word there:
+    /// --set 0x20000000=1.
     #[arg(long, value_name = "REG=VALUE", value_parser = values::setting)]
     set: Vec<Setting>,
     /// Make external interrupt N pending in a cycle; may be repeated
