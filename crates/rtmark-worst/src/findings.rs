@@ -396,10 +396,18 @@ impl Findings {
 
     /// Whether any instruction from one address up to another was executed on the path.
     pub fn has_executed(&self, from: u32, to: u32) -> bool {
-        (from & !1..to).step_by(2).any(|pc| {
-            self.code
-                .get(&(pc >> 9))
-                .is_some_and(|page| page[(pc >> 7 & 3) as usize] >> (pc >> 1 & 63) & 1 == 1)
+        let from = from & !1;
+        let Some(last) = to.checked_sub(1).filter(|last| *last >= from) else { return false };
+        // In halfwords, of which a page has four words of 64.
+        let (first, last) = (from >> 1, last >> 1);
+        self.code.range(first >> 8..=last >> 8).any(|(&page, words)| {
+            (page << 8..).step_by(64).zip(words).any(|(begin, word)| {
+                let before = first.saturating_sub(begin).min(64);
+                let behind = (begin + 63).saturating_sub(last).min(64);
+                let wanted = u64::MAX.checked_shl(before).unwrap_or(0)
+                    & u64::MAX.checked_shr(behind).unwrap_or(0);
+                word & wanted != 0
+            })
         })
     }
 
@@ -430,5 +438,25 @@ impl Findings {
     /// Answers in one respect, if there are any.
     pub fn aspect(&self, aspect: Aspect) -> Option<&Latencies> {
         self.aspects.get(&aspect).filter(|found| !found.counts.is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_executed_is_found_in_any_range() {
+        let mut findings = Findings::default();
+        let executed = [0x0800_0000_u32, 0x0800_007E, 0x0800_0080, 0x0800_03FE, 0x2000_0400];
+        executed.iter().for_each(|pc| findings.executed(*pc));
+        let edges = executed.iter().flat_map(|pc| pc - 2..pc + 4).chain([0, 0x0800_0200, u32::MAX]);
+        let edges: Vec<u32> = edges.collect();
+        for from in &edges {
+            for to in &edges {
+                let among = executed.iter().any(|pc| (from & !1..*to).contains(pc));
+                assert_eq!(findings.has_executed(*from, *to), among, "{from:#x} to {to:#x}");
+            }
+        }
     }
 }
