@@ -4,12 +4,14 @@
 //! call with the stack as it was, so tail calls and jumps out of several functions are
 //! understood. A handler is a root of its own. What it interrupted goes on when the
 //! program counter and the stack pointer are again as the frame has them, so that each
-//! task keeps its stack of functions, whatever kernel switches them.
+//! task keeps its stack of functions, whatever kernel switches them. Where no hardware tells whose
+//! stack is in use, a task also begins where a function is jumped to on another stack than it could
+//! have been called on: kernels start their first one so.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
-use rtmark_sim::{Instruction, Interrupted, Machine, Observer, Register, Symbols};
+use rtmark_sim::{Instruction, Interrupted, Machine, Observer, Register, Symbols, ThreadStack};
 
 use crate::exceptions::ExceptionNames;
 use crate::functions::Functions;
@@ -49,6 +51,18 @@ struct Stack {
     /// Counted from 0 in the order of their beginning.
     number: u64,
     frames: Vec<Frame>,
+}
+
+/// A function that takes another one's place finds the stack pointer as its caller left it; an
+/// assembler function that goes on at a label of another one is this many bytes away, at most.
+const NEAR: u32 = 256;
+
+impl Frame {
+    /// Whether a function that begins with this stack pointer, without a call, cannot have taken the
+    /// place of this frame's.
+    const fn is_elsewhere(&self, sp: u32) -> bool {
+        self.sp != u32::MAX && self.sp.abs_diff(sp) > NEAR
+    }
 }
 
 /// What an exception has interrupted.
@@ -210,11 +224,25 @@ impl<'a> Calls<'a> {
         Stack { number: self.stacks - 1, frames: Vec::new() }
     }
 
+    /// Whether the program has jumped from a stack to another task's, whose function begins at `pc`.
+    fn has_switched(&self, stack: &Stack, pc: u32, sp: u32) -> bool {
+        let jumped = self.called.is_none() && pc != self.next;
+        let elsewhere = stack.frames.last().is_some_and(|frame| frame.is_elsewhere(sp));
+        // The unlikely part of a function has a name of its own, and that one's stack frame.
+        let begins = |pc: u32| {
+            let symbol = self.functions.symbols().name_at(pc);
+            symbol.is_some_and(|at| at.offset == 0 && !at.symbol.contains(".cold"))
+        };
+        jumped && elsewhere && begins(pc)
+    }
+
     /// The function at `pc` is about to execute: calls and returns that have led there.
-    fn arrive(&mut self, pc: u32, sp: u32) {
+    fn arrive(&mut self, pc: u32, sp: u32, threads: ThreadStack) {
         let mut stack = match self.current.take() {
-            Some(stack) => stack,
-            None => self.resume(pc, sp),
+            Some(stack) if threads != ThreadStack::Only || !self.has_switched(&stack, pc, sp) => {
+                stack
+            }
+            _ => self.resume(pc, sp),
         };
         let function = self.functions.at(pc);
         let called = self.called.take();
@@ -257,7 +285,7 @@ impl Observer for Calls<'_> {
         if !continues
             || self.innermost().map(|node| self.function(node)) != Some(self.functions.at(pc))
         {
-            self.arrive(pc, sp);
+            self.arrive(pc, sp, machine.thread_stack());
         }
         ControlFlow::Continue(())
     }

@@ -103,6 +103,37 @@ fn stacks_are_used_as_far_as_memory_shows() {
     }
 }
 
+/// A kernel starts its first task by a return on a Hazard3 and a Cortex-R5, and by an exception on a
+/// Cortex-M: nobody has called it.
+#[test]
+fn tasks_are_roots_of_their_stacks_on_every_core() {
+    let folder = Folder { home: tempfile::tempdir().expect("a scratch folder") };
+    for soc in ["stm32f405", "generic-hazard3", "zynqmp-r5"] {
+        let asked = ["footprint", "-k", "freertos", "--soc", soc, "-s", "queue.handover"];
+        let footprint = &folder.say(&asked)["footprints"][0];
+        let image = image(footprint["firmware"]["elf_sha256"].as_str().expect("a digest"));
+        let file = folder.home.path().join(soc);
+        let profile = format!("--profile={}", file.display());
+        folder.say(&["sim", &image, "--soc", soc, "--select", "queue.handover", &profile]);
+        let folded = std::fs::read_to_string(file).expect("a profile");
+        let is_task = |name: &str| {
+            ["v", "prv"].iter().any(|begin| name.starts_with(begin))
+                && name.ends_with("Task")
+                && !["NewTask", "FirstTask"].iter().any(|end| name.ends_with(end))
+        };
+        let mut roots = std::collections::BTreeSet::new();
+        for stack in folded.lines() {
+            let functions = stack.rsplit_once(' ').map_or(stack, |(stack, _)| stack).split(';');
+            for (depth, function) in functions.enumerate().filter(|(_, name)| is_task(name)) {
+                assert_eq!(depth, 0, "{soc}: {function} in {stack}");
+                roots.insert(function.to_owned());
+            }
+        }
+        // Both ends of the queue, and the timers' task.
+        assert!(roots.len() >= 3, "{soc}: {roots:?}");
+    }
+}
+
 #[test]
 fn an_image_has_the_footprint_of_the_kernel_that_it_is() {
     let folder = Folder { home: tempfile::tempdir().expect("a scratch folder") };
