@@ -99,53 +99,79 @@ impl Outcome {
     }
 }
 
-/// What is looked for in an observed run.
-struct Eye<'a> {
+/// Waits for the handler in an observed run.
+struct Entry<'a> {
     path: &'a Path,
     exception: u16,
     /// The cycle in which the interrupt becomes pending.
     at: u64,
-    /// The handler's first instruction was executed. One that gives way to another interrupt
-    /// has not been, and comes again.
-    entered: bool,
     /// Where the interrupted code goes on, once the handler has come up.
     back: Option<Interrupted>,
-    outcome: Outcome,
-    woken_seen: bool,
-    ended_seen: bool,
 }
 
-impl Observer for Eye<'_> {
+impl Observer for Entry<'_> {
     fn before(&mut self, machine: &Machine) -> ControlFlow<()> {
-        let handled = machine.exception();
-        self.entered = self.entered || self.path.served(machine, self.at).is_some();
-        if !self.entered {
-            let begins = handled == self.exception && machine.cycles().0 >= self.at;
-            if begins && self.back.is_none() {
-                self.back = Some(machine.interrupted());
-            }
-            return ControlFlow::Continue(());
-        }
-        let question = self.path.question();
-        if question.reach == Reach::Entry {
+        // A first instruction that gives way to another interrupt has not been executed, and comes again.
+        if self.path.served(machine, self.at).is_some() {
             return ControlFlow::Break(());
         }
-        let pc = machine.register(Register::Pc);
-        if self.outcome.resumed.is_none()
-            && self.back.is_some_and(|back| {
-                let Interrupted { pc: to, sp, exception, .. } = back;
-                pc == to && handled == exception && sp == machine.register(Register::Sp)
-            })
-        {
-            self.outcome.resumed = Some(machine.cycles().0);
+        let begins = machine.exception() == self.exception && machine.cycles().0 >= self.at;
+        if begins && self.back.is_none() {
+            self.back = Some(machine.interrupted());
         }
-        let all = self.outcome.resumed.is_some()
-            && (question.woken.is_none() || self.woken_seen)
-            && (question.ends.is_empty() || self.ended_seen);
-        // What is seen is noted when the instruction executes: one more look.
-        self.woken_seen |= question.woken == Some(pc);
-        self.ended_seen |= question.ends.contains(&pc);
-        if all { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        ControlFlow::Continue(())
+    }
+}
+
+/// Waits in an observed run for the interrupted code to go on.
+struct GoingOn {
+    back: Interrupted,
+    /// When its next instruction was about to execute.
+    at: Option<u64>,
+}
+
+impl Observer for GoingOn {
+    fn before(&mut self, machine: &Machine) -> ControlFlow<()> {
+        let Interrupted { pc, sp, exception, .. } = self.back;
+        let stands = machine.register(Register::Pc) == pc && machine.register(Register::Sp) == sp;
+        if stands && machine.exception() == exception {
+            self.at = Some(machine.cycles().0);
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// When the interrupted code goes on behind the handler, if it does in time. It runs at full speed up to the
+/// return that leads there, and is observed from then on: another exception may come first.
+fn go_on(copy: &mut Machine, back: Interrupted, until: Cycles) -> Option<u64> {
+    copy.stop_at_resumption(back);
+    if copy.run(until) != Stop::Resumed {
+        return None;
+    }
+    let mut going_on = GoingOn { back, at: None };
+    let _ = copy.run_observed(until, &mut going_on);
+    going_on.at
+}
+
+/// Cycles after which it is looked whether all has come that is waited for, at first.
+const FIRST_LOOK: u64 = 256;
+
+/// Goes on until the woken task runs and a span has ended, as far as they are asked for.
+fn wait_for_watches(path: &Path, copy: &mut Machine, since: u64, until: Cycles) {
+    let question = path.question();
+    let mut look = FIRST_LOOK;
+    loop {
+        let has = |wanted: &dyn Fn(WatchId) -> bool| {
+            copy.hits().iter().any(|hit| hit.cycle.0 >= since && wanted(hit.watch))
+        };
+        let woken = question.woken.is_none() || has(&|watch| Some(watch) == path.woken_watch());
+        let ended = question.ends.is_empty() || has(&|watch| path.ends_span(watch));
+        let to = Cycles(copy.cycles().0.saturating_add(look).min(until.0));
+        if (woken && ended) || copy.cycles() >= until || copy.run(to) != Stop::Limit {
+            return;
+        }
+        look *= 2;
     }
 }
 
@@ -169,23 +195,22 @@ pub fn follow(path: &Path, machine: &Machine, at: u64) -> Outcome {
             ..Outcome::default()
         };
     }
-    let mut eye = Eye {
-        path,
-        exception: path.question().interrupt + 16,
-        at,
-        entered: false,
-        back: None,
-        outcome: Outcome::default(),
-        woken_seen: false,
-        ended_seen: false,
-    };
-    let until = at.saturating_add(path.question().patience);
+    let until = Cycles(at.saturating_add(path.question().patience));
+    let exception = path.question().interrupt + 16;
+    let mut entry = Entry { path, exception, at, back: None };
     // However the run ends: what has not come by then has not come.
-    let stop = copy.run_observed(Cycles(until), &mut eye);
-    path.look_at(&copy);
+    let stop = copy.run_observed(until, &mut entry);
     let Some(since) = path.served(&copy, at) else {
+        path.look_at(&copy);
         return Outcome::never(Unserved::of(&copy, &stop, path.question().interrupt));
     };
+    if path.question().reach == Reach::Entry {
+        path.look_at(&copy);
+        return Outcome { entered: Some(since), ..Outcome::default() };
+    }
+    let resumed = entry.back.and_then(|back| go_on(&mut copy, back, until));
+    wait_for_watches(path, &mut copy, since, until);
+    path.look_at(&copy);
     let hits = copy.take_hits();
     let when = |wanted: &dyn Fn(WatchId) -> bool| {
         let hits = hits.iter().filter(move |hit| wanted(hit.watch));
@@ -200,7 +225,7 @@ pub fn follow(path: &Path, machine: &Machine, at: u64) -> Outcome {
     Outcome {
         entered: Some(since),
         woken: first(when(&|watch| Some(watch) == path.woken_watch())),
-        resumed: eye.outcome.resumed,
+        resumed,
         verdict: None,
         unserved: None,
         delay: ended.zip(usual).map(|(ended, usual)| ended.cast_signed() - usual.cast_signed()),

@@ -252,6 +252,9 @@ impl State {
         if let Passed::HostCall { .. } = passed {
             self.serve_call()?;
         }
+        if self.session.watches.take_resumed() {
+            return Err(Stop::Resumed);
+        }
         if let Some(address) = self.core.arch.system.devices.take_refused() {
             let pc = self.core.arch.cpu.pc;
             let pc = if let Passed::Instruction { pc, .. } = passed { pc } else { pc };
@@ -349,6 +352,9 @@ impl State {
             let counts = self.counts(self.core.cycle());
             self.session.watches.note(happened, counts);
         }
+        let cpu = &self.core.arch.cpu;
+        let (pc, sp, handler) = (cpu.pc, cpu.get(SP), self.session.handlers.current());
+        self.session.watches.returns_to(pc, sp, handler);
     }
 
     /// What a run ends with where the instruction at the program counter fails.

@@ -308,6 +308,8 @@ impl State {
         let uncounted = if self.rules.model_buses() { 0 } else { UNCOUNTED };
         self.spent.exceptions += (self.cycles - began).saturating_sub(uncounted);
         self.note_return(returning);
+        let (pc, sp) = (self.cpu.pc, self.cpu.get(13));
+        self.watches.returns_to(pc, sp, self.cpu.ipsr);
         if to_thread && !nested && self.system.sleep_control & 2 != 0 {
             self.fall_asleep(Sleep::Interrupt);
         }

@@ -8,7 +8,9 @@ use crate::image::Image;
 use crate::isa::Disassembly;
 use crate::machine::{Machine, on};
 use crate::state::stop::{InternalError, Stop};
-use crate::state::{Blocker, CoreState, LoadError, MaskedInterval, NoMemory, Register};
+use crate::state::{
+    Blocker, CoreState, Interrupted, LoadError, MaskedInterval, NoMemory, Register,
+};
 use rtmark_units::Cycles;
 
 impl Machine {
@@ -39,6 +41,14 @@ impl Machine {
     /// Takes back [`Machine::stop_before`] of an address.
     pub fn go_through(&mut self, address: u32) {
         on!(&mut self.core, core => core.state.go_through(address & !1));
+    }
+
+    /// Has [`Machine::run`] come back with [`Stop::Resumed`](crate::Stop::Resumed), once, when what an
+    /// exception has interrupted is returned to, by whatever return: at the same address, with the same
+    /// stack pointer, in the same handler or in none. Another exception may be taken in place of its next
+    /// instruction. Code that is not returned to, but jumped to, is not noticed.
+    pub fn stop_at_resumption(&mut self, interrupted: Interrupted) {
+        on!(&mut self.core, core => core.state.watches_mut().awaited = Some(interrupted));
     }
 
     /// The mistake of the simulator that was met, if one was: see

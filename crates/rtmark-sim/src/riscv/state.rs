@@ -273,6 +273,9 @@ impl State {
             self.session.ended = Some(stop.clone());
             return Err(stop);
         }
+        if self.session.watches.take_resumed() {
+            return Err(Stop::Resumed);
+        }
         if let Some(address) = self.core.system.devices.take_refused() {
             let pc = if let Passed::Instruction(pc) = passed { pc } else { self.core.hart.pc };
             let stop = self.fault(FaultKind::Unmodelled, pc, Some(address), cycle);
@@ -342,6 +345,9 @@ impl State {
                     self.core.look_again();
                 }
                 self.note_return(exception, cycle);
+                let (pc, sp) = (self.core.hart.pc, self.register(Register::Sp));
+                let handler = self.session.handlers.current();
+                self.session.watches.returns_to(pc, sp, handler);
                 return;
             }
             Trapped::Exception(code) => {

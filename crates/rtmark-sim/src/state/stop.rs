@@ -206,6 +206,9 @@ pub enum Stop {
     /// The program has printed a text at which it was to stop, by the number that
     /// [`Machine::stop_at_output`](crate::Machine::stop_at_output) has given to it.
     Output(usize),
+    /// The code goes on for which [`Machine::stop_at_resumption`](crate::Machine::stop_at_resumption)
+    /// has asked.
+    Resumed,
     /// The program asked for a system reset; [`Machine::reset`](crate::Machine::reset)
     /// performs it.
     ResetRequested,

@@ -6,7 +6,7 @@
 use rtmark_units::{Cycles, Instructions};
 
 use super::masks::Masking;
-use super::{CoreState, State};
+use super::{CoreState, Interrupted, State};
 
 /// Something to note each time it happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -81,6 +81,9 @@ pub struct Watches {
     /// And left.
     pub left: u64,
     pub masking: Masking,
+    /// The code whose going on ends a run, and whether it goes on now.
+    pub awaited: Option<Interrupted>,
+    resumes: bool,
     /// Watches whose hits empty the caches, and whether one has been hit.
     pub empties: Vec<WatchId>,
     pub empty: bool,
@@ -120,6 +123,19 @@ impl Watches {
             self.masking.watch_hit();
             self.empty |= self.empties.contains(&WatchId(at as u32));
         }
+    }
+
+    /// Notes that an exception is returned from: to where, with which stack pointer, and to which handler.
+    pub fn returns_to(&mut self, pc: u32, sp: u32, exception: u16) {
+        let awaited = |it: &Interrupted| (it.pc, it.sp, it.exception) == (pc, sp, exception);
+        if self.awaited.as_ref().is_some_and(awaited) {
+            (self.awaited, self.resumes) = (None, true);
+        }
+    }
+
+    /// Whether the code that is awaited goes on; once.
+    pub const fn take_resumed(&mut self) -> bool {
+        std::mem::replace(&mut self.resumes, false)
     }
 
     pub fn reach(&mut self, address: u32, now: Counts) {

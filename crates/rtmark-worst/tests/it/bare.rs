@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use rtmark_sim::{Cycles, Machine, Soc, Watch};
 use rtmark_worst::{Aspect, Findings, Path, Question, Reach, Window};
 
-use crate::programs::all;
+use crate::programs::{all, goes_on};
 
 /// A program, and what is asked of it.
 pub struct Bare {
@@ -72,13 +72,18 @@ impl Bare {
         let path = |reach| path(reach).expect("a path");
         let found = all(&path(Reach::Entry));
         let first = path(Reach::Entry).begins(window.from) + 1;
-        let mut counts: [BTreeMap<i64, u64>; 2] = Default::default();
+        let mut counts: [BTreeMap<i64, u64>; 3] = Default::default();
         let mut worst = (0, 0);
         for point in first..first + found.points {
             let (handler, woken) = self.brute(soc, point);
             let latency = (handler - point).cast_signed();
             *counts[0].entry(latency).or_default() += 1;
             *counts[1].entry((woken - point).cast_signed()).or_default() += 1;
+            let mut machine = self.machine(soc);
+            machine.arm_interrupt(self.interrupt, self.priority);
+            if let Some(resumed) = goes_on(machine, self.interrupt, point, self.patience) {
+                *counts[2].entry((resumed - point).cast_signed()).or_default() += 1;
+            }
             if latency > worst.0 {
                 worst = (latency, point);
             }
@@ -91,6 +96,7 @@ impl Bare {
         let whole = all(&path(Reach::Whole));
         assert_eq!(whole.aspects[&Aspect::Handler].counts, counts[0]);
         assert_eq!(whole.aspects[&Aspect::Task].counts, counts[1]);
+        assert_eq!(whole.aspects[&Aspect::Resume].counts, counts[2]);
         found
     }
 }

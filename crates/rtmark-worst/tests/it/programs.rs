@@ -1,8 +1,9 @@
 //! What the programs that are searched have in common, and how they are searched.
 
+use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 
-use rtmark_sim::{CoreKind, Machine, Soc};
+use rtmark_sim::{CoreKind, Cycles, Interrupted, Machine, Observer, Register, Soc};
 use rtmark_worst::{Control, Findings, Path, Share, search};
 
 use crate::support::*;
@@ -48,4 +49,42 @@ pub fn all(path: &Path) -> Findings {
     let cancelled = AtomicBool::new(false);
     let control = Control { cancelled: &cancelled, share: Share::WHOLE, budget: u64::MAX };
     search(path, &control, Findings::default(), |_| {}).expect("no mistake")
+}
+
+/// Looks at each instruction for where interrupted code goes on.
+struct Eye {
+    exception: u16,
+    point: u64,
+    back: Option<Interrupted>,
+    resumed: Option<u64>,
+}
+
+impl Observer for Eye {
+    fn before(&mut self, machine: &Machine) -> ControlFlow<()> {
+        let (exception, now) = (machine.exception(), machine.cycles().0);
+        match self.back {
+            None if exception == self.exception && now >= self.point => {
+                self.back = Some(machine.interrupted());
+            }
+            Some(back)
+                if machine.register(Register::Pc) == back.pc
+                    && machine.register(Register::Sp) == back.sp
+                    && exception == back.exception =>
+            {
+                self.resumed = Some(now);
+                return ControlFlow::Break(());
+            }
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+/// When the code goes on that an interrupt comes into, which becomes pending in a cycle, run from reset and
+/// looked at instruction by instruction.
+pub fn goes_on(mut machine: Machine, interrupt: u16, point: u64, patience: u64) -> Option<u64> {
+    let mut eye = Eye { exception: 16 + interrupt, point, back: None, resumed: None };
+    machine.pend_interrupt(interrupt, Cycles(point));
+    machine.run_observed(Cycles(point + patience), &mut eye);
+    eye.resumed
 }

@@ -95,7 +95,7 @@ fn the_search_equals_a_run_from_reset_for_each_point() {
             (slow(core), LESS_URGENT, Window { from: 300, to: 1_250 }),
         ] {
             let firmware = program(core, priority);
-            let mut counts: [BTreeMap<i64, u64>; 2] = Default::default();
+            let mut counts: [BTreeMap<i64, u64>; 3] = Default::default();
             let mut worst = (0, 0);
             let mut per_point = Vec::new();
             let path = |reach| {
@@ -110,6 +110,11 @@ fn the_search_equals_a_run_from_reset_for_each_point() {
                 per_point.push(latency);
                 *counts[0].entry(latency).or_default() += 1;
                 *counts[1].entry((woken - point).cast_signed()).or_default() += 1;
+                let mut observed = machine(&firmware, &soc);
+                observed.arm_interrupt(INTERRUPT, priority);
+                if let Some(resumed) = goes_on(observed, INTERRUPT, point, 4_000) {
+                    *counts[2].entry((resumed - point).cast_signed()).or_default() += 1;
+                }
                 if latency > worst.0 {
                     worst = (latency, point);
                 }
@@ -125,6 +130,7 @@ fn the_search_equals_a_run_from_reset_for_each_point() {
             let whole = all(&path(Reach::Whole));
             assert_eq!(whole.aspects[&Aspect::Handler].counts, counts[0], "{core}");
             assert_eq!(whole.aspects[&Aspect::Task].counts, counts[1], "{core}");
+            assert_eq!(whole.aspects[&Aspect::Resume].counts, counts[2], "{core}");
         }
     }
 }

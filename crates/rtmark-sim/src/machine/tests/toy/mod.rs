@@ -201,6 +201,7 @@ impl ToyState {
                 self.watches.left += 1;
                 self.cycles += cycles;
                 self.note(Watch::Return(FIRST + interrupt));
+                self.watches.returns_to(to, self.register(Register::Sp), 0);
                 self.cycles -= cycles;
             }
             Toy::Mask => self.masked = true,
@@ -228,6 +229,9 @@ impl ToyState {
     /// What happens at a boundary before an instruction can execute.
     fn attend(&mut self, until: u64) -> Result<Option<Advance>, Stop> {
         self.pass_time();
+        if self.watches.take_resumed() {
+            return Err(Stop::Resumed);
+        }
         if self.cycles >= until {
             return Err(Stop::Limit);
         }
