@@ -1,8 +1,8 @@
 //! A plan's page: complete in itself, and safe whatever names hold.
 
 use rtmark_plan::{
-    Costs, Curves, Document, Form, KernelPlan, Model, PeriodPoint, RanPlan, ReleasePlan, RunPlan,
-    SCHEMA_VERSION, Set, Task, TaskRun, TasksPoint, Timeline, WakePlan, Who, WitnessPlan,
+    Costs, Curves, Document, Form, KernelPlan, Model, PeriodPoint, QueueRun, RanPlan, ReleasePlan,
+    RunPlan, SCHEMA_VERSION, Set, Task, TaskRun, TasksPoint, Timeline, WakePlan, Who, WitnessPlan,
 };
 
 fn ran(who: Who, from: u64, until: u64) -> RanPlan {
@@ -53,6 +53,7 @@ fn document() -> Document {
         elf_sha256: String::new(),
         offsets_tried: 1,
         tasks,
+        queues: vec![QueueRun { name: "q & r".into(), sent: 9, received: 7, lost: 2 }],
         wake: Some(WakePlan { cycles: 1_000, awake: 375 }),
         breakdown_percent: None,
     };
