@@ -339,7 +339,7 @@ impl Bench {
 }
 
 /// A tick of about [`TICK`] cycles, whole counts of the timer.
-pub(crate) fn tick(alarm: Alarm) -> u64 {
+fn tick(alarm: Alarm) -> u64 {
     TICK.next_multiple_of(alarm.granule)
 }
 

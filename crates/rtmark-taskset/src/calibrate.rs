@@ -12,7 +12,7 @@ use crate::run::{Mark, Wanted};
 const QUIET_TICK: u64 = 400_000;
 
 /// Cycles of a tick for what is measured often.
-pub(crate) const TICK: u64 = 30_000;
+const TICK: u64 = 30_000;
 
 /// Ticks that are looked at.
 const TICKS: u64 = 200;
