@@ -76,6 +76,7 @@ fn names_stay_names() {
     assert!(!page.contains("<script"), "no script, whatever a task is called");
     assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;"));
     assert!(page.contains("system &amp; more.toml") && page.contains("l&amp;l"));
+    assert!(page.contains("Through q &amp; r went 9 messages") && page.contains("LOST: 2, as"));
     for outside in ["http://", "https://", "url(", "<img", "<link"] {
         assert!(!page.contains(outside), "{outside}: the page is complete in itself");
     }

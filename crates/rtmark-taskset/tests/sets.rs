@@ -7,7 +7,7 @@ use rtmark_firmware::{Builder, Tree, Variant};
 use rtmark_plan::draw::{self, Wish};
 use rtmark_plan::{Interrupt, Model, Order, Queue, Release, Section, Set, Task, Timer, Who};
 use rtmark_sim::Soc;
-use rtmark_taskset::{Bench, Calibration, Effort, MOST_ITEMS, MOST_QUEUES};
+use rtmark_taskset::{Bench, Calibration, Effort, MOST_ITEMS, MOST_QUEUES, Observed};
 
 fn model(kernel: &str) -> Model {
     Model::of(kernel).expect("known")
@@ -409,6 +409,36 @@ fn what_messages_cost_matters() {
         let bound = |set: &Set| model.bounds(set, costs)[1].as_ref().expect("bounded").response;
         let (with, less) = (bound(&set), bound(&without));
         assert!(less < longest && longest <= with, "{kernel}: {less} {longest} {with}");
+    }
+}
+
+/// A message that comes late gathers with those after it: the receiver's period and deadline alone are three of the
+/// sender's periods, and four messages gather.
+#[test]
+fn as_many_gather_as_are_counted() {
+    const TICK: u64 = 12_000;
+    for kernel in ["freertos", "rtic"] {
+        let bench = bench(kernel, &soc("stm32c031"));
+        let calibration = bench.calibrate().expect("measured");
+        let tasks = vec![
+            Task { deadline: TICK, offset: 6 * TICK, ..Task::new("to", 3, 1_000, 20 * TICK) },
+            // From the first release of both until just behind the look.
+            Task::new("between", 2, 6 * TICK + 2_000, 420 * TICK),
+            Task::new("from", 1, 3_000, 7 * TICK),
+        ];
+        let mut set = Set { tick: TICK, granule: 48, tasks, ..Set::default() };
+        let queue = |items| Queue { name: "q".into(), from: 2, to: 0, items };
+        assert_eq!(set.connect(queue(3)), Err(4));
+        set.connect(queue(4)).expect("as many as gather");
+        let lost = |set: &Set| {
+            let ran = bench.run(set, &calibration, 60 * TICK).expect("it runs");
+            let in_time = |(task, seen): (&Task, &Observed)| seen.longest <= task.deadline;
+            assert!(set.tasks.iter().zip(&ran.tasks).all(in_time), "{kernel}: {ran:?}");
+            ran.queues[0].lost
+        };
+        assert_eq!(lost(&set), 0, "{kernel}");
+        set.queues[0].items = 3;
+        assert_eq!(lost(&set), 1, "{kernel}");
     }
 }
 
