@@ -409,6 +409,10 @@ fn what_messages_cost_matters() {
         let bound = |set: &Set| model.bounds(set, costs)[1].as_ref().expect("bounded").response;
         let (with, less) = (bound(&set), bound(&without));
         assert!(less < longest && longest <= with, "{kernel}: {less} {longest} {with}");
+        // Ten gather in each queue here, or one more where two of them come together.
+        set.tasks[1].receives = 4 * 11;
+        let close = bound(&set);
+        assert!(longest <= close && close < with, "{kernel}: {longest} {close} {with}");
     }
 }
 
