@@ -121,6 +121,12 @@ pub enum NoBound {
         /// Cycles until a job of its must be done.
         deadline: u64,
     },
+    /// Nothing is known of when an end of a queue sends or receives.
+    #[error("{task} has no bound, and if it is late, more messages may gather than are counted")]
+    UnboundedEnd {
+        /// The end.
+        task: String,
+    },
     /// In an executor one task that is late makes all others late.
     #[error(
         "with all turns of the others, {task} may take {response} cycles, and comes every {period}; the longest poll is that of {longest}, {cycles} cycles"
@@ -366,7 +372,7 @@ impl Model {
 
     /// The bounds of all tasks.
     pub fn bounds(&self, set: &Set, costs: &Costs) -> Vec<Result<Bound, NoBound>> {
-        let mut bounds = self.unqueued(set, costs);
+        let mut bounds = self.bounds_as_counted(set, costs);
         if let Some(why) = late_end(set, &bounds) {
             // Only receivers' jobs grow by that, and who waits for them.
             let level =
@@ -383,8 +389,8 @@ impl Model {
         bounds
     }
 
-    /// The same, taking it that no more messages gather than were counted.
-    fn unqueued(&self, set: &Set, costs: &Costs) -> Vec<Result<Bound, NoBound>> {
+    /// The same, if no more messages gather than are counted.
+    fn bounds_as_counted(&self, set: &Set, costs: &Costs) -> Vec<Result<Bound, NoBound>> {
         let mut bounds = self.round(set, costs, None);
         if self.order != Order::Batches {
             return bounds;
@@ -474,7 +480,7 @@ fn late_end(set: &Set, bounds: &[Result<Bound, NoBound>]) -> Option<NoBound> {
             let (task, deadline) = (task.name.clone(), task.deadline);
             Some(NoBound::LateEnd { task, response: bound.response, deadline })
         }
-        Err(why) => Some(why.clone()),
+        Err(_) => Some(NoBound::UnboundedEnd { task: task.name.clone() }),
     })
 }
 

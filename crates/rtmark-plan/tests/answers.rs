@@ -223,6 +223,15 @@ fn messages_count_while_their_ends_are_in_time() {
     assert!(matches!(&late[2], Err(NoBound::LateEnd { task, .. }) if task == "high"), "{late:?}");
     let plan = KernelPlan::new(&set, &freertos(), &dear, 0.0);
     assert_eq!(plan.verdict, Verdict::Misses);
+    // Of an end that has no bound it is not known whether it is late.
+    set.tasks[0].period += 1;
+    let unknown = freertos().bounds(&set, &dear);
+    let of = |bound: &Result<Bound, NoBound>| bound.as_ref().err().cloned();
+    assert!(matches!(of(&unknown[0]), Some(NoBound::BetweenTicks { .. })), "{unknown:?}");
+    let why = NoBound::UnboundedEnd { task: "high".into() };
+    assert_eq!(of(&unknown[2]), Some(why), "its own reason is not that of others");
+    assert_eq!(KernelPlan::new(&set, &freertos(), &dear, 0.0).verdict, Verdict::Unknown);
+    set.tasks[0].period -= 1;
     // In turns, everybody waits for whom receives.
     let embassy = Model::of("embassy").expect("known");
     let zero = Costs::zero();
