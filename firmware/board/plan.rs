@@ -3,12 +3,19 @@
 //! Periods and offsets count microseconds here, of the soc's time base. A module of the images that run
 //! task sets, and none of this crate: other images stay as they are, byte for byte.
 
+use core::hint::black_box;
+
+use rtmark_board::{Counter, Item};
 use rtmark_probe::scenario;
 
 /// How many tasks the table holds. An image may have fewer: its first ones.
 pub const TASKS: usize = 8;
 /// How many interrupts.
 pub const INTERRUPTS: usize = 2;
+/// How many queues.
+pub const QUEUES: usize = 4;
+/// The most messages of a queue. One may hold fewer, as the table says.
+pub const ITEMS: usize = 32;
 /// The moment from which offsets count: by then every task waits.
 pub const START: u32 = 1000;
 
@@ -47,6 +54,8 @@ pub struct Task {
     pub period: Word,
     offset: Word,
     interrupt: Word,
+    receives: Word,
+    sends: Word,
     stretches: Word,
     stretch: [Stretch; STRETCHES],
 }
@@ -57,6 +66,7 @@ pub struct Task {
 pub struct Table {
     tick_cycles: Word,
     interrupt_rounds: [Word; INTERRUPTS],
+    queue_items: [Word; QUEUES],
     task: [Task; TASKS],
 }
 
@@ -70,10 +80,17 @@ impl Table {
             period: ZERO,
             offset: ZERO,
             interrupt: ZERO,
+            receives: ZERO,
+            sends: ZERO,
             stretches: ZERO,
             stretch: [STRETCH; STRETCHES],
         };
-        Self { tick_cycles: ZERO, interrupt_rounds: [ZERO; INTERRUPTS], task: [TASK; TASKS] }
+        Self {
+            tick_cycles: ZERO,
+            interrupt_rounds: [ZERO; INTERRUPTS],
+            queue_items: [ZERO; QUEUES],
+            task: [TASK; TASKS],
+        }
     };
 
     /// A task's row, where there is such a task.
@@ -103,10 +120,63 @@ impl Task {
         interrupt
     }
 
+    /// Whether its jobs receive from a queue.
+    #[inline(always)]
+    pub fn receives(&self, queue: usize) -> bool {
+        self.receives.get() >> queue & 1 == 1
+    }
+
+    /// Whether its jobs send to a queue.
+    #[inline(always)]
+    pub fn sends(&self, queue: usize) -> bool {
+        self.sends.get() >> queue & 1 == 1
+    }
+
     /// The stretches of its jobs.
     #[inline(always)]
     pub fn stretches(&self) -> impl Iterator<Item = &Stretch> {
         self.stretch.iter().take(self.stretches.get() as usize)
+    }
+}
+
+/// What went through a queue, for whoever watches: its sender counts what was sent and what was lost, its
+/// receiver what was received.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Traffic {
+    sent: Counter,
+    received: Counter,
+    lost: Counter,
+}
+
+/// That of each queue.
+#[unsafe(export_name = "rtmark_plan_traffic")]
+#[used]
+static TRAFFIC: [Traffic; QUEUES] =
+    [const { Traffic { sent: Counter::new(), received: Counter::new(), lost: Counter::new() } };
+        QUEUES];
+
+/// A message as `queue.send.immediate` sends it.
+pub type Message = Item<10>;
+
+/// Sends a message to a queue, where it has room for one: a channel's own may be more than the table says.
+#[inline(always)]
+pub fn send(queue: usize, try_send: impl FnOnce(Message) -> bool) {
+    let traffic = &TRAFFIC[queue];
+    let gathered = traffic.sent.get().wrapping_sub(traffic.received.get());
+    if gathered < SET.queue_items[queue].get() && try_send(Item([1; 10])) {
+        traffic.sent.increment();
+    } else {
+        traffic.lost.increment();
+    }
+}
+
+/// Receives from a queue until it is empty.
+#[inline(always)]
+pub fn receive(queue: usize, mut try_receive: impl FnMut() -> Option<Message>) {
+    while let Some(message) = try_receive() {
+        black_box(&message);
+        TRAFFIC[queue].received.increment();
     }
 }
 

@@ -8,7 +8,11 @@
  *   task n    released in the tick PLAN_START + offset, and every `period` ticks from there on.
  *             A job goes through its stretches: some rounds, and where a stretch names a lock,
  *             with that lock held;
- *             with `interrupt` i (from 1) released by external interrupt i - 1 instead
+ *             with `interrupt` i (from 1) released by external interrupt i - 1 instead.
+ *             Before the first stretch it receives from each queue of `receives` until that is empty, and
+ *             after the last one it sends a message to each of `sends`, without waiting: bit n is queue n
+ *   queue n   holds `queue_items[n]` messages of PLAN_MESSAGE_BYTES. One task sends to it, one receives;
+ *             rtmark_plan_traffic[n] counts what they do, and what was lost as the queue was full
  *   interrupt its handler goes through `interrupt_rounds`, and wakes the task that waits for it.
  *             Nothing in the image pends it: whoever runs the set does
  *   probes    plan.job.n begins with the first instruction after the wait for the release, and
@@ -38,6 +42,11 @@ enum {
     PLAN_STRETCHES = 5,
     PLAN_LOCKS = 2,
     PLAN_INTERRUPTS = 2,
+    PLAN_QUEUES = 4,
+    /* The most messages of a queue. */
+    PLAN_ITEMS = 32,
+    /* As queue.send.immediate has them: ten bytes, at a multiple of four. */
+    PLAN_MESSAGE_BYTES = 12,
     /* The tick from which offsets count: by then every task waits. */
     PLAN_START = 2,
 };
@@ -55,6 +64,9 @@ struct plan_task {
     uint32_t offset;
     /* From 1; 0 for the clock. */
     uint32_t interrupt;
+    /* Bit n is queue n. */
+    uint32_t receives;
+    uint32_t sends;
     uint32_t stretches;
     struct plan_stretch stretch[PLAN_STRETCHES];
 };
@@ -62,6 +74,7 @@ struct plan_task {
 struct plan_table {
     uint32_t tick_cycles;
     uint32_t interrupt_rounds[PLAN_INTERRUPTS];
+    uint32_t queue_items[PLAN_QUEUES];
     struct plan_task task[PLAN_TASKS];
 };
 
@@ -72,10 +85,20 @@ __asm__(".pushsection .rodata.rtmark_plan, \"a\", %progbits\n"
         ".globl rtmark_plan\n"
         ".type rtmark_plan, %object\n"
         "rtmark_plan:\n"
-        ".zero 12 + 8 * (20 + 5 * 8)\n"
+        ".zero 28 + 8 * (28 + 5 * 8)\n"
         ".size rtmark_plan, . - rtmark_plan\n"
         ".popsection\n");
-_Static_assert(sizeof(struct plan_table) == 12 + 8 * (20 + 5 * 8), "the table's size in the assembly above");
+_Static_assert(sizeof(struct plan_table) == 28 + 8 * (28 + 5 * 8), "the table's size in the assembly above");
+
+/* What went through a queue, for whoever watches. Its sender writes `sent` and `lost`, its receiver
+ * `received`. */
+struct plan_traffic {
+    uint32_t sent;
+    uint32_t received;
+    uint32_t lost;
+};
+
+extern struct plan_traffic rtmark_plan_traffic[PLAN_QUEUES];
 
 /* So many rounds of two instructions; none for 0. */
 static inline void __attribute__((always_inline)) plan_burn_rounds(uint32_t rounds)

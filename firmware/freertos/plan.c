@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The task set of plan.h: tasks that the tick or an interrupt releases, and mutexes between them. */
+/* The task set of plan.h: tasks that the tick or an interrupt releases, mutexes and queues between them. */
 #include "bench.h"
+#include "queue.h"
 #include "semphr.h"
 
 #include "plan.h"
@@ -12,6 +13,15 @@
 #endif
 
 static SemaphoreHandle_t xLocks[ PLAN_LOCKS ];
+
+static QueueHandle_t xQueues[ PLAN_QUEUES ];
+
+struct plan_traffic rtmark_plan_traffic[ PLAN_QUEUES ];
+
+typedef struct
+{
+    uint32_t ulWords[ PLAN_MESSAGE_BYTES / sizeof( uint32_t ) ];
+} Message_t;
 
 /* By interrupt: what its handler gives, and NULL where nobody waits for it. */
 static SemaphoreHandle_t xReleased[ PLAN_INTERRUPTS ];
@@ -29,9 +39,54 @@ void vPortSetupTimerInterrupt( void )
 }
 /*-----------------------------------------------------------*/
 
+/* What has gathered in these queues. */
+static void __attribute__( ( noinline ) ) prvReceive( uint32_t ulQueues )
+{
+    Message_t xMessage;
+
+    for( uint32_t ulQueue = 0; ulQueue < PLAN_QUEUES; ulQueue++ )
+    {
+        if( ( ulQueues & ( 1u << ulQueue ) ) != 0u )
+        {
+            while( xQueueReceive( xQueues[ ulQueue ], &xMessage, 0 ) == pdPASS )
+            {
+                rtmark_plan_traffic[ ulQueue ].received++;
+            }
+        }
+    }
+}
+
+/* A message to each of these. */
+static void __attribute__( ( noinline ) ) prvSend( uint32_t ulQueues )
+{
+    static const Message_t xMessage = { { 1, 2, 3 } };
+
+    for( uint32_t ulQueue = 0; ulQueue < PLAN_QUEUES; ulQueue++ )
+    {
+        if( ( ulQueues & ( 1u << ulQueue ) ) != 0u )
+        {
+            if( xQueueSend( xQueues[ ulQueue ], &xMessage, 0 ) == pdPASS )
+            {
+                rtmark_plan_traffic[ ulQueue ].sent++;
+            }
+            else
+            {
+                rtmark_plan_traffic[ ulQueue ].lost++;
+            }
+        }
+    }
+}
+
 static void __attribute__( ( noinline ) ) prvJob( const volatile struct plan_task * pxTask )
 {
     const uint32_t ulStretches = pxTask->stretches;
+    const uint32_t ulReceives = pxTask->receives;
+    const uint32_t ulSends = pxTask->sends;
+
+    if( ulReceives != 0u )
+    {
+        prvReceive( ulReceives );
+    }
 
     for( uint32_t ulStretch = 0; ulStretch < ulStretches; ulStretch++ )
     {
@@ -51,6 +106,11 @@ static void __attribute__( ( noinline ) ) prvJob( const volatile struct plan_tas
             xSemaphoreGive( xLocks[ ulLock - 1u ] );
             RTMARK_END( "plan.give" );
         }
+    }
+
+    if( ulSends != 0u )
+    {
+        prvSend( ulSends );
     }
 }
 
@@ -149,6 +209,24 @@ static void prvSet( void )
     {
         static StaticSemaphore_t xMutexes[ PLAN_LOCKS ];
         xLocks[ ulLock ] = xSemaphoreCreateMutexStatic( &xMutexes[ ulLock ] );
+    }
+
+    for( uint32_t ulQueue = 0; ulQueue < PLAN_QUEUES; ulQueue++ )
+    {
+        static StaticQueue_t xQueueStates[ PLAN_QUEUES ];
+        static Message_t xMessages[ PLAN_QUEUES ][ PLAN_ITEMS ];
+        const uint32_t ulItems = rtmark_plan.queue_items[ ulQueue ];
+
+        if( ulItems > PLAN_ITEMS )
+        {
+            rtmark_failed( "a queue is too long" );
+        }
+
+        if( ulItems != 0u )
+        {
+            xQueues[ ulQueue ] = xQueueCreateStatic( ulItems, sizeof( Message_t ),
+                                                     ( uint8_t * ) xMessages[ ulQueue ], &xQueueStates[ ulQueue ] );
+        }
     }
 
     for( uint32_t ulTask = 0; ulTask < PLAN_TASKS; ulTask++ )

@@ -94,6 +94,8 @@ pub enum Outcome {
     /// A run took longer than the bound made with its own image's costs: a mistake of the analysis, or
     /// something that it does not know of the kernel.
     AboveBound,
+    /// A message found its queue full although no run missed a deadline: the same.
+    LostMessage,
 }
 
 /// What is said of one kernel.
@@ -168,6 +170,9 @@ pub struct RunPlan {
     pub offsets_tried: u32,
     /// The tasks, in the order of the file.
     pub tasks: Vec<TaskRun>,
+    /// The queues, in the order of the file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub queues: Vec<QueueRun>,
     /// How long the processor was awake, all runs together; none where the set was not run.
     pub wake: Option<WakePlan>,
     /// At what share of the processor the first deadline was missed in runs, when execution times grow.
@@ -208,6 +213,27 @@ pub struct TaskRun {
     /// Who ran from the witness's release to its end, where a report was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeline: Option<Timeline>,
+}
+
+/// A queue in runs, all of them together.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct QueueRun {
+    /// Its name.
+    pub name: String,
+    /// How many messages were sent.
+    pub sent: u64,
+    /// How many of them had been received when their run was over.
+    pub received: u64,
+    /// How many more were not sent, because the queue was full.
+    pub lost: u64,
+}
+
+impl RunPlan {
+    /// Whether a message found its queue full.
+    pub fn lost(&self) -> bool {
+        self.queues.iter().any(|queue| queue.lost > 0)
+    }
 }
 
 /// The longest response of a task in runs.
@@ -310,6 +336,7 @@ impl KernelPlan {
                 bound,
                 Err(NoBound::Unbounded(_)
                     | NoBound::LateTurn { .. }
+                    | NoBound::LateEnd { .. }
                     | NoBound::LostTicks { .. }
                     | NoBound::LostReleases { .. })
             )
@@ -366,13 +393,19 @@ impl KernelPlan {
         }
     }
 
-    /// The same with what runs brought: a deadline that was missed in one is missed, whatever bounds say.
+    /// The same with what runs brought: a deadline that was missed in one is missed, whatever bounds say, and
+    /// so is the deadline of a message that found its queue full.
     #[must_use]
     pub fn with_run(self, run: RunPlan) -> Self {
-        let late = |(task, run): (&TaskPlan, &TaskRun)| run.longest > task.deadline;
-        let missed = self.tasks.iter().zip(&run.tasks).any(late);
+        let missed = self.missed_in(&run) || run.lost();
         let verdict = if missed { Verdict::Misses } else { self.verdict };
         Self { verdict, run: Some(run), ..self }
+    }
+
+    /// Whether a deadline was missed in runs.
+    fn missed_in(&self, run: &RunPlan) -> bool {
+        let late = |(task, run): (&TaskPlan, &TaskRun)| run.longest > task.deadline;
+        self.tasks.iter().zip(&run.tasks).any(late)
     }
 
     /// The task with the least slack in percent, or one without a bound.
@@ -423,6 +456,12 @@ impl Document {
         let ran = self.kernels.iter().filter_map(|plan| plan.run.as_ref());
         if ran.flat_map(|run| &run.tasks).any(TaskRun::exceeds) {
             return Outcome::AboveBound;
+        }
+        let full = |plan: &KernelPlan| {
+            plan.run.as_ref().is_some_and(|run| run.lost() && !plan.missed_in(run))
+        };
+        if self.kernels.iter().any(full) {
+            return Outcome::LostMessage;
         }
         let all = self.kernels.iter().all(|plan| plan.verdict == Verdict::Holds);
         if all { Outcome::Holds } else { Outcome::Short }

@@ -38,11 +38,13 @@ pub enum Cost {
     Send,
     /// Receiving one that is there.
     Receive,
+    /// Looking into a queue that has none.
+    Look,
 }
 
 impl Cost {
     /// All of them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Tick,
         Self::Release,
         Self::Start,
@@ -55,6 +57,7 @@ impl Cost {
         Self::Wake,
         Self::Send,
         Self::Receive,
+        Self::Look,
     ];
 
     /// What it is, in a few words.
@@ -72,6 +75,7 @@ impl Cost {
             Self::Wake => "from an interrupt to the task that it wakes",
             Self::Send => "a send",
             Self::Receive => "a receive",
+            Self::Look => "a look into an empty queue",
         }
     }
 
@@ -86,7 +90,7 @@ impl Cost {
             Self::Lock => Kind::Lock,
             Self::Contended => Kind::Blocking,
             Self::Interrupt | Self::Wake => Kind::Interrupt,
-            Self::Send | Self::Receive => Kind::Message,
+            Self::Send | Self::Receive | Self::Look => Kind::Message,
         }
     }
 }

@@ -87,7 +87,7 @@ impl Set {
         let mut order: Vec<u32> = self.tasks.iter().map(|task| task.priority).collect();
         order.sort_unstable();
         order.dedup();
-        let mut set = Self { tasks: Vec::new(), ..self.clone() };
+        let mut set = Self { tasks: Vec::new(), queues: Vec::new(), ..self.clone() };
         for task in &self.tasks {
             let rank = order.iter().position(|level| *level == task.priority).unwrap_or(0) as u64;
             let above = |part: u64| u32::try_from(rank * parts + parts - part).unwrap_or(u32::MAX);
@@ -107,6 +107,7 @@ impl Set {
                 sections: Vec::new(),
                 sends: 0,
                 receives: 0,
+                looks: 0,
                 ..task.clone()
             }));
         }

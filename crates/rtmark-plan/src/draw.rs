@@ -5,7 +5,7 @@
 
 use oorandom::Rand64;
 
-use crate::set::{Interrupt, Release, Section, Set, Task};
+use crate::set::{Interrupt, Queue, Release, Section, Set, Task};
 
 /// What kind of set is drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -76,7 +76,23 @@ pub fn set(draw: &mut Rand64, wish: &Wish) -> Set {
         tasks[index].priority = priority;
     }
     let locks = (0..wish.locks).map(|number| format!("l{number}")).collect();
-    Set { tick: wish.tick, granule: 0, tasks, locks, interrupts }
+    Set { tick: wish.tick, granule: 0, tasks, locks, interrupts, queues: Vec::new() }
+}
+
+/// Adds up to so many queues between two tasks each, both drawn; each holds as many messages as can gather, and
+/// where those are more than `most`, there is none.
+pub fn connect(draw: &mut Rand64, set: &mut Set, queues: usize, most: u64) {
+    let count = set.tasks.len() as u64;
+    for number in 0..queues {
+        let from = draw.rand_range(0..count);
+        let to = (from + draw.rand_range(1..count.max(2))) % count;
+        let (from, to) = (from as usize, to as usize);
+        let items = set.gathered(from, to);
+        if items <= most {
+            // It holds as many as gather.
+            let _ = set.connect(Queue { name: format!("q{number}"), from, to, items });
+        }
+    }
 }
 
 #[cfg(test)]

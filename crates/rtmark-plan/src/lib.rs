@@ -25,8 +25,8 @@ mod timeline;
 mod turns;
 
 pub use answer::{
-    CostFigure, CostsOf, Document, Gain, KernelPlan, Outcome, RunPlan, SCHEMA_VERSION, SuitePlan,
-    TaskPlan, TaskRun, Verdict, WakePlan, WitnessPlan,
+    CostFigure, CostsOf, Document, Gain, KernelPlan, Outcome, QueueRun, RunPlan, SCHEMA_VERSION,
+    SuitePlan, TaskPlan, TaskRun, Verdict, WakePlan, WitnessPlan,
 };
 pub use blocking::{Blocker, Chain, Protocol, blockers};
 pub use bound::{Arrivals, Bound, Question, Stream, Unbounded};
@@ -34,7 +34,7 @@ pub use costs::{Cost, Costs, Figure, Missing};
 pub use curves::{Curves, PeriodPoint, TasksPoint};
 pub use model::{Model, NoBound, Order, Timer};
 pub use recipes::Spans;
-pub use set::{Interrupt, Release, Section, Set, Task};
+pub use set::{Interrupt, Queue, Release, Section, Set, Task};
 pub use sweep::{JoinError, Sweep};
 pub use system::{
     Chip, EXAMPLE, Function, InterruptFile, LockFile, Priority, QueueFile, System, SystemError,

@@ -108,6 +108,25 @@ pub enum NoBound {
         /// Cycles from one interrupt to the next.
         distance: u64,
     },
+    /// Who is late leaves more messages to gather than were counted.
+    #[error(
+        "{task} may take {response} cycles, of {deadline} that it has: once it is late, more messages may \
+         gather than are counted"
+    )]
+    LateEnd {
+        /// The task that may be late, one end of a queue.
+        task: String,
+        /// What its bound would be, were no more messages to gather.
+        response: u64,
+        /// Cycles until a job of its must be done.
+        deadline: u64,
+    },
+    /// Nothing is known of when an end of a queue sends or receives.
+    #[error("{task} has no bound, and if it is late, more messages may gather than are counted")]
+    UnboundedEnd {
+        /// The end.
+        task: String,
+    },
     /// In an executor one task that is late makes all others late.
     #[error(
         "with all turns of the others, {task} may take {response} cycles, and comes every {period}; the longest poll is that of {longest}, {cycles} cycles"
@@ -168,7 +187,9 @@ impl Model {
             costs.extend((self.protocol == Protocol::Inheritance).then_some(Cost::Contended));
         }
         costs.extend(set.tasks.iter().any(|task| task.sends > 0).then_some(Cost::Send));
-        costs.extend(set.tasks.iter().any(|task| task.receives > 0).then_some(Cost::Receive));
+        if set.tasks.iter().any(|task| task.looks > 0) {
+            costs.extend([Cost::Receive, Cost::Look]);
+        }
         costs
     }
 
@@ -351,6 +372,25 @@ impl Model {
 
     /// The bounds of all tasks.
     pub fn bounds(&self, set: &Set, costs: &Costs) -> Vec<Result<Bound, NoBound>> {
+        let mut bounds = self.bounds_as_counted(set, costs);
+        if let Some(why) = late_end(set, &bounds) {
+            // Only receivers' jobs grow by that, and who waits for them.
+            let level =
+                set.tasks.iter().filter(|task| task.looks > 0).map(|task| task.priority).max();
+            let waits = |task: &Task| {
+                self.order == Order::Batches || level.is_some_and(|level| task.priority <= level)
+            };
+            for (_, bound) in set.tasks.iter().zip(&mut bounds).filter(|(task, _)| waits(task)) {
+                if bound.is_ok() {
+                    *bound = Err(why.clone());
+                }
+            }
+        }
+        bounds
+    }
+
+    /// The same, if no more messages gather than are counted.
+    fn bounds_as_counted(&self, set: &Set, costs: &Costs) -> Vec<Result<Bound, NoBound>> {
         let mut bounds = self.round(set, costs, None);
         if self.order != Order::Batches {
             return bounds;
@@ -431,6 +471,19 @@ impl Model {
     }
 }
 
+/// Why messages may gather that were not counted: an end of a queue may be late, or has no bound.
+fn late_end(set: &Set, bounds: &[Result<Bound, NoBound>]) -> Option<NoBound> {
+    let mut ends = set.tasks.iter().zip(bounds).filter(|(task, _)| task.sends + task.looks > 0);
+    ends.find_map(|(task, bound)| match bound {
+        Ok(bound) if bound.response <= task.deadline => None,
+        Ok(bound) => {
+            let (task, deadline) = (task.name.clone(), task.deadline);
+            Some(NoBound::LateEnd { task, response: bound.response, deadline })
+        }
+        Err(_) => Some(NoBound::UnboundedEnd { task: task.name.clone() }),
+    })
+}
+
 fn wakes(set: &Set, interrupt: usize) -> bool {
     set.tasks.iter().any(|task| task.release == Release::Interrupt(interrupt))
 }
@@ -478,6 +531,7 @@ pub(crate) fn job(task: &Task, kind: Kind, costs: &Costs) -> Result<Vec<Part>, M
         (Cost::Lock, task.sections.len() as u64),
         (Cost::Send, task.sends),
         (Cost::Receive, task.receives),
+        (Cost::Look, task.looks),
     ];
     for (cost, times) in counted.into_iter().filter(|(_, times)| *times > 0) {
         parts.push(costs.part(cost, &task.name, times)?);

@@ -61,18 +61,26 @@ fn recipe(model: &Model, set: &Set, cost: Cost) -> Recipe {
         }
         Cost::Wait if semaphores => one("semaphore.take.blocking"),
         Cost::Wait => one("notify.take.blocking"),
-        // A scheduler that is suspended holds back what a mask does not.
-        Cost::HeldBack if model.protocol == Protocol::Inheritance && locks => {
-            Recipe::Most(vec!["load.held.may_call", "mutex.lock.blocking", "mutex.unlock.wake+ctx"])
+        Cost::HeldBack => {
+            let mut all = vec!["load.held.may_call"];
+            // A scheduler that is suspended holds back what a mask does not.
+            if model.protocol == Protocol::Inheritance && locks {
+                all.extend(["mutex.lock.blocking", "mutex.unlock.wake+ctx"]);
+            }
+            // No stretch of a call is longer than all of it.
+            if set.tasks.iter().any(|task| task.sends + task.looks > 0) {
+                all.extend(["queue.send.immediate", "queue.receive.immediate"]);
+            }
+            Recipe::Most(all)
         }
-        Cost::HeldBack => one("load.held.may_call"),
         Cost::Lock => Recipe::Sum("mutex.lock.immediate", "mutex.unlock.immediate"),
         Cost::Contended => Recipe::Sum("mutex.lock.blocking", "mutex.unlock.wake+ctx"),
         Cost::Interrupt => one("isr.round_trip"),
         Cost::Wake if semaphores => Recipe::Sum("isr.wake.semaphore", "thread.yield.alone"),
         Cost::Wake => one("isr.wake.thread"),
         Cost::Send => one("queue.send.immediate"),
-        Cost::Receive => one("queue.receive.immediate"),
+        // A look that finds nothing ends before there is anything to copy.
+        Cost::Receive | Cost::Look => one("queue.receive.immediate"),
     }
 }
 

@@ -13,6 +13,8 @@ pub struct Set {
     pub locks: Vec<String>,
     /// The interrupts besides the kernel's own.
     pub interrupts: Vec<Interrupt>,
+    /// Queues between tasks: [`Set::connect`] adds one, with the messages of its ends.
+    pub queues: Vec<Queue>,
 }
 
 /// A task.
@@ -38,6 +40,8 @@ pub struct Task {
     pub sends: u64,
     /// Messages that a job receives.
     pub receives: u64,
+    /// Queues that a job looks into until it finds nothing: once more than there are messages, each.
+    pub looks: u64,
     /// What releases its jobs.
     pub release: Release,
 }
@@ -73,6 +77,19 @@ pub struct Interrupt {
     pub work: u64,
 }
 
+/// A queue: each job of one task sends a message, each of another receives what has gathered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Queue {
+    /// Its name.
+    pub name: String,
+    /// The task that sends, by its place in the set.
+    pub from: usize,
+    /// The task that receives.
+    pub to: usize,
+    /// How many messages it holds.
+    pub items: u64,
+}
+
 impl Task {
     /// A task that the clock releases, with its deadline at the next release.
     pub fn new(name: &str, priority: u32, work: u64, period: u64) -> Self {
@@ -87,6 +104,7 @@ impl Task {
             sections: Vec::new(),
             sends: 0,
             receives: 0,
+            looks: 0,
             release: Release::Clock,
         }
     }
@@ -119,6 +137,34 @@ impl Task {
 }
 
 impl Set {
+    /// The most messages that gather from one job's look into a queue to the end of the next one's, where
+    /// both ends meet their deadlines.
+    ///
+    /// A job of the sender's may send at any time until its deadline: those that were released before the look may send
+    /// behind it. The first look has in front of it what was sent since the start.
+    pub fn gathered(&self, from: usize, to: usize) -> u64 {
+        let (from, to) = (&self.tasks[from], &self.tasks[to]);
+        let between = to.period.saturating_add(to.deadline).saturating_add(from.deadline);
+        let first = to.offset.saturating_add(to.deadline).saturating_sub(from.offset);
+        between.max(first).div_ceil(from.period.max(1))
+    }
+
+    /// Adds a queue, with the messages that jobs of both ends send and receive.
+    ///
+    /// # Errors
+    /// Where more can gather than it holds: how many.
+    pub fn connect(&mut self, queue: Queue) -> Result<(), u64> {
+        let gathered = self.gathered(queue.from, queue.to);
+        if gathered > queue.items {
+            return Err(gathered);
+        }
+        self.tasks[queue.from].sends += 1;
+        self.tasks[queue.to].receives += gathered;
+        self.tasks[queue.to].looks += 1;
+        self.queues.push(queue);
+        Ok(())
+    }
+
     /// Thousandths of the processor that tasks and handlers ask for, rounded up.
     pub fn utilisation(&self) -> u64 {
         (self.utilisation_exact() * 1000.0 - 1e-6).ceil().max(0.0) as u64

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use crate::answer::{CostFigure, CostsOf, Document, KernelPlan, RunPlan, TaskPlan, WakePlan};
+use crate::answer::{
+    CostFigure, CostsOf, Document, KernelPlan, QueueRun, RunPlan, TaskPlan, WakePlan,
+};
 use crate::sweep::{Sweep, megahertz};
 use crate::term::Kind;
 
@@ -306,6 +308,9 @@ fn ran(run: &RunPlan, load: f64, form: Form) -> String {
             task.name
         );
     }
+    for queue in &run.queues {
+        let _ = writeln!(text, "\n{}", queue.told());
+    }
     if let Some(wake) = run.wake {
         let _ = writeln!(text, "\n{}", wake.told(load));
     }
@@ -314,6 +319,21 @@ fn ran(run: &RunPlan, load: f64, form: Form) -> String {
             writeln!(text, "\nIn runs the first deadline is missed above {share:.1} % of load.");
     }
     text
+}
+
+impl QueueRun {
+    /// In a sentence.
+    pub(crate) fn told(&self) -> String {
+        let Self { name, sent, received, lost } = self;
+        let (sent, received) = (grouped(*sent as i64), grouped(*received as i64));
+        let went = format!(
+            "Through {name} went {sent} messages, of which {received} had been received when runs ended"
+        );
+        if *lost == 0 {
+            return format!("{went}; none was lost.");
+        }
+        format!("{went}. LOST: {}, as the queue was full.", grouped(*lost as i64))
+    }
 }
 
 impl WakePlan {

@@ -1,8 +1,9 @@
 //! What is answered for a kernel: verdicts, and why there is no bound where there is none.
 
 use rtmark_plan::{
-    Cost, Costs, CostsOf, Document, Form, Interrupt, KernelPlan, Kind, Model, NoBound, Origin,
-    Outcome, Release, RunPlan, Section, Set, Spans, Task, TaskRun, Verdict, search,
+    Bound, Cost, Costs, CostsOf, Document, Form, Interrupt, KernelPlan, Kind, Model, NoBound,
+    Origin, Outcome, Queue, QueueRun, Release, RunPlan, Section, Set, Spans, Task, TaskRun,
+    Verdict, search,
 };
 
 const TICK: u64 = 10_000;
@@ -97,6 +98,7 @@ fn run_of(longest: [u64; 3], bounds: [Option<u64>; 3]) -> RunPlan {
         elf_sha256: String::new(),
         offsets_tried: 1,
         tasks: (0..3).map(task).collect(),
+        queues: Vec::new(),
         wake: None,
         breakdown_percent: None,
     }
@@ -174,6 +176,68 @@ fn runs_overrule_bounds() {
         (unbounded.verdict, document(unbounded).outcome()),
         (Verdict::Misses, Outcome::Short)
     );
+}
+
+/// A message that found its queue full is never passed over: where no deadline was missed, the analysis is wrong.
+#[test]
+fn a_lost_message_is_a_finding() {
+    let set = three();
+    let costs = costs(&set, &[]);
+    let of = |lost, longest| {
+        let queue = QueueRun { name: "lines".into(), sent: 1_200, received: 1_195, lost };
+        let run = RunPlan { queues: vec![queue], ..run_of(longest, [None; 3]) };
+        document(KernelPlan::new(&set, &freertos(), &costs, 0.0).with_run(run))
+    };
+    let outcome = |document: Document| {
+        let text = document.text(Form::Text);
+        (document.kernels[0].verdict, document.outcome(), text.contains("LOST: 2, as"))
+    };
+    let (short, late) = ([2_000, 4_000, 9_000], [2_000, 5 * TICK + 1, 9_000]);
+    assert_eq!(outcome(of(0, short)), (Verdict::Holds, Outcome::Holds, false));
+    assert_eq!(outcome(of(2, short)), (Verdict::Misses, Outcome::LostMessage, true));
+    assert_eq!(outcome(of(2, late)), (Verdict::Misses, Outcome::Short, true));
+    assert!(of(0, short).text(Form::Text).contains("Through lines went 1 200 messages"));
+}
+
+/// Messages are in the bounds of both ends; one end that may be late leaves who receives without a bound.
+#[test]
+fn messages_count_while_their_ends_are_in_time() {
+    let mut set = three();
+    let before = freertos().bounds(&set, &costs(&set, &[]));
+    // Low receives what high sends: 20 ticks and 2 are 11 of high's periods.
+    let queue = Queue { name: "q".into(), from: 0, to: 2, items: 11 };
+    set.connect(queue).expect("as many as gather");
+    let dear = costs(&set, &[("queue.send.immediate", 300), ("queue.receive.immediate", 200)]);
+    let after = freertos().bounds(&set, &dear);
+    let bound = |bounds: &[Result<Bound, NoBound>], at: usize| {
+        bounds[at].as_ref().expect("bounded").response
+    };
+    // What holds back may be the longest call, where there is a lower task.
+    assert_eq!(bound(&after, 0), bound(&before, 0) + 300 + 200);
+    assert_eq!(bound(&after, 1), bound(&before, 1) + 300 + 200);
+    let sent = bound(&after, 2).div_ceil(2 * TICK) * 300;
+    assert_eq!(bound(&after, 2), bound(&before, 2) + sent + 11 * 200 + 200);
+    set.tasks[0].deadline = 2_000;
+    let late = freertos().bounds(&set, &dear);
+    assert!(late[0].is_ok() && late[1].is_ok(), "no message is theirs to receive");
+    assert!(matches!(&late[2], Err(NoBound::LateEnd { task, .. }) if task == "high"), "{late:?}");
+    let plan = KernelPlan::new(&set, &freertos(), &dear, 0.0);
+    assert_eq!(plan.verdict, Verdict::Misses);
+    // Of an end that has no bound it is not known whether it is late.
+    set.tasks[0].period += 1;
+    let unknown = freertos().bounds(&set, &dear);
+    let of = |bound: &Result<Bound, NoBound>| bound.as_ref().err().cloned();
+    assert!(matches!(of(&unknown[0]), Some(NoBound::BetweenTicks { .. })), "{unknown:?}");
+    let why = NoBound::UnboundedEnd { task: "high".into() };
+    assert_eq!(of(&unknown[2]), Some(why), "its own reason is not that of others");
+    assert_eq!(KernelPlan::new(&set, &freertos(), &dear, 0.0).verdict, Verdict::Unknown);
+    set.tasks[0].period -= 1;
+    // In turns, everybody waits for whom receives.
+    let embassy = Model::of("embassy").expect("known");
+    let zero = Costs::zero();
+    assert!(embassy.bounds(&set, &zero).iter().all(Result::is_err));
+    set.tasks[0].deadline = 2 * TICK;
+    assert!(embassy.bounds(&set, &zero).iter().all(Result::is_ok));
 }
 
 #[test]

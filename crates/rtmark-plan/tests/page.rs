@@ -1,8 +1,8 @@
 //! A plan's page: complete in itself, and safe whatever names hold.
 
 use rtmark_plan::{
-    Costs, Curves, Document, Form, KernelPlan, Model, PeriodPoint, RanPlan, ReleasePlan, RunPlan,
-    SCHEMA_VERSION, Set, Task, TaskRun, TasksPoint, Timeline, WakePlan, Who, WitnessPlan,
+    Costs, Curves, Document, Form, KernelPlan, Model, PeriodPoint, QueueRun, RanPlan, ReleasePlan,
+    RunPlan, SCHEMA_VERSION, Set, Task, TaskRun, TasksPoint, Timeline, WakePlan, Who, WitnessPlan,
 };
 
 fn ran(who: Who, from: u64, until: u64) -> RanPlan {
@@ -53,6 +53,7 @@ fn document() -> Document {
         elf_sha256: String::new(),
         offsets_tried: 1,
         tasks,
+        queues: vec![QueueRun { name: "q & r".into(), sent: 9, received: 7, lost: 2 }],
         wake: Some(WakePlan { cycles: 1_000, awake: 375 }),
         breakdown_percent: None,
     };
@@ -75,6 +76,7 @@ fn names_stay_names() {
     assert!(!page.contains("<script"), "no script, whatever a task is called");
     assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;"));
     assert!(page.contains("system &amp; more.toml") && page.contains("l&amp;l"));
+    assert!(page.contains("Through q &amp; r went 9 messages") && page.contains("LOST: 2, as"));
     for outside in ["http://", "https://", "url(", "<img", "<link"] {
         assert!(!page.contains(outside), "{outside}: the page is complete in itself");
     }

@@ -1,6 +1,6 @@
 //! Systems' files: what is read, and what is refused, with line and key.
 
-use rtmark_plan::{Chip, EXAMPLE, Release, Set, System, SystemError, Time, Work};
+use rtmark_plan::{Chip, EXAMPLE, Queue, Release, Set, System, SystemError, Task, Time, Work};
 
 const CHIP: Chip = Chip { hertz: 168_000_000, clock: 168_000_000, ram: 128 * 1024 };
 
@@ -26,7 +26,38 @@ fn the_example_is_in_order() {
     assert_eq!(control.sections[0].cycles, 336);
     assert_eq!(set.tasks[1].release, Release::Interrupt(0));
     assert_eq!(set.tasks[1].period, set.interrupts[0].distance);
-    assert_eq!(set.tasks[3].receives, 10);
+    // 22 ms: between two looks 20 at the most, and a message may come 2 after its release.
+    let log = &set.tasks[3];
+    assert_eq!((set.tasks[2].sends, log.receives, log.looks, set.queues[0].items), (1, 11, 1, 12));
+}
+
+/// What gathers is what the worst of all moments of sending and looking lets gather, no more and no less.
+#[test]
+fn as_many_gather_as_the_worst_moments_let() {
+    for (sends, sent_in) in [(5, 5), (5, 2), (7, 7), (20, 9)] {
+        for (looks, looked_in) in [(5, 5), (18, 4), (21, 21), (3, 2)] {
+            let tasks = vec![
+                Task { deadline: sent_in, ..Task::new("from", 2, 1, sends) },
+                Task { deadline: looked_in, ..Task::new("to", 1, 1, looks) },
+            ];
+            let mut set = Set { tasks, ..Set::default() };
+            // A look in the moment of a release, and the next one's end as late as it may be: whoever can
+            // send between them does.
+            let (begin, end) = (1_000, 1_000 + looks + looked_in);
+            let between = |offset: u64| {
+                let releases = (0..).map(|job| offset + job * sends).take_while(|at| *at < end);
+                releases.filter(|at| at + sent_in >= begin).count() as u64
+            };
+            let most = (0..sends).map(between).max();
+            assert_eq!(Some(set.gathered(0, 1)), most, "{set:?}");
+            let queue = |items| Queue { name: "q".into(), from: 0, to: 1, items };
+            assert_eq!(set.connect(queue(most.unwrap_or(0) - 1)), Err(most.unwrap_or(0)));
+            assert_eq!(set.connect(queue(most.unwrap_or(0))), Ok(()));
+            // Before a first look that comes late, all has gathered since the start.
+            set.tasks[1].offset = 50 * sends;
+            assert_eq!(set.gathered(0, 1), 50 + looked_in.div_ceil(sends));
+        }
+    }
 }
 
 #[test]
@@ -75,7 +106,7 @@ fn what_is_wrong_is_named_with_line_and_key() {
         ("priority = 4", "priority = \"assign\"", "priority = 3", "are to be assigned"),
         ("priority = 4", "priority = \"high\"", "priority = 4", "neither a number"),
         ("stack = 1024", "stack = 1_000_000", "stack = 1024", "of RAM"),
-        ("items = 10", "items = 9", "items = 10", "can gather"),
+        ("items = 12", "items = 10", "items = 12", "11 messages can gather"),
         (
             "from = \"supervision\"",
             "from = \"nobody\"",

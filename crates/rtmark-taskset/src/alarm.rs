@@ -28,7 +28,7 @@ const LONG: u64 = 10_000;
 const DUE: u64 = 1;
 
 /// The tick of what never comes.
-const NEVER: u64 = 100_000;
+pub(crate) const NEVER: u64 = 100_000;
 
 /// Cycles by which interrupts move from one of the runner's jobs to the next.
 const DRIFT: u64 = 7;
@@ -129,9 +129,14 @@ impl Bench {
         add(Cost::Tick, tick, "what an alarm takes of a job that goes on");
         add(Cost::Start, start, "from releases to the first instructions of jobs");
         add(Cost::End, end, "from an end to the next task");
-        let held = Seen { worst: end.worst.max(handled.worst).max(lock.worst), ..end };
+        let messages = self.messages()?;
+        let held = end.worst.max(handled.worst).max(lock.worst).max(messages.longest());
+        let held = Seen { worst: held, ..end };
         add(Cost::HeldBack, held, "the longest call or handler");
         add(Cost::Lock, lock, "take and give, nobody waiting");
+        for (cost, seen, scenario) in messages.costs() {
+            add(cost, seen, scenario);
+        }
         add(Cost::Interrupt, interrupt, "what a handler takes of a job that goes on");
         add(Cost::Wake, wake, "from an interrupt to the task that it wakes");
         add(Cost::Wait, wait, "from an end to the next task, waiting for an interrupt");
@@ -339,7 +344,7 @@ fn tick(alarm: Alarm) -> u64 {
 }
 
 fn table(alarm: Alarm, rows: Vec<Row>) -> Table {
-    Table { tick: tick(alarm), rows, interrupts: Vec::new() }
+    Table { tick: tick(alarm), rows, ..Table::default() }
 }
 
 impl Table {

@@ -121,7 +121,7 @@ pub(crate) fn row(priority: u64, period: u64, offset: u64, stretches: &[Stretch]
 }
 
 fn table(rows: Vec<Row>) -> Table {
-    Table { tick: TICK, rows, interrupts: Vec::new() }
+    Table { tick: TICK, rows, ..Table::default() }
 }
 
 impl Bench {
@@ -212,9 +212,13 @@ impl Bench {
             "the first release above, less a tick, with the rest of a wait",
         );
         add(Cost::End, end.worst + refill, end, "from an end to the next task");
-        let held = end.worst.max(call.worst).max(longest.worst);
+        let messages = self.messages()?;
+        let held = end.worst.max(call.worst).max(longest.worst).max(messages.longest());
         add(Cost::HeldBack, held, end, "the longest call");
         add(Cost::Lock, lock.worst, lock, "take and give, nobody waiting");
+        for (cost, seen, scenario) in messages.costs() {
+            add(cost, seen.worst, seen, scenario);
+        }
         let (interrupt, wake, wait) = self.interrupts()?;
         add(Cost::Interrupt, interrupt.worst + reload, interrupt, "a handler that wakes nobody");
         add(

@@ -5,7 +5,7 @@ use rtmark_firmware::{SelectError, select};
 use rtmark_plan::{Model, Order, Protocol};
 use rtmark_sim::{Image, LoadError, Machine, Soc};
 
-use crate::run::{Mark, Wanted};
+use crate::run::{Mark, Traffic, Wanted};
 
 /// The most tasks that the table holds; an image may have fewer.
 pub const MOST_TASKS: usize = 8;
@@ -16,11 +16,20 @@ pub const MOST_LOCKS: usize = 2;
 /// The most interrupts.
 pub const MOST_INTERRUPTS: usize = 2;
 
+/// The most queues.
+pub const MOST_QUEUES: usize = 4;
+
+/// The most messages that a queue holds.
+pub const MOST_ITEMS: u64 = 32;
+
+/// Words of a queue's traffic.
+const TRAFFIC_WORDS: usize = 3;
+
 /// The most stretches of a job.
 const MOST_STRETCHES: usize = 5;
 
 /// Words of a task in the table.
-const ROW_WORDS: usize = 5 + 2 * MOST_STRETCHES;
+const ROW_WORDS: usize = 7 + 2 * MOST_STRETCHES;
 
 /// The tick from which offsets count.
 pub(crate) const START: u64 = 2;
@@ -94,11 +103,23 @@ pub(crate) struct Row {
 }
 
 /// What goes into the table.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Table {
     pub tick: u64,
     pub rows: Vec<Row>,
     pub interrupts: Vec<Pended>,
+    pub queues: Vec<Channel>,
+}
+
+/// A queue as the table has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Channel {
+    /// The row whose jobs send, from 0.
+    pub from: usize,
+    /// The row whose jobs receive.
+    pub to: usize,
+    /// How many messages it holds.
+    pub items: u64,
 }
 
 /// An interrupt that is pended from outside.
@@ -154,6 +175,7 @@ pub struct Bench {
     pub(crate) order: Order,
     pub(crate) protocol: Protocol,
     table: u32,
+    traffic: u32,
 }
 
 impl Bench {
@@ -170,8 +192,11 @@ impl Bench {
         fresh.load(&image)?;
         let scenario = "plan.set".parse().map_err(|error| wrong(&error))?;
         select(&mut fresh, &image, &records, &scenario)?;
-        let table = image.symbols().address_of("rtmark_plan");
-        let table = table.ok_or_else(|| wrong(&"it has no symbol rtmark_plan"))?;
+        let address_of = |name: &str| {
+            let address = image.symbols().address_of(name);
+            address.ok_or_else(|| SetError::Image(format!("it has no symbol {name}")))
+        };
+        let (table, traffic) = (address_of("rtmark_plan")?, address_of("rtmark_plan_traffic")?);
         let alarm = records.iter().find_map(|record| match record.kind {
             Kind::BeginAtPend(exception) if record.scenario.as_str() == "plan.clock" => {
                 Some(exception)
@@ -195,7 +220,7 @@ impl Bench {
         };
         let probes = Probes::of(&records)?;
         let (order, protocol) = (model.order, model.protocol);
-        let mut bench = Self { fresh, probes, clock, order, protocol, table };
+        let mut bench = Self { fresh, probes, clock, order, protocol, table, traffic };
         if let Clock::Alarm(alarm) = clock {
             let start = bench.first_alarm(alarm)?;
             bench.clock = Clock::Alarm(Alarm { start, ..alarm });
@@ -213,7 +238,7 @@ impl Bench {
             interrupt: None,
             stretches: Vec::new(),
         };
-        let table = Table { tick: alarm.granule, rows: vec![row], interrupts: Vec::new() };
+        let table = Table { tick: alarm.granule, rows: vec![row], ..Table::default() };
         let marks = self.marks(&table, 2 * ALARM_START, Wanted::Jobs)?;
         let begin = marks.iter().position(|(mark, _)| *mark == Mark::Begin(0));
         let before = &marks[..begin.ok_or(SetError::Unseen("the first release"))?];
@@ -267,10 +292,12 @@ impl Bench {
         let mut words = vec![table.tick];
         let rounds = |at: usize| table.interrupts.get(at).map_or(0, |pended| pended.rounds);
         words.extend((0..MOST_INTERRUPTS).map(rounds));
+        let items = |at: usize| table.queues.get(at).map_or(0, |queue| queue.items);
+        words.extend((0..MOST_QUEUES).map(items));
         for slot in 0..MOST_TASKS {
             let at = slots.iter().position(|of| *of == slot);
-            match at.and_then(|at| table.rows.get(at)) {
-                Some(row) => words.extend(row.words(units, number)),
+            match at {
+                Some(at) => words.extend(table.row_words(at, units, number)),
                 None => words.extend([0; ROW_WORDS]),
             }
         }
@@ -282,6 +309,18 @@ impl Bench {
                 .map_err(|_| SetError::Image("its table is in no memory".to_owned()))?;
         }
         Ok(machine)
+    }
+
+    /// What went through the queues of a table on this machine.
+    pub(crate) fn traffic(&self, machine: &Machine, table: &Table) -> Vec<Traffic> {
+        let bytes = machine.peek(self.traffic, 4 * TRAFFIC_WORDS * table.queues.len());
+        let words = bytes.as_chunks().0.iter().map(|word| u64::from(u32::from_le_bytes(*word)));
+        let words: Vec<u64> = words.collect();
+        let of = |words: &[u64; TRAFFIC_WORDS]| {
+            let [sent, received, lost] = *words;
+            Traffic { sent, received, lost }
+        };
+        words.as_chunks().0.iter().map(of).collect()
     }
 
     /// Refuses what the table or the image does not hold.
@@ -314,29 +353,43 @@ impl Row {
     fn takes(&self, lock: usize) -> bool {
         self.stretches.iter().any(|stretch| stretch.lock == Some(lock))
     }
-
-    /// As the table has it, with times in the image's units and its numbers of locks.
-    fn words(&self, units: u64, number: impl Fn(usize) -> usize) -> [u64; ROW_WORDS] {
-        let mut words = [0; ROW_WORDS];
-        let interrupt = self.interrupt.map_or(0, |interrupt| interrupt as u64 + 1);
-        words[0] = self.priority;
-        words[1] = self.period.saturating_mul(units);
-        words[2] = self.offset.saturating_mul(units);
-        words[3] = interrupt;
-        words[4] = self.stretches.len() as u64;
-        for (at, stretch) in self.stretches.iter().take(MOST_STRETCHES).enumerate() {
-            words[5 + 2 * at] = stretch.rounds;
-            words[6 + 2 * at] = stretch.lock.map_or(0, |lock| number(lock) as u64);
-        }
-        words
-    }
 }
 
 impl Table {
+    /// A row as the image has it, with times in its units and its numbers of locks.
+    fn row_words(
+        &self,
+        at: usize,
+        units: u64,
+        number: impl Fn(usize) -> usize,
+    ) -> [u64; ROW_WORDS] {
+        let row = &self.rows[at];
+        let queues = |is_end: fn(&Channel, usize) -> bool| {
+            let bits = self.queues.iter().enumerate();
+            bits.fold(0, |bits, (queue, of)| bits | u64::from(is_end(of, at)) << queue)
+        };
+        let mut words = [0; ROW_WORDS];
+        words[0] = row.priority;
+        words[1] = row.period.saturating_mul(units);
+        words[2] = row.offset.saturating_mul(units);
+        words[3] = row.interrupt.map_or(0, |interrupt| interrupt as u64 + 1);
+        words[4] = queues(|queue, at| queue.to == at);
+        words[5] = queues(|queue, at| queue.from == at);
+        words[6] = row.stretches.len() as u64;
+        for (at, stretch) in row.stretches.iter().take(MOST_STRETCHES).enumerate() {
+            words[7 + 2 * at] = stretch.rounds;
+            words[8 + 2 * at] = stretch.lock.map_or(0, |lock| number(lock) as u64);
+        }
+        words
+    }
+
     fn check(&self) -> Result<(), SetError> {
         let unfit = |text: String| Err(SetError::Unfit(text));
         if self.interrupts.len() > MOST_INTERRUPTS {
             return unfit(format!("more than {MOST_INTERRUPTS} interrupts"));
+        }
+        if self.queues.len() > MOST_QUEUES {
+            return unfit(format!("{} queues; the image has {MOST_QUEUES}", self.queues.len()));
         }
         for (at, row) in self.rows.iter().enumerate() {
             let interrupt = row.interrupt.is_some_and(|interrupt| {

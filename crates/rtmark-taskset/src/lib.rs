@@ -10,11 +10,14 @@
 mod alarm;
 mod calibrate;
 mod image;
+mod messages;
 mod run;
 mod search;
 mod timeline;
 
 pub use calibrate::Calibration;
-pub use image::{Bench, MOST_INTERRUPTS, MOST_LOCKS, MOST_TASKS, SetError};
-pub use run::{Observed, Ran, Wake, Witness};
+pub use image::{
+    Bench, MOST_INTERRUPTS, MOST_ITEMS, MOST_LOCKS, MOST_QUEUES, MOST_TASKS, SetError,
+};
+pub use run::{Observed, Ran, Traffic, Wake, Witness};
 pub use search::{Effort, Found, Searched};

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use rtmark_plan::{Release, Section, Set};
+use rtmark_plan::{Queue, Release, Section, Set};
 use rtmark_sim::{Hit, Machine, Stop, Watch, WatchId};
 use rtmark_units::Cycles;
 
 use crate::calibrate::Calibration;
-use crate::image::{Bench, Clock, Pended, Row, START, SetError, Stretch, Table};
+use crate::image::{
+    Bench, Channel, Clock, MOST_ITEMS, Pended, Row, START, SetError, Stretch, Table,
+};
 
 /// The exception number of PendSV, by which FreeRTOS switches.
 pub(crate) const PENDSV: u16 = 14;
@@ -89,11 +91,43 @@ impl Wake {
     }
 }
 
+/// What went through a queue.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Messages that were sent.
+    pub sent: u64,
+    /// Those of them that had been received in the end.
+    pub received: u64,
+    /// Those that were not sent, because the queue was full.
+    pub lost: u64,
+}
+
+impl Traffic {
+    /// Both together.
+    #[must_use]
+    pub fn with(self, other: Self) -> Self {
+        Self {
+            sent: self.sent + other.sent,
+            received: self.received + other.received,
+            lost: self.lost + other.lost,
+        }
+    }
+}
+
+/// What was seen of a table's run.
+struct Watched {
+    marks: Vec<(Mark, u64)>,
+    wake: Wake,
+    queues: Vec<Traffic>,
+}
+
 /// A run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ran {
     /// The tasks, in the set's order.
     pub tasks: Vec<Observed>,
+    /// The queues, in the set's order.
+    pub queues: Vec<Traffic>,
     /// How long the processor was awake.
     pub wake: Wake,
     /// Cycles that were run.
@@ -108,16 +142,11 @@ impl Bench {
         ticks: u64,
         wanted: Wanted,
     ) -> Result<Vec<(Mark, u64)>, SetError> {
-        self.watched(table, ticks, wanted).map(|(marks, _)| marks)
+        self.watched(table, ticks, wanted).map(|watched| watched.marks)
     }
 
-    /// The same, and how long the processor was awake.
-    fn watched(
-        &self,
-        table: &Table,
-        ticks: u64,
-        wanted: Wanted,
-    ) -> Result<(Vec<(Mark, u64)>, Wake), SetError> {
+    /// The same, how long the processor was awake, and what went through queues.
+    fn watched(&self, table: &Table, ticks: u64, wanted: Wanted) -> Result<Watched, SetError> {
         self.check(table)?;
         let mut machine = self.machine(table)?;
         let mut watched: BTreeMap<WatchId, Mark> = BTreeMap::new();
@@ -195,7 +224,10 @@ impl Bench {
             }));
             let cycle = machine.cycles().0;
             match stop {
-                Stop::Limit if cycle >= limit => return Ok((marks, beginnings.wake())),
+                Stop::Limit if cycle >= limit => {
+                    let queues = self.traffic(&machine, table);
+                    return Ok(Watched { marks, wake: beginnings.wake(), queues });
+                }
                 Stop::Limit => {}
                 other => {
                     let console = machine.take_console();
@@ -213,8 +245,8 @@ impl Bench {
     pub fn run(&self, set: &Set, calibration: &Calibration, cycles: u64) -> Result<Ran, SetError> {
         let table = self.table(set, calibration)?;
         let ticks = cycles.div_ceil(table.tick);
-        let (marks, wake) = self.watched(&table, ticks, Wanted::Jobs)?;
-        Ok(Ran { wake, ..observed(&table, self.start(&table, &marks)?, &marks)? })
+        let Watched { marks, wake, queues } = self.watched(&table, ticks, Wanted::Jobs)?;
+        Ok(Ran { queues, wake, ..observed(&table, self.start(&table, &marks)?, &marks)? })
     }
 
     /// The cycle from which offsets count.
@@ -323,7 +355,7 @@ fn observed(table: &Table, start: u64, marks: &[(Mark, u64)]) -> Result<Ran, Set
             (seen.longest, seen.witness) = (so_far, None);
         }
     }
-    Ok(Ran { tasks, wake: Wake::default(), cycles })
+    Ok(Ran { tasks, queues: Vec::new(), wake: Wake::default(), cycles })
 }
 
 impl Bench {
@@ -343,7 +375,7 @@ impl Bench {
         levels.sort_unstable();
         levels.dedup();
         let mut rows = Vec::new();
-        for task in &set.tasks {
+        for (at, task) in set.tasks.iter().enumerate() {
             let name = &task.name;
             let unfit = |text: &str| Err(SetError::Unfit(format!("{name}: {text}")));
             let whole = |cycles: u64, what: &str| {
@@ -353,11 +385,15 @@ impl Bench {
                 }
                 Ok(cycles / unit)
             };
-            if task.sends + task.receives > 0 {
-                return unfit("the image has no queues");
-            }
             if task.sections.iter().any(|section| section.inside.is_some()) {
                 return unfit("the image has no nested locks");
+            }
+            let ends = |is_end: fn(&Queue, usize) -> bool| {
+                set.queues.iter().filter(|queue| is_end(queue, at)).count() as u64
+            };
+            let (sends, looks) = (ends(|it, at| it.from == at), ends(|it, at| it.to == at));
+            if (task.sends, task.looks) != (sends, looks) {
+                return unfit("its messages are those of no queues");
             }
             // Levels without gaps, from the one above the idle task's.
             let level = levels.iter().position(|level| *level == task.priority).unwrap_or(0);
@@ -382,7 +418,17 @@ impl Bench {
             let offset = released.map_or(0, |task| task.offset);
             Pended { rounds, distance: interrupt.distance, offset }
         });
-        let table = Table { tick: unit, rows, interrupts: pended.collect() };
+        let mut queues = Vec::new();
+        for Queue { name, from, to, items } in &set.queues {
+            let (from, to, items) = (*from, *to, *items);
+            if items > MOST_ITEMS {
+                return Err(SetError::Unfit(format!(
+                    "{name} holds {items} messages; a queue of the image holds {MOST_ITEMS} at most"
+                )));
+            }
+            queues.push(Channel { from, to, items });
+        }
+        let table = Table { tick: unit, rows, interrupts: pended.collect(), queues };
         self.check(&table)?;
         Ok(table)
     }

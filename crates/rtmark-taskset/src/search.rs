@@ -5,7 +5,7 @@ use rtmark_plan::{Cost, Order, Release, Set, Task};
 
 use crate::calibrate::Calibration;
 use crate::image::{Bench, SetError};
-use crate::run::{Observed, Wake, Witness};
+use crate::run::{Observed, Traffic, Wake, Witness};
 
 /// How much is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +36,8 @@ pub struct Found {
 pub struct Searched {
     /// The tasks, in the set's order.
     pub tasks: Vec<Found>,
+    /// What went through the queues, in the set's order, all runs together.
+    pub queues: Vec<Traffic>,
     /// How long the processor was awake, all runs together.
     pub wake: Wake,
 }
@@ -75,6 +77,7 @@ impl Bench {
         let first = u32::from(tried[0].iter().all(|offset| *offset == 0));
         tried.extend((0..effort.offsets + first).map(drawn).skip(first as usize));
         let mut wake = Wake::default();
+        let mut queues = vec![Traffic::default(); set.queues.len()];
         let mut shifted = set.clone();
         for offsets in tried {
             for (task, offset) in shifted.tasks.iter_mut().zip(offsets) {
@@ -82,6 +85,9 @@ impl Bench {
             }
             let ran = self.run(&shifted, calibration, cycles + slowest)?;
             wake = wake.with(ran.wake);
+            for (all, one) in queues.iter_mut().zip(ran.queues) {
+                *all = all.with(one);
+            }
             for (found, seen) in found.iter_mut().zip(ran.tasks) {
                 let Observed { jobs, longest, witness } = seen;
                 found.jobs += jobs;
@@ -91,7 +97,7 @@ impl Bench {
                 }
             }
         }
-        Ok(Searched { tasks: found, wake })
+        Ok(Searched { tasks: found, queues, wake })
     }
 
     /// Where tasks take turns: for each of them the offsets with which all others are woken at once, and

@@ -5,9 +5,9 @@ use std::path::Path;
 use oorandom::Rand64;
 use rtmark_firmware::{Builder, Tree, Variant};
 use rtmark_plan::draw::{self, Wish};
-use rtmark_plan::{Interrupt, Model, Order, Release, Section, Set, Task, Timer, Who};
+use rtmark_plan::{Interrupt, Model, Order, Queue, Release, Section, Set, Task, Timer, Who};
 use rtmark_sim::Soc;
-use rtmark_taskset::{Bench, Calibration, Effort};
+use rtmark_taskset::{Bench, Calibration, Effort, MOST_ITEMS, MOST_QUEUES, Observed};
 
 fn model(kernel: &str) -> Model {
     Model::of(kernel).expect("known")
@@ -52,9 +52,22 @@ fn wish(draw: &mut Rand64, model: &Model, bench: &Bench, granule: u64) -> Wish {
     }
 }
 
-/// Draws sets, and compares the longest responses found with the bounds: for each task how much
-/// longer the bound is, as a share of it; which runs are above theirs; and how many sets have bounds.
-fn compare(kernel: &str, name: &str, count: u64, seed: u64) -> (Vec<f64>, Vec<String>, u64) {
+/// What a comparison of runs with bounds brought.
+#[derive(Default)]
+struct Compared {
+    /// For each task how much longer the bound is, as a share of it.
+    gaps: Vec<f64>,
+    /// Which runs are above theirs, or lost a message.
+    above: Vec<String>,
+    /// Sets that have bounds.
+    sets: u64,
+    /// How many of them have queues, and the messages that were sent there.
+    queued: u64,
+    sent: u64,
+}
+
+/// Draws sets, half of them with queues, and compares the longest responses found with the bounds.
+fn compare(kernel: &str, name: &str, count: u64, seed: u64) -> Compared {
     let soc = soc(name);
     let bench = bench(kernel, &soc);
     let calibration = bench.calibrate().expect("measured");
@@ -64,31 +77,43 @@ fn compare(kernel: &str, name: &str, count: u64, seed: u64) -> (Vec<f64>, Vec<St
         Timer::Alarm => u64::from(soc.clock.0) / 1_000_000,
     };
     let mut draw = Rand64::new(u128::from(seed));
-    let (mut gaps, mut above, mut sets) = (Vec::new(), Vec::new(), 0);
+    // By itself: the tasks of a seed stay what they are.
+    let mut draw_queues = Rand64::new(u128::from(seed) << 32);
+    let mut compared = Compared::default();
     for number in 0..count {
         let wish = wish(&mut draw, &model, &bench, granule);
-        let set = Set { granule, ..draw::set(&mut draw, &wish) };
+        let mut set = Set { granule, ..draw::set(&mut draw, &wish) };
+        let queues = (draw_queues.rand_range(0..8) as usize).saturating_sub(3).min(MOST_QUEUES);
+        draw::connect(&mut draw_queues, &mut set, queues, MOST_ITEMS);
         let bounds = model.bounds(&set, &calibration.costs);
         if bounds.iter().any(Result::is_err) {
             continue;
         }
-        sets += 1;
+        compared.sets += 1;
+        compared.queued += u64::from(!set.queues.is_empty());
         // Turns come together only from few offsets.
         let offsets = if model.order == Order::Batches { 12 } else { 3 };
         let effort = Effort { offsets, seed: number, cycles: 2_000_000 };
-        let found = bench.search(&set, &calibration, effort).expect("it runs").tasks;
-        for ((task, bound), found) in set.tasks.iter().zip(&bounds).zip(found) {
+        let searched = bench.search(&set, &calibration, effort).expect("it runs");
+        for (queue, traffic) in set.queues.iter().zip(&searched.queues) {
+            compared.sent += traffic.sent;
+            if traffic.lost > 0 {
+                let name = &queue.name;
+                compared.above.push(format!("set {number}: {name} lost {traffic:?} {set:#?}"));
+            }
+        }
+        for ((task, bound), found) in set.tasks.iter().zip(&bounds).zip(searched.tasks) {
             let bound = bound.as_ref().expect("looked at").response;
             if found.longest > bound {
-                above.push(format!(
+                compared.above.push(format!(
                     "{name}, set {number}: {} took {} of {bound}: {found:?} {set:#?} {:#?}",
                     task.name, found.longest, calibration.costs
                 ));
             }
-            gaps.push(1.0 - found.longest as f64 / bound as f64);
+            compared.gaps.push(1.0 - found.longest as f64 / bound as f64);
         }
     }
-    (gaps, above, sets)
+    compared
 }
 
 #[test]
@@ -115,13 +140,14 @@ fn no_run_exceeds_its_bound(kernel: &str) {
     let count = asked("RTMARK_SETS").unwrap_or(usual);
     let seed = asked("RTMARK_SEED").unwrap_or(1);
     for name in ["stm32f405", "stm32c031"] {
-        let (mut gaps, above, sets) = compare(kernel, name, count, seed);
+        let Compared { mut gaps, above, sets, queued, sent } = compare(kernel, name, count, seed);
         let shown: Vec<_> = above.iter().map(|text| text.split('{').next()).collect();
         assert!(above.is_empty(), "{shown:#?} are above their bounds, the first one: {}", above[0]);
         gaps.sort_by(f64::total_cmp);
         let at = |share: f64| gaps[((gaps.len() - 1) as f64 * share) as usize] * 100.0;
         println!(
-            "{kernel}, {name}, seed {seed}: {sets} of {count} sets bounded and run, with {} tasks; gap: \
+            "{kernel}, {name}, seed {seed}: {sets} of {count} sets bounded and run, with {} tasks, {queued} \
+             with queues, {sent} messages; gap: \
              median {:.1} %, 95th percentile {:.1} %, largest {:.1} %",
             gaps.len(),
             at(0.5),
@@ -278,7 +304,8 @@ fn a_timeline_accounts_for_the_response() {
             Task { sections: vec![section(9_000)], ..Task::new("c", 1, 40_000, 480_000) },
         ];
         let locks = vec!["l".to_owned()];
-        let set = Set { tick: 12_000, granule: 48, tasks, locks, interrupts: vec![handled] };
+        let interrupts = vec![handled];
+        let set = Set { tick: 12_000, granule: 48, tasks, locks, interrupts, ..Set::default() };
         let effort = Effort { offsets: 10, seed: 1, cycles: 4_000_000 };
         let found = bench.search(&set, &calibration, effort).expect("it runs").tasks;
         for (task, found) in set.tasks.iter().zip(&found) {
@@ -320,6 +347,123 @@ fn a_timeline_accounts_for_the_response() {
     }
 }
 
+/// Three tasks in a row: the first one's jobs send what those of the second receive, which send to the third.
+fn in_a_row() -> Set {
+    let tasks = vec![
+        Task::new("a", 3, 1_500, 24_000),
+        Task { offset: 12_000, ..Task::new("b", 2, 4_000, 72_000) },
+        Task::new("c", 1, 9_000, 240_000),
+    ];
+    let mut set = Set { tick: 12_000, granule: 48, tasks, ..Set::default() };
+    for (name, from, to) in [("ab", 0, 1), ("bc", 1, 2), ("ac", 0, 2)] {
+        let items = set.gathered(from, to);
+        set.connect(Queue { name: name.into(), from, to, items }).expect("as many as gather");
+    }
+    set
+}
+
+/// Each job sends one message, and what was sent was received, or waits for the next job.
+#[test]
+fn messages_go_through_as_the_schedule_says() {
+    for kernel in ["freertos", "rtic", "embassy"] {
+        let bench = bench(kernel, &soc("stm32c031"));
+        let calibration = bench.calibrate().expect("measured");
+        let set = in_a_row();
+        // The run ends 100 000 cycles later, when nobody works.
+        for (cycles, long_jobs) in [(2_340_000, 11), (3_540_000, 16)] {
+            let ran = bench.run(&set, &calibration, cycles).expect("it runs");
+            assert_eq!(ran.tasks[2].jobs, long_jobs, "{kernel}");
+            for (queue, traffic) in set.queues.iter().zip(&ran.queues) {
+                assert_eq!(traffic.sent, ran.tasks[queue.from].jobs, "{kernel}, {}", queue.name);
+                assert_eq!(traffic.lost, 0, "{kernel}, {}", queue.name);
+                // All that came before the receiver's last job has been received.
+                let (from, to) = (&set.tasks[queue.from], &set.tasks[queue.to]);
+                let last = to.offset + to.period * (ran.tasks[queue.to].jobs - 1);
+                let before = (last - from.offset).div_ceil(from.period);
+                assert!(
+                    (before..=before + 1).contains(&traffic.received),
+                    "{kernel}, {}: {traffic:?}, {before} before the last job",
+                    queue.name
+                );
+            }
+        }
+    }
+}
+
+/// With forty messages for a job, a bound that leaves them out is exceeded, and one with them is not.
+#[test]
+fn what_messages_cost_matters() {
+    for kernel in ["freertos", "rtic", "embassy"] {
+        let bench = bench(kernel, &soc("stm32c031"));
+        let calibration = bench.calibrate().expect("measured");
+        let (model, costs) = (model(kernel), &calibration.costs);
+        let tasks =
+            vec![Task::new("often", 2, 1_000, 24_000), Task::new("seldom", 1, 2_000, 240_000)];
+        let without = Set { tick: 12_000, granule: 48, tasks, ..Set::default() };
+        let mut set = without.clone();
+        for name in ["p", "q", "r", "s"] {
+            set.connect(Queue { name: name.into(), from: 0, to: 1, items: 24 }).expect("room");
+        }
+        let effort = Effort { offsets: 5, seed: 1, cycles: 2_000_000 };
+        let longest = bench.search(&set, &calibration, effort).expect("it runs").tasks[1].longest;
+        let bound = |set: &Set| model.bounds(set, costs)[1].as_ref().expect("bounded").response;
+        let (with, less) = (bound(&set), bound(&without));
+        assert!(less < longest && longest <= with, "{kernel}: {less} {longest} {with}");
+        // Ten gather in each queue here, or one more where two of them come together.
+        set.tasks[1].receives = 4 * 11;
+        let close = bound(&set);
+        assert!(longest <= close && close < with, "{kernel}: {longest} {close} {with}");
+    }
+}
+
+/// A message that comes late gathers with those after it: the receiver's period and deadline alone are three of the
+/// sender's periods, and four messages gather.
+#[test]
+fn as_many_gather_as_are_counted() {
+    const TICK: u64 = 12_000;
+    for kernel in ["freertos", "rtic"] {
+        let bench = bench(kernel, &soc("stm32c031"));
+        let calibration = bench.calibrate().expect("measured");
+        let tasks = vec![
+            Task { deadline: TICK, offset: 6 * TICK, ..Task::new("to", 3, 1_000, 20 * TICK) },
+            // From the first release of both until just behind the look.
+            Task::new("between", 2, 6 * TICK + 2_000, 420 * TICK),
+            Task::new("from", 1, 3_000, 7 * TICK),
+        ];
+        let mut set = Set { tick: TICK, granule: 48, tasks, ..Set::default() };
+        let queue = |items| Queue { name: "q".into(), from: 2, to: 0, items };
+        assert_eq!(set.connect(queue(3)), Err(4));
+        set.connect(queue(4)).expect("as many as gather");
+        let lost = |set: &Set| {
+            let ran = bench.run(set, &calibration, 60 * TICK).expect("it runs");
+            let in_time = |(task, seen): (&Task, &Observed)| seen.longest <= task.deadline;
+            assert!(set.tasks.iter().zip(&ran.tasks).all(in_time), "{kernel}: {ran:?}");
+            ran.queues[0].lost
+        };
+        assert_eq!(lost(&set), 0, "{kernel}");
+        set.queues[0].items = 3;
+        assert_eq!(lost(&set), 1, "{kernel}");
+    }
+}
+
+/// A queue that is too short for what gathers loses messages, and each of them is told.
+#[test]
+fn a_lost_message_is_told() {
+    for kernel in ["freertos", "rtic", "embassy"] {
+        let bench = bench(kernel, &soc("stm32c031"));
+        let calibration = bench.calibrate().expect("measured");
+        let mut set = in_a_row();
+        // Ten are sent until the receiver comes again.
+        set.queues[2].items = 4;
+        let effort = Effort { offsets: 1, seed: 1, cycles: 2_400_000 };
+        let searched = bench.search(&set, &calibration, effort).expect("it runs");
+        let [first, second, third] = searched.queues[..] else { panic!("three queues") };
+        assert_eq!((first.lost, second.lost), (0, 0), "{kernel}");
+        assert_eq!(third.sent + third.lost, first.sent, "{kernel}: the same task sends to both");
+        assert!(third.lost > third.sent && third.received <= third.sent, "{kernel}: {third:?}");
+    }
+}
+
 #[test]
 fn what_does_not_go_into_the_image_is_said() {
     let bench = bench("freertos", &soc("stm32c031"));
@@ -332,6 +476,18 @@ fn what_does_not_go_into_the_image_is_said() {
     assert!(of(vec![task("a", 12_001)]).contains("period of a"), "between ticks");
     let many = (0..9).map(|n| task(&format!("t{n}"), 12_000)).collect();
     assert!(of(many).contains("9 tasks"));
-    assert!(of(vec![Task { sends: 1, ..task("a", 12_000) }]).contains("queues"));
+    assert!(of(vec![Task { sends: 1, ..task("a", 12_000) }]).contains("those of no queue"));
+    let queued = |count: usize, items: u64| {
+        let tasks = vec![task("a", 12_000), Task { priority: 2, ..task("b", 24_000) }];
+        let mut set = Set { tick: 12_000, tasks, ..Set::default() };
+        for number in 0..count {
+            let name = format!("q{number}");
+            set.connect(Queue { name, from: 0, to: 1, items }).expect("as many as gather");
+        }
+        bench.run(&set, &calibration, 100_000).map_err(|error| error.to_string())
+    };
+    assert!(queued(MOST_QUEUES, MOST_ITEMS).is_ok());
+    assert!(queued(5, 8).expect_err("one too many").contains("5 queues; the image has 4"));
+    assert!(queued(1, 33).expect_err("too long").contains("q0 holds 33 messages"));
     assert!(Bench::new(&soc("stm32c031"), b"no ELF", &model("freertos")).is_err());
 }

@@ -100,6 +100,45 @@ fn the_plans_that_ship_hold_and_no_run_exceeds_its_bound() {
     }
 }
 
+/// The mixed load's queue goes into the image: each job of one end sends, and of the other receives.
+#[test]
+fn a_plan_with_a_queue_runs_with_it() {
+    let file = root().join("docs/plan/load.toml");
+    let run = ["--run", "--offsets", "2", "--max-cycles", "2000000"];
+    let (code, document) = plan(&file, &run);
+    assert_eq!(code, 0, "{document:#}");
+    let kernel = &document["kernels"][0];
+    assert_eq!((&kernel["verdict"], &kernel["run"]["not_run"]), (&"holds".into(), &Value::Null));
+    let number = |of: &Value, key: &str| of[key].as_u64().expect("a number");
+    for run in kernel["run"]["tasks"].as_array().expect("runs") {
+        assert!(number(run, "longest") <= number(run, "bound"), "{run:#}");
+    }
+    let [queue] = &kernel["run"]["queues"].as_array().expect("queues")[..] else { panic!("one") };
+    assert_eq!((&queue["name"], number(queue, "lost")), (&"items".into(), 0));
+    // At the end of each run a message may be on its way: after its send, and before the next look.
+    let runs = number(&kernel["run"], "offsets_tried") + 1;
+    let jobs = number(&kernel["run"]["tasks"][2], "jobs");
+    let (sent, received) = (number(queue, "sent"), number(queue, "received"));
+    assert!(jobs > 50 && (jobs..=jobs + runs).contains(&sent), "{jobs} {queue:#}");
+    assert!(received <= sent && sent <= received + 3 * runs, "{queue:#}");
+    let costs = kernel["costs"].as_array().expect("costs");
+    for cost in ["send", "receive", "look"] {
+        let found = costs.iter().find(|it| it["cost"] == cost).expect("measured");
+        assert!(number(&found["figure"], "cycles") > 0, "{found:#}");
+    }
+
+    // One that holds more than those of the image is told by name, and its bounds stand.
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let long = folder.path().join("system.toml");
+    let text = std::fs::read_to_string(&file).expect("there");
+    std::fs::write(&long, text.replace("items = 8", "items = 33")).expect("writable");
+    let (code, document) = plan(&long, &run);
+    let kernel = &document["kernels"][0];
+    assert_eq!((code, &kernel["verdict"]), (0, &"holds".into()), "{document:#}");
+    let why = kernel["run"]["not_run"].as_str().expect("a reason");
+    assert!(why.contains("items holds 33 messages"), "{why}");
+}
+
 /// RTIC costs more in the motor controller's image than in the suite's. A deadline between both bounds is
 /// met by what the suite's costs say, and missed by what decides: the image's.
 #[test]

@@ -206,6 +206,9 @@ impl KernelPlan {
             @if let Some(wake) = self.run.as_ref().and_then(|run| run.wake) {
                 p { (wake.told(self.utilisation_percent)) }
             }
+            @for queue in self.run.iter().flat_map(|run| &run.queues) {
+                p { (queue.told()) }
+            }
             @if let Some(why) = not_run { p { "Not run: " (why) "." } }
             ul.legend {
                 @for colour in Colour::ALL {

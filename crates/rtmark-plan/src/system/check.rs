@@ -5,7 +5,7 @@ use std::ops::Range;
 use toml::Spanned;
 
 use super::{LockFile, Priority, QueueFile, System, TaskFile, Time, Work};
-use crate::set::{Interrupt, Release, Section, Set, Task};
+use crate::set::{Interrupt, Queue, Release, Section, Set, Task};
 
 /// The most that a file has of anything.
 const MOST: usize = 1_000;
@@ -356,11 +356,8 @@ impl System {
             set.tasks.iter().position(|task| task.name == *end.get_ref()).unwrap_or(0)
         };
         let (from, to) = (place(&queue.from), place(&queue.to));
-        // From one job's look to the end of the next one's, where that meets its deadline.
-        let between = set.tasks[to].period.saturating_add(set.tasks[to].deadline);
-        let gathered = between.div_ceil(set.tasks[from].period);
-        let items = *queue.items.get_ref();
-        if gathered > items {
+        let (name, items) = (queue.name.get_ref().clone(), *queue.items.get_ref());
+        set.connect(Queue { name, from, to, items }).map_err(|gathered| {
             let key = format!("items of queue {}", queue.name.get_ref());
             let problem = format!(
                 "{gathered} messages can gather from one job of {} to the end of the next, and it \
@@ -368,11 +365,8 @@ impl System {
                 queue.to.get_ref()
             );
             let hint = "give it more room, or let the receiver come more often";
-            return Err(self.refuse(&queue.items, key, problem, hint));
-        }
-        set.tasks[from].sends += 1;
-        set.tasks[to].receives += gathered;
-        Ok(())
+            self.refuse(&queue.items, key, problem, hint)
+        })
     }
 
     fn positive(&self, at: &Spanned<Time>, key: &str, chip: Chip) -> Result<u64, SystemError> {
@@ -478,6 +472,7 @@ impl System {
             sections,
             sends: 0,
             receives: 0,
+            looks: 0,
             release,
         })
     }

@@ -1,5 +1,5 @@
 //! The task set of `firmware/board/plan.rs`: tasks of one executor, which a timer or an interrupt
-//! releases, and mutexes between them.
+//! releases, mutexes and channels between them.
 
 #![no_std]
 #![no_main]
@@ -9,13 +9,14 @@ mod plan;
 
 use embassy_executor::Spawner;
 use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
+use embassy_sync::channel::Channel;
 use embassy_sync::mutex::Mutex;
 use embassy_sync::signal::Signal;
 use embassy_time::{Duration, Instant, Ticker, Timer};
 use rtmark_board::device::{Interrupt, interrupt};
 use rtmark_probe::{begin, begin_at_pend, end, scenario, scenarios};
 
-use crate::plan::{INTERRUPTS, SET, Task};
+use crate::plan::{INTERRUPTS, ITEMS, Message, QUEUES, SET, Task};
 
 // What releases tasks is the time driver's interrupt.
 begin_at_pend!("plan.clock", rtmark_embassy::EXCEPTION);
@@ -32,6 +33,8 @@ async fn main(spawner: Spawner) {
 }
 
 static LOCKS: [Mutex<CriticalSectionRawMutex, ()>; 2] = [const { Mutex::new(()) }; 2];
+static CHANNELS: [Channel<CriticalSectionRawMutex, Message, ITEMS>; QUEUES] =
+    [const { Channel::new() }; QUEUES];
 static RELEASED: [Signal<CriticalSectionRawMutex, ()>; INTERRUPTS] =
     [const { Signal::new() }; INTERRUPTS];
 
@@ -88,9 +91,14 @@ impl Releases {
     }
 }
 
-/// A job: its stretches, one after the other.
+/// A job: what it receives, its stretches, one after the other, and what it sends.
 #[inline(always)]
 async fn job(task: &Task) {
+    for (queue, channel) in CHANNELS.iter().enumerate() {
+        if task.receives(queue) {
+            plan::receive(queue, || channel.try_receive().ok());
+        }
+    }
     for stretch in task.stretches() {
         let rounds = stretch.rounds.get();
         let lock = stretch.lock.get() as usize;
@@ -106,6 +114,11 @@ async fn job(task: &Task) {
             end!("plan.give");
         } else {
             scenario::fail("there is no such lock");
+        }
+    }
+    for (queue, channel) in CHANNELS.iter().enumerate() {
+        if task.sends(queue) {
+            plan::send(queue, |message| channel.try_send(message).is_ok());
         }
     }
 }

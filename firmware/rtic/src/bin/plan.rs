@@ -1,9 +1,11 @@
 //! The task set of `firmware/board/plan.rs`: tasks at levels of their own, which the monotonic or an
-//! interrupt releases, and resources between them.
+//! interrupt releases, resources and channels between them.
 
 #![no_std]
 #![no_main]
 
+#[path = "../plan/channels.rs"]
+mod channels;
 #[path = "../../../board/plan.rs"]
 mod plan;
 #[path = "../plan/releases.rs"]
@@ -21,14 +23,17 @@ use rtmark_probe::begin_at_pend;
 // What releases tasks is the monotonic's interrupt.
 begin_at_pend!("plan.clock", rtmark_rtic::EXCEPTION);
 
-/// A task for ever: its releases, and its jobs' stretches, each with the resource that it names.
+/// A task for ever: its releases, and its jobs, which receive, go through their stretches, each with the
+/// resource that it names, and send.
 #[macro_export]
 macro_rules! task {
-    ($probe:literal, $task:ident, $shared:expr; $($level:literal => $resource:ident),+) => {
+    ($probe:literal, $task:ident, $ends:ident, $shared:expr; $($level:literal => $resource:ident),+) => {
+        let mut ends = $ends;
         let mut releases = $crate::releases::Releases::of($task);
         loop {
             releases.next().await;
             rtmark_probe::begin!($probe);
+            ends.receive();
             for stretch in $task.stretches() {
                 let rounds = stretch.rounds.get();
                 match stretch.lock.get() {
@@ -45,6 +50,7 @@ macro_rules! task {
                     _ => rtmark_probe::scenario::fail("a lock with a ceiling below its user"),
                 }
             }
+            ends.send();
             rtmark_probe::end!($probe);
         }
     };

@@ -13,6 +13,7 @@
 mod app {
     use rtmark_probe::scenarios;
 
+    use crate::channels::Ends;
     use crate::plan::{SET, Task};
     use crate::{releases, task};
 
@@ -49,26 +50,27 @@ mod app {
     }
 
     fn start() {
+        let mut ends = Ends::all();
         if let Some(task) = SET.task(0) {
-            let _ = first::spawn(task);
+            let _ = first::spawn(task, ends.of(task));
         }
         if let Some(task) = SET.task(1) {
-            let _ = second::spawn(task);
+            let _ = second::spawn(task, ends.of(task));
         }
         if let Some(task) = SET.task(2) {
-            let _ = third::spawn(task);
+            let _ = third::spawn(task, ends.of(task));
         }
         if let Some(task) = SET.task(3) {
-            let _ = fourth::spawn(task);
+            let _ = fourth::spawn(task, ends.of(task));
         }
         if let Some(task) = SET.task(4) {
-            let _ = fifth::spawn(task);
+            let _ = fifth::spawn(task, ends.of(task));
         }
         if let Some(task) = SET.task(5) {
-            let _ = sixth::spawn(task);
+            let _ = sixth::spawn(task, ends.of(task));
         }
         if let Some(task) = SET.task(6) {
-            let _ = seventh::spawn(task);
+            let _ = seventh::spawn(task, ends.of(task));
         }
     }
 
@@ -91,37 +93,37 @@ mod app {
     }
 
     #[task(priority = 1, shared = [up_to_first, up_to_second, up_to_third, up_to_fourth, up_to_fifth, up_to_sixth, up_to_seventh])]
-    async fn first(mut cx: first::Context, task: &'static Task) {
-        task!("plan.job.0", task, cx.shared; 1 => up_to_first, 2 => up_to_second, 3 => up_to_third, 4 => up_to_fourth, 5 => up_to_fifth, 6 => up_to_sixth, 7 => up_to_seventh);
+    async fn first(mut cx: first::Context, task: &'static Task, ends: Ends) {
+        task!("plan.job.0", task, ends, cx.shared; 1 => up_to_first, 2 => up_to_second, 3 => up_to_third, 4 => up_to_fourth, 5 => up_to_fifth, 6 => up_to_sixth, 7 => up_to_seventh);
     }
 
     #[task(priority = 2, shared = [up_to_second, up_to_third, up_to_fourth, up_to_fifth, up_to_sixth, up_to_seventh])]
-    async fn second(mut cx: second::Context, task: &'static Task) {
-        task!("plan.job.1", task, cx.shared; 2 => up_to_second, 3 => up_to_third, 4 => up_to_fourth, 5 => up_to_fifth, 6 => up_to_sixth, 7 => up_to_seventh);
+    async fn second(mut cx: second::Context, task: &'static Task, ends: Ends) {
+        task!("plan.job.1", task, ends, cx.shared; 2 => up_to_second, 3 => up_to_third, 4 => up_to_fourth, 5 => up_to_fifth, 6 => up_to_sixth, 7 => up_to_seventh);
     }
 
     #[task(priority = 3, shared = [up_to_third, up_to_fourth, up_to_fifth, up_to_sixth, up_to_seventh])]
-    async fn third(mut cx: third::Context, task: &'static Task) {
-        task!("plan.job.2", task, cx.shared; 3 => up_to_third, 4 => up_to_fourth, 5 => up_to_fifth, 6 => up_to_sixth, 7 => up_to_seventh);
+    async fn third(mut cx: third::Context, task: &'static Task, ends: Ends) {
+        task!("plan.job.2", task, ends, cx.shared; 3 => up_to_third, 4 => up_to_fourth, 5 => up_to_fifth, 6 => up_to_sixth, 7 => up_to_seventh);
     }
 
     #[task(priority = 4, shared = [up_to_fourth, up_to_fifth, up_to_sixth, up_to_seventh])]
-    async fn fourth(mut cx: fourth::Context, task: &'static Task) {
-        task!("plan.job.3", task, cx.shared; 4 => up_to_fourth, 5 => up_to_fifth, 6 => up_to_sixth, 7 => up_to_seventh);
+    async fn fourth(mut cx: fourth::Context, task: &'static Task, ends: Ends) {
+        task!("plan.job.3", task, ends, cx.shared; 4 => up_to_fourth, 5 => up_to_fifth, 6 => up_to_sixth, 7 => up_to_seventh);
     }
 
     #[task(priority = 5, shared = [up_to_fifth, up_to_sixth, up_to_seventh])]
-    async fn fifth(mut cx: fifth::Context, task: &'static Task) {
-        task!("plan.job.4", task, cx.shared; 5 => up_to_fifth, 6 => up_to_sixth, 7 => up_to_seventh);
+    async fn fifth(mut cx: fifth::Context, task: &'static Task, ends: Ends) {
+        task!("plan.job.4", task, ends, cx.shared; 5 => up_to_fifth, 6 => up_to_sixth, 7 => up_to_seventh);
     }
 
     #[task(priority = 6, shared = [up_to_sixth, up_to_seventh])]
-    async fn sixth(mut cx: sixth::Context, task: &'static Task) {
-        task!("plan.job.5", task, cx.shared; 6 => up_to_sixth, 7 => up_to_seventh);
+    async fn sixth(mut cx: sixth::Context, task: &'static Task, ends: Ends) {
+        task!("plan.job.5", task, ends, cx.shared; 6 => up_to_sixth, 7 => up_to_seventh);
     }
 
     #[task(priority = 7, shared = [up_to_seventh])]
-    async fn seventh(mut cx: seventh::Context, task: &'static Task) {
-        task!("plan.job.6", task, cx.shared; 7 => up_to_seventh);
+    async fn seventh(mut cx: seventh::Context, task: &'static Task, ends: Ends) {
+        task!("plan.job.6", task, ends, cx.shared; 7 => up_to_seventh);
     }
 }

@@ -13,6 +13,7 @@
 mod app {
     use rtmark_probe::scenarios;
 
+    use crate::channels::Ends;
     use crate::plan::{SET, Task};
     use crate::{releases, task};
 
@@ -37,14 +38,15 @@ mod app {
     }
 
     fn start() {
+        let mut ends = Ends::all();
         if let Some(task) = SET.task(0) {
-            let _ = first::spawn(task);
+            let _ = first::spawn(task, ends.of(task));
         }
         if let Some(task) = SET.task(1) {
-            let _ = second::spawn(task);
+            let _ = second::spawn(task, ends.of(task));
         }
         if let Some(task) = SET.task(2) {
-            let _ = third::spawn(task);
+            let _ = third::spawn(task, ends.of(task));
         }
     }
 
@@ -67,17 +69,17 @@ mod app {
     }
 
     #[task(priority = 1, shared = [up_to_first, up_to_second, up_to_third])]
-    async fn first(mut cx: first::Context, task: &'static Task) {
-        task!("plan.job.0", task, cx.shared; 1 => up_to_first, 2 => up_to_second, 3 => up_to_third);
+    async fn first(mut cx: first::Context, task: &'static Task, ends: Ends) {
+        task!("plan.job.0", task, ends, cx.shared; 1 => up_to_first, 2 => up_to_second, 3 => up_to_third);
     }
 
     #[task(priority = 2, shared = [up_to_second, up_to_third])]
-    async fn second(mut cx: second::Context, task: &'static Task) {
-        task!("plan.job.1", task, cx.shared; 2 => up_to_second, 3 => up_to_third);
+    async fn second(mut cx: second::Context, task: &'static Task, ends: Ends) {
+        task!("plan.job.1", task, ends, cx.shared; 2 => up_to_second, 3 => up_to_third);
     }
 
     #[task(priority = 3, shared = [up_to_third])]
-    async fn third(mut cx: third::Context, task: &'static Task) {
-        task!("plan.job.2", task, cx.shared; 3 => up_to_third);
+    async fn third(mut cx: third::Context, task: &'static Task, ends: Ends) {
+        task!("plan.job.2", task, ends, cx.shared; 3 => up_to_third);
     }
 }

@@ -167,8 +167,11 @@ fn exit_of(outcome: Outcome) -> Result<Exit, CliError> {
     match outcome {
         Outcome::Holds => Ok(Exit::Fine),
         Outcome::Short => Ok(Exit::Regression),
-        Outcome::AboveBound => {
-            let message = "a run took longer than its bound";
+        Outcome::AboveBound | Outcome::LostMessage => {
+            let message = match outcome {
+                Outcome::LostMessage => "a message was lost although no run missed a deadline",
+                _ => "a run took longer than its bound",
+            };
             let hint = "this is a mistake of the analysis or news about the kernel: please report it \
                         with the file and this output; --format json has the witness";
             Err(CliError::new(Exit::Internal, message, hint))

@@ -1,9 +1,11 @@
 //! The set on a kernel's own binary.
 
 use rtmark_firmware::{Kernel, Tree, Variant};
-use rtmark_plan::{Costs, KernelPlan, Model, RunPlan, Set, TaskRun, WakePlan, WitnessPlan, search};
+use rtmark_plan::{
+    Costs, KernelPlan, Model, Queue, QueueRun, RunPlan, Set, TaskRun, WakePlan, WitnessPlan, search,
+};
 use rtmark_runner::socs::SocFile;
-use rtmark_taskset::{Bench, Calibration, Effort, Found, SetError, Wake};
+use rtmark_taskset::{Bench, Calibration, Effort, Found, SetError, Traffic, Wake};
 
 use crate::cli::Verbosity;
 use crate::commands::run::suite;
@@ -106,6 +108,7 @@ impl PlannedRun<'_> {
             elf_sha256: sha256,
             offsets_tried: effort.offsets + 1,
             tasks,
+            queues: set.queues.iter().zip(searched.queues).map(queue).collect(),
             wake: (cycles > 0).then_some(WakePlan { cycles, awake }),
             breakdown_percent: breakdown,
         }))
@@ -147,9 +150,15 @@ fn not_run(why: String) -> RunPlan {
         elf_sha256: String::new(),
         offsets_tried: 0,
         tasks: Vec::new(),
+        queues: Vec::new(),
         wake: None,
         breakdown_percent: None,
     }
+}
+
+fn queue((queue, traffic): (&Queue, Traffic)) -> QueueRun {
+    let Traffic { sent, received, lost } = traffic;
+    QueueRun { name: queue.name.clone(), sent, received, lost }
 }
 
 fn witness(found: Found) -> Option<WitnessPlan> {
@@ -158,13 +167,15 @@ fn witness(found: Found) -> Option<WitnessPlan> {
     Some(WitnessPlan { job, released, ended, offsets: found.offsets })
 }
 
-/// The largest load with which no run misses a deadline.
+/// The largest load with which no run misses a deadline or loses a message.
 fn broken_down(bench: &Bench, set: &Set, calibration: &Calibration, effort: Effort) -> Option<f64> {
     let effort = Effort { offsets: BREAKDOWN_OFFSETS.min(effort.offsets), ..effort };
     let holds = |set: &Set| {
         let found = bench.search(set, calibration, effort);
         found.is_ok_and(|found| {
-            set.tasks.iter().zip(found.tasks).all(|(task, found)| found.longest <= task.deadline)
+            let lost = found.queues.iter().any(|queue| queue.lost > 0);
+            let mut tasks = set.tasks.iter().zip(found.tasks);
+            !lost && tasks.all(|(task, found)| found.longest <= task.deadline)
         })
     };
     let factor = search::breakdown(set, holds);

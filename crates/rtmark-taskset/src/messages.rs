@@ -1,0 +1,142 @@
+//! What messages cost on an image: how much longer jobs take that send, receive, or look in vain.
+
+use rtmark_plan::Cost;
+
+use crate::alarm::NEVER;
+use crate::calibrate::{SHORT, Seen, is_tick, plain, row, spans};
+use crate::image::{Bench, Channel, Clock, MOST_QUEUES, Row, SetError, Table};
+use crate::run::{Mark, Wanted};
+
+/// Cycles of a tick, about: more than a job takes that finds most messages.
+const TICK: u64 = 30_000;
+
+/// How many queues a job has to do with, one after the other.
+const QUEUES: [usize; 3] = [1, 2, MOST_QUEUES];
+
+/// How many messages a job finds in a queue.
+const GATHERED: [u64; 3] = [1, 3, 12];
+
+/// Ticks that are looked at, with a message each: the longest queue begins again at its first place.
+const TICKS: u64 = 48;
+
+/// What was measured.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Messages {
+    send: Seen,
+    receive: Seen,
+    look: Seen,
+}
+
+impl Messages {
+    /// What the longest call takes.
+    pub fn longest(&self) -> u64 {
+        self.send.worst.max(self.receive.worst).max(self.look.worst)
+    }
+
+    /// The costs, and how they were measured.
+    pub fn costs(self) -> [(Cost, Seen, &'static str); 3] {
+        [
+            (Cost::Send, self.send, "what a send takes of a job, with room and nobody waiting"),
+            (Cost::Receive, self.receive, "what a receive takes of a job that finds a message"),
+            (Cost::Look, self.look, "what a look takes of a job that finds none"),
+        ]
+    }
+
+    fn with(self, other: Self) -> Self {
+        Self {
+            send: self.send.with(other.send),
+            receive: self.receive.with(other.receive),
+            look: self.look.with(other.look),
+        }
+    }
+}
+
+/// Which end of queues the measured task has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    Sends,
+    /// From a task that is never released.
+    Looks,
+    /// So many messages from each, sent one in a tick.
+    Receives(u64),
+}
+
+impl Bench {
+    /// Measures messages: in each of the image's tasks where each has its own code.
+    pub(crate) fn messages(&self) -> Result<Messages, SetError> {
+        let slots = match self.clock {
+            Clock::Tick => 0..1,
+            Clock::Alarm(_) => 0..self.tasks(),
+        };
+        let mut found: Option<Messages> = None;
+        for slot in slots {
+            let own = self.messages_of(slot)?;
+            found = Some(found.map_or(own, |found| found.with(own)));
+        }
+        found.ok_or(SetError::Unseen("a message"))
+    }
+
+    /// The same of one of the image's tasks.
+    fn messages_of(&self, slot: usize) -> Result<Messages, SetError> {
+        let without = self.jobs_with(slot, End::Looks, 0)?;
+        let (mut sends, mut looks, mut receives) = (Vec::new(), Vec::new(), Vec::new());
+        for count in QUEUES {
+            let each = count as u64;
+            sends.push(self.jobs_with(slot, End::Sends, count)?.beyond(without, each));
+            let in_vain = self.jobs_with(slot, End::Looks, count)?;
+            looks.push(in_vain.beyond(without, each));
+            for gathered in GATHERED {
+                let jobs = self.jobs_with(slot, End::Receives(gathered), count)?;
+                receives.push(jobs.beyond(in_vain, each * gathered));
+            }
+        }
+        let all = |seen: Vec<Seen>| seen.into_iter().reduce(Seen::with);
+        let (Some(send), Some(receive), Some(look)) = (all(sends), all(receives), all(looks))
+        else {
+            return Err(SetError::Unseen("a message"));
+        };
+        Ok(Messages { send, receive, look })
+    }
+
+    /// How long undisturbed jobs of a task take that has one end of so many queues, of which another one has
+    /// the other.
+    fn jobs_with(&self, slot: usize, end: End, count: usize) -> Result<Seen, SetError> {
+        let other = if slot == 0 { 1 } else { slot - 1 };
+        let period = if let End::Receives(gathered) = end { gathered } else { 1 };
+        let tick = match self.clock {
+            Clock::Tick => TICK,
+            Clock::Alarm(alarm) => TICK.next_multiple_of(alarm.granule),
+        };
+        // All of the image's tasks, so that a row's place is its slot.
+        let row_at = |at: usize| -> Row {
+            let runs = at == slot || at == other && end != End::Looks;
+            let period = if at == slot { period } else { 1 };
+            row(at as u64 + 1, period, if runs { 0 } else { NEVER }, &[plain(SHORT)])
+        };
+        let (from, to) = if end == End::Sends { (slot, other) } else { (other, slot) };
+        // Of what is sent at once with the look, one more may be there.
+        let queue = Channel { from, to, items: period + 2 };
+        let table = Table {
+            tick,
+            rows: (0..self.tasks()).map(row_at).collect(),
+            queues: vec![queue; count],
+            ..Table::default()
+        };
+        let marks = self.marks(&table, TICKS, Wanted::Jobs)?;
+        let (begins, ends) = (Mark::Begin(slot), Mark::End(slot));
+        let jobs = spans(&marks, |it| it == begins, |it| it == ends, is_tick);
+        // The first one may find fewer messages than all others.
+        Seen::of(jobs.into_iter().skip(1), "a job")
+    }
+}
+
+impl Seen {
+    /// What each of so many things took that these jobs did and those did not.
+    fn beyond(self, without: Self, times: u64) -> Self {
+        Self {
+            least: self.least.saturating_sub(without.worst) / times,
+            worst: self.worst.saturating_sub(without.least).div_ceil(times),
+            samples: self.samples,
+        }
+    }
+}
