@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use rtmark_firmware::probes::{self, Kind, SECTION};
 use rtmark_firmware::{Builder, Switched, Tree, Variant, select};
-use rtmark_model::{Answer, Catalogue, HeldInterval};
+use rtmark_model::{Answer, Catalogue, Frame, HeldInterval, Owner, Place};
 use rtmark_observe::{HeldBack, HeldInterrupt, Lines, Map};
 use rtmark_runner::{Plan, Selection, Suite, socs};
 use rtmark_sim::{Blocker, Cycles, Image, Machine, Register, Watch};
@@ -159,6 +159,36 @@ fn by_masks(found: &Findings) -> Summary {
         Some(((mask, found.longest.from, found.longest.to), (found.count, found.longest.cycles)))
     });
     masked.collect()
+}
+
+/// The author's own line stands first, whatever of the kernel was inlined there.
+#[test]
+fn places_of_a_load_are_told_by_its_authors_lines() {
+    let Load { machine, elf, image, .. } = load("embassy", "stm32f405");
+    let lines = Lines::new(&elf);
+    let mut held = HeldBack::new(&machine, &image, HeldInterrupt::Masked);
+    machine.clone().run_observed(Cycles(TO), &mut held);
+    let intervals = held.intervals(Map::new(&image, lines.as_ref()));
+    let places: Vec<Place> =
+        intervals.into_iter().flat_map(|interval| [interval.from, interval.to]).collect();
+    // A task of the application's, polled by the executor, in which the kernel was inlined.
+    let author = |frame: &Frame| frame.owner == Owner::Author;
+    let within = |place: &&Place| !author(&place.frames[0]) && place.frames.iter().any(author);
+    let within: Vec<&Place> = places.iter().filter(within).collect();
+    assert!(!within.is_empty(), "{places:#?}");
+    for place in within {
+        let source = place.source().expect("its line");
+        assert!(source.line.file.contains("/firmware/"), "{place}");
+        assert!(!place.to_string().starts_with("embassy_executor"), "{place}");
+    }
+    let is_told = |place: &Place| {
+        let source = place.source()?;
+        let inlined = source.inlined?;
+        let library =
+            inlined.owner == Owner::Library && inlined.line?.file.contains("embassy-sync");
+        (library && source.line.file.ends_with("mixed.rs")).then_some(())
+    };
+    assert!(places.iter().any(|place| is_told(place).is_some()), "{places:#?}");
 }
 
 /// How many stretches there are with a mask and between two places, and the longest.
@@ -369,7 +399,7 @@ fn timelines_have_the_tasks_of_the_load() {
         let mut machine = machine;
         let lines = Lines::new(&elf);
         let tasks = Tasks::new(&elf, &image, lines.as_ref());
-        let mut recorder = Recorder::new(&machine, &image, tasks, []);
+        let mut recorder = Recorder::new(&machine, &image, lines.as_ref(), tasks, []);
         machine.run_observed(Cycles(TO), &mut recorder);
         let timeline = recorder.finish(TO);
         let tracks = timeline.tracks.iter().filter(|track| track.category == "task");
