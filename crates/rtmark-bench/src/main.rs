@@ -182,10 +182,14 @@ const BESIDE: &str = "--beside";
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<_> = std::env::args_os().skip(1).collect();
-    if let [run, elf, soc] = arguments.as_slice()
+    if let [run, elf, soc, manner @ ..] = arguments.as_slice()
         && run == RUN
     {
-        return run_one(Path::new(elf), Path::new(soc));
+        let (elf, soc) = (Path::new(elf), Path::new(soc));
+        return match manner.first() {
+            Some(manner) => calls::run_one(elf, soc, &manner.to_string_lossy()),
+            None => run_one(elf, soc),
+        };
     }
     let (mut sections, mut before) = (Vec::new(), None);
     let mut arguments = arguments.iter();
@@ -226,12 +230,12 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// What `rtmark calls` takes, image by image.
 fn calls(out: &mut impl Write, folder: &Path) -> Result<(), Box<dyn Error>> {
-    let known = |kernel: &str| calls::KERNELS.contains(&kernel);
+    let (own, known) = (std::env::current_exe()?, |kernel: &str| calls::KERNELS.contains(&kernel));
     let mut table = Table::new();
     table.load_style(presets::UTF8_HORIZONTAL_ONLY);
     table.set_header(["image", "plain", "observed", "ratio", "calls", "ratio"]);
     for load in loads(folder, known)? {
-        let [plain, looped, calls] = calls::speeds(&load)?;
+        let [plain, looped, calls] = calls::speeds(&own, &load)?;
         let slower = |speed: f64| format!("{:.1}×", plain / speed);
         table.add_row([
             load.name.clone(),
@@ -247,7 +251,7 @@ fn calls(out: &mut impl Write, folder: &Path) -> Result<(), Box<dyn Error>> {
     }
     writeln!(
         out,
-        "million guest instructions per second: plain, observed by nobody, and by `rtmark calls`; \
+        "million guest instructions per second of processor time: plain, observed by nobody, and by `rtmark calls`; \
          ratio: how many times as long it takes"
     )?;
     writeln!(out, "{table}")?;

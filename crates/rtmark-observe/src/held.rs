@@ -134,18 +134,15 @@ impl<'a> HeldBack<'a> {
     fn note_alone(&mut self, began: u64, ended: u64) {
         let (address, node, cycles) = (self.newest, self.newest_node, ended - began);
         let site = self.sites.get_mut(&(node, address, address));
-        match site.filter(|site| site.longest.by == [Blocker::Instruction]) {
-            Some(site) => {
-                site.times += 1;
-                site.total += cycles;
-                if cycles >= site.longest.cycles {
-                    (site.longest.cycles, site.longest.began, site.ended) = (cycles, began, ended);
-                }
+        if let Some(site) = site.filter(|site| site.longest.by == [Blocker::Instruction]) {
+            site.times += 1;
+            site.total += cycles;
+            if cycles >= site.longest.cycles {
+                (site.longest.cycles, site.longest.began, site.ended) = (cycles, began, ended);
             }
-            None => {
-                let by = vec![Blocker::Instruction];
-                self.note(Open { began, asleep: 0, by, address, node }, ended, address);
-            }
+        } else {
+            let by = vec![Blocker::Instruction];
+            self.note(Open { began, asleep: 0, by, address, node }, ended, address);
         }
     }
 

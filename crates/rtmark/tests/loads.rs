@@ -173,7 +173,9 @@ fn places_of_a_load_are_told_by_its_authors_lines() {
         intervals.into_iter().flat_map(|interval| [interval.from, interval.to]).collect();
     // A task of the application's, polled by the executor, in which the kernel was inlined.
     let author = |frame: &Frame| frame.owner == Owner::Author;
-    let within = |place: &&Place| !author(&place.frames[0]) && place.frames.iter().any(author);
+    let within = |place: &&Place| {
+        place.frames.first().is_some_and(|outer| !author(outer)) && place.frames.iter().any(author)
+    };
     let within: Vec<&Place> = places.iter().filter(within).collect();
     assert!(!within.is_empty(), "{places:#?}");
     for place in within {
