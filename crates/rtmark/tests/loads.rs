@@ -6,11 +6,11 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use rtmark_firmware::probes::{self, Kind, SECTION};
-use rtmark_firmware::{Builder, Switched, Tree, Variant, select};
+use rtmark_firmware::{Builder, Kernel, Switched, Tree, Variant, select};
 use rtmark_model::{Answer, Catalogue, Frame, HeldInterval, Owner, Place};
 use rtmark_observe::{HeldBack, HeldInterrupt, Lines, Map};
 use rtmark_runner::{Plan, Selection, Suite, socs};
-use rtmark_sim::{Blocker, Cycles, Image, Machine, Register, Watch};
+use rtmark_sim::{Blocker, Cycles, Image, Machine, Register, Soc, Watch};
 use rtmark_trace::{Recorder, Tasks};
 use rtmark_worst::{Aspect, Control, Findings, Question, Reach, Share, Window, search};
 
@@ -102,6 +102,11 @@ struct Load {
 }
 
 fn load(kernel: &str, soc: &str) -> Load {
+    load_built(kernel, soc, |_, _| Switched::default())
+}
+
+/// A load built with settings that depend on the kernel and the soc.
+fn load_built(kernel: &str, soc: &str, switched: impl Fn(&Kernel, &Soc) -> Switched) -> Load {
     let tree = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../firmware");
     let tree = Tree::find(Some(&tree)).expect("the tree");
     let kernels = tree.kernels().expect("kernels");
@@ -109,7 +114,7 @@ fn load(kernel: &str, soc: &str) -> Load {
     let soc = socs::find(soc).expect("a soc").soc;
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("firmware-build");
     let builder = Builder::new(tree).in_folder(&folder);
-    let switched = Switched::default();
+    let switched = switched(kernel, &soc);
     let mut built = builder.build_load(kernel, &soc, &switched).expect("a load");
     let elf = built.remove("load").expect("an image").elf;
     let image = Image::from_elf(&elf).expect("an image");
@@ -164,7 +169,11 @@ fn by_masks(found: &Findings) -> Summary {
 /// The author's own line stands first, whatever of the kernel was inlined there.
 #[test]
 fn places_of_a_load_are_told_by_its_authors_lines() {
-    let Load { machine, elf, image, .. } = load("embassy", "stm32f405");
+    // Optimised as a product is, most of the kernel is inlined.
+    let product: Variant = "product".parse().expect("a profile");
+    let Load { machine, elf, image, .. } = load_built("embassy", "stm32f405", |kernel, soc| {
+        product.of(&kernel.manifest, soc.core.name()).expect("it can be built this way")
+    });
     let lines = Lines::new(&elf);
     let mut held = HeldBack::new(&machine, &image, HeldInterrupt::Masked);
     machine.clone().run_observed(Cycles(TO), &mut held);
