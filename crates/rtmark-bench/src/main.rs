@@ -7,7 +7,7 @@
 //! say something about this computer only; the ratios are what to look at.
 
 use std::error::Error;
-use std::io::Write as _;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -18,6 +18,7 @@ use rtmark_firmware::{Builder, Switched, Tree, select_in_elf};
 use rtmark_sim::{Cycles, Image, Machine, Soc, Stop};
 
 mod bare;
+mod calls;
 mod curves;
 mod generate;
 mod process;
@@ -77,12 +78,13 @@ struct Load {
     soc_path: PathBuf,
 }
 
-fn loads(folder: &Path) -> Result<Vec<Load>, Box<dyn Error>> {
+/// The loads of some kernels, built.
+fn loads(folder: &Path, wanted: impl Fn(&str) -> bool) -> Result<Vec<Load>, Box<dyn Error>> {
     let builder = Builder::new(Tree::find(None)?);
     let mut kernels = builder.tree().kernels()?;
     kernels.extend(Tree::find(Some(Path::new(PROGRAMS)))?.kernels()?);
     let mut loads = Vec::new();
-    for (soc_text, kernel, scenario, about) in LOADS {
+    for (soc_text, kernel, scenario, about) in LOADS.into_iter().filter(|load| wanted(load.1)) {
         let soc = Soc::from_toml(soc_text)?;
         let kernel = kernels
             .iter()
@@ -174,16 +176,20 @@ fn clone(load: &Load, ram: Option<u32>) -> Result<Duration, Box<dyn Error>> {
 }
 
 /// The parts of the bench, by their names: all of them if none is named.
-const SECTIONS: [&str; 5] = ["images", "code", "programs", "events", "worst"];
+const SECTIONS: [&str; 6] = ["images", "code", "programs", "events", "worst", "calls"];
 /// The argument with which another program of this kind runs beside this one.
 const BESIDE: &str = "--beside";
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<_> = std::env::args_os().skip(1).collect();
-    if let [run, elf, soc] = arguments.as_slice()
+    if let [run, elf, soc, manner @ ..] = arguments.as_slice()
         && run == RUN
     {
-        return run_one(Path::new(elf), Path::new(soc));
+        let (elf, soc) = (Path::new(elf), Path::new(soc));
+        return match manner.first() {
+            Some(manner) => calls::run_one(elf, soc, &manner.to_string_lossy()),
+            None => run_one(elf, soc),
+        };
     }
     let (mut sections, mut before) = (Vec::new(), None);
     let mut arguments = arguments.iter();
@@ -216,6 +222,39 @@ fn main() -> Result<(), Box<dyn Error>> {
     if wants("worst") {
         curves::windows(&mut out, folder)?;
     }
+    if wants("calls") {
+        calls(&mut out, folder)?;
+    }
+    Ok(())
+}
+
+/// What `rtmark calls` takes, image by image.
+fn calls(out: &mut impl Write, folder: &Path) -> Result<(), Box<dyn Error>> {
+    let (own, known) = (std::env::current_exe()?, |kernel: &str| calls::KERNELS.contains(&kernel));
+    let mut table = Table::new();
+    table.load_style(presets::UTF8_HORIZONTAL_ONLY);
+    table.set_header(["image", "plain", "observed", "ratio", "calls", "ratio"]);
+    for load in loads(folder, known)? {
+        let [plain, looped, calls] = calls::speeds(&own, &load)?;
+        let slower = |speed: f64| format!("{:.1}×", plain / speed);
+        table.add_row([
+            load.name.clone(),
+            format!("{plain:.0}"),
+            format!("{looped:.1}"),
+            slower(looped),
+            format!("{calls:.1}"),
+            slower(calls),
+        ]);
+    }
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    writeln!(
+        out,
+        "million guest instructions per second of processor time: plain, observed by nobody, and by `rtmark calls`; \
+         ratio: how many times as long it takes"
+    )?;
+    writeln!(out, "{table}")?;
     Ok(())
 }
 
@@ -224,7 +263,7 @@ fn bench() -> Result<(), Box<dyn Error>> {
     let own = std::env::current_exe()?;
     let mut say = std::io::stderr().lock();
     writeln!(say, "building")?;
-    let loads = loads(folder.path())?;
+    let loads = loads(folder.path(), |_| true)?;
     let first = loads.first().ok_or("no loads")?;
     let empty = empty_program(folder.path())?;
     let mut starts = [f64::INFINITY; QEMU_MODES.len()];

@@ -522,7 +522,10 @@ impl Observer for CallRecorder<'_, '_> {
         let (pc, sp) = (machine.register(Register::Pc), machine.register(Register::Sp));
         let now = machine.cycles().0;
         self.calls.before(machine)?;
-        self.end(machine, pc, sp, now);
+        // Nobody comes back from a call without a jump.
+        if pc != self.next {
+            self.end(machine, pc, sp, now);
+        }
         if let Some(node) = self.calls.innermost() {
             let class = self.class(node);
             let owner = self.owner_at(pc, class);

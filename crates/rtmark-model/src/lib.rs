@@ -38,7 +38,7 @@ pub use fit::{Fit, Order, fit};
 pub use held::{HeldInterval, Victim};
 pub use id::{IdError, KernelId, LONGEST_ID, Pattern, PatternError, ScenarioId};
 pub use masked::{MaskRegister, Masked};
-pub use place::{Line, Place};
+pub use place::{Frame, Line, Owner, Place, Source};
 pub use samples::{Disturbance, Mode, Run, Samples, SamplesError, Statistics, Summary};
 pub use series::{
     Board, Compiler, Exact, Executed, Firmware, Key, Placement, Provenance, Readings, Sampled,

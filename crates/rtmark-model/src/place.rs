@@ -31,8 +31,73 @@ fn shortened(path: &str) -> &str {
     from.map_or(path, |(at, _)| &path[at + 1..])
 }
 
-/// How many inlined functions a line of text names: the outermost ones say what is done,
-/// those below only how.
+/// Whose code a frame is.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Owner {
+    /// The application's author's.
+    Author,
+    /// A library's: a crate of a registry, the language's own, a kernel's, the compiler's.
+    Library,
+}
+
+/// A function whose code stands at an address: the one that holds it, or one that the compiler has
+/// inlined there.
+#[derive(
+    Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+pub struct Frame {
+    /// The function as the source names it; nothing where the debug information has no name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub function: Option<String>,
+    /// Where in it; of all but the innermost function the line of the inlined call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<Line>,
+    /// Whose source file that is.
+    pub owner: Owner,
+}
+
+/// Where in the sources something happens: a line, and what of a library the compiler has inlined
+/// there.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Source {
+    /// The author's own line where there is one.
+    pub line: Line,
+    /// The function that was inlined at that line, with the line in it.
+    pub inlined: Option<Frame>,
+}
+
+impl Source {
+    /// Of functions at an address, the outermost first; `None` where no line is known.
+    pub fn of(frames: &[Frame]) -> Option<Self> {
+        let own = first(frames)?;
+        Some(Self { line: frames[own].line.clone()?, inlined: frames.get(own + 1).cloned() })
+    }
+}
+
+impl fmt::Display for Source {
+    /// `main.rs:41, in Channel<M,T>::try_send, src/channel.rs:512`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.line)?;
+        let Some(inlined) = &self.inlined else { return Ok(()) };
+        if let Some(function) = &inlined.function {
+            write!(f, ", in {}", own_name(function))?;
+        }
+        inlined.line.iter().try_for_each(|line| write!(f, ", {line}"))
+    }
+}
+
+/// Which of the functions at an address, the outermost first, is told first: the innermost of the
+/// author's own, and where all are a library's the outermost.
+fn first(frames: &[Frame]) -> Option<usize> {
+    let is_own = |frame: &Frame| frame.owner == Owner::Author && frame.line.is_some();
+    frames.iter().rposition(is_own).or((!frames.is_empty()).then_some(0))
+}
+
+/// How many inlined functions a line of text names where nothing else is known of them: the
+/// outermost ones say what is done, those below only how.
 const SHOWN: usize = 3;
 
 /// The end of a path of modules: `Channel<T>::try_send`.
@@ -69,28 +134,51 @@ pub struct Place {
     /// The functions that the compiler has inlined there, the outermost first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inlined: Vec<String>,
+    /// The function and those inlined there, with their lines, the outermost first; nothing
+    /// without debug information.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub frames: Vec<Frame>,
     /// Those that have called it, as far as they are known, the outermost first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub callers: Vec<String>,
 }
 
+impl Place {
+    /// The line that is told: the author's own where there is one, and what was inlined there.
+    pub fn source(&self) -> Option<Source> {
+        let plain = || Some(Source { line: self.line.clone()?, inlined: None });
+        Source::of(&self.frames).or_else(plain)
+    }
+}
+
 impl fmt::Display for Place {
-    /// `caller > function > inlined (file:line)`, as far as it is known.
+    /// `caller > function (line, in what was inlined there, its line)`, as far as it is known. Of
+    /// functions inlined into each other the innermost of the author's own is told, with its line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(caller) = self.callers.last() {
-            write!(f, "{caller} > ")?;
+        let told = first(&self.frames).unwrap_or(0);
+        // What was inlined into itself, as parts of functions are, has one name.
+        let is_other = |frame: &&Frame| frame.function != self.function;
+        let inlined = self.frames.get(told).filter(|_| told > 0).filter(is_other);
+        // Where the author's code was inlined into a library's, that one's name would come first.
+        let is_told = told == 0 || self.frames[0].owner == Owner::Author;
+        if is_told {
+            if let Some(caller) = self.callers.last() {
+                write!(f, "{caller} > ")?;
+            }
+            match &self.function {
+                Some(function) => f.write_str(function)?,
+                None => write!(f, "{:#010x}", self.address)?,
+            }
         }
-        match &self.function {
-            Some(function) => f.write_str(function)?,
-            None => write!(f, "{:#010x}", self.address)?,
+        if let Some(function) = inlined.and_then(|frame| frame.function.as_deref()) {
+            let before = if is_told { " > " } else { "" };
+            write!(f, "{before}{}", own_name(function))?;
         }
-        for inlined in self.inlined.iter().take(SHOWN) {
-            write!(f, " > {}", own_name(inlined))?;
+        if self.frames.is_empty() {
+            let names = self.inlined.iter().take(SHOWN);
+            names.into_iter().try_for_each(|name| write!(f, " > {}", own_name(name)))?;
         }
-        match &self.line {
-            Some(line) => write!(f, " ({line})"),
-            None => Ok(()),
-        }
+        self.source().map_or(Ok(()), |source| write!(f, " ({source})"))
     }
 }
 
@@ -106,5 +194,55 @@ mod tests {
         assert_eq!(own_name("vTaskDelay"), "vTaskDelay");
         let long = format!("/{}/tasks.c", "x".repeat(90));
         assert_eq!(Line { file: long, line: 7 }.to_string(), "tasks.c:7");
+    }
+
+    fn frame(function: &str, file: &str, line: u32, owner: Owner) -> Frame {
+        let line = Some(Line { file: file.into(), line });
+        Frame { function: Some(function.into()), line, owner }
+    }
+
+    fn place(frames: &[Frame]) -> Place {
+        Place {
+            address: 0x0800_0100,
+            function: frames[0].function.clone(),
+            line: frames[0].line.clone(),
+            inlined: frames[1..].iter().filter_map(|frame| frame.function.clone()).collect(),
+            frames: frames.to_vec(),
+            callers: vec!["Reset".into()],
+        }
+    }
+
+    #[test]
+    fn the_authors_own_line_comes_first() {
+        use Owner::{Author, Library};
+        let main = frame("main", "main.rs", 30, Author);
+        let helper = frame("app::send", "main.rs", 41, Author);
+        let channel = frame("sync::channel::Channel<M>::try_send", "channel.rs", 512, Library);
+        let mask = frame("cortex_m::write", "primask.rs", 9, Library);
+        let executor = frame("executor::run", "exec.rs", 7, Library);
+        let shown = |frames: &[&Frame]| {
+            place(&frames.iter().map(|&frame| frame.clone()).collect::<Vec<_>>()).to_string()
+        };
+        assert_eq!(shown(&[&main]), "Reset > main (main.rs:30)");
+        assert_eq!(shown(&[&main, &helper]), "Reset > main > app::send (main.rs:41)");
+        let all = shown(&[&main, &helper, &channel, &mask]);
+        let behind = "in Channel<M>::try_send, channel.rs:512)";
+        assert_eq!(all, format!("Reset > main > app::send (main.rs:41, {behind}"));
+        // The author's code within a library's, as a task's is in its executor's.
+        let all = shown(&[&executor, &helper, &channel]);
+        assert_eq!(all, format!("app::send (main.rs:41, {behind}"));
+        // Nothing is the author's.
+        let all = shown(&[&executor, &channel, &mask]);
+        assert_eq!(all, format!("Reset > executor::run (exec.rs:7, {behind}"));
+    }
+
+    #[test]
+    fn what_was_stored_without_frames_is_told_as_it_was() {
+        let text = r#"{"address": 1, "function": "f", "inlined": ["a::b::c", "d"],
+            "line": {"file": "f.rs", "line": 9}}"#;
+        let place: Place = serde_json::from_str(text).expect("a place");
+        assert_eq!(place.to_string(), "f > b::c > d (f.rs:9)");
+        let source = place.source().expect("its line");
+        assert_eq!(source.to_string(), "f.rs:9");
     }
 }

@@ -46,7 +46,7 @@ pub(crate) fn shown(symbol: &str) -> String {
 
 /// `a::b_task::{async}` for `a::__b_task::__b_task_inner_function::{{closure}}`, which the macro of
 /// Embassy's tasks makes of it.
-fn as_written(name: &str) -> Option<String> {
+pub(crate) fn as_written(name: &str) -> Option<String> {
     let body =
         name.strip_suffix("::{{closure}}").or_else(|| name.strip_suffix("::{async_fn#0}"))?;
     let (outer, inner) = body.rsplit_once("::")?;

@@ -16,6 +16,7 @@ use rtmark_sim::{
 };
 
 use crate::calls::{Calls, Node};
+use crate::mixed::Mixing;
 use crate::place::Map;
 
 /// Which interrupt is held back.
@@ -56,7 +57,7 @@ pub struct HeldBack<'a> {
     calls: Calls<'a>,
     open: Option<Open>,
     /// By where they begin and end; an instruction by itself has its address twice.
-    sites: HashMap<(Option<Node>, u32, u32), Site>,
+    sites: HashMap<(Option<Node>, u32, u32), Site, Mixing>,
     /// Until when everything has been told, and the newest instruction.
     now: u64,
     newest: u32,
@@ -71,7 +72,7 @@ impl<'a> HeldBack<'a> {
             core: machine.soc().core,
             calls: Calls::new(image.symbols()),
             open: None,
-            sites: HashMap::new(),
+            sites: HashMap::default(),
             now: machine.cycles().0,
             newest: machine.register(Register::Pc),
             newest_node: None,
@@ -126,6 +127,22 @@ impl<'a> HeldBack<'a> {
                     (site.longest, site.ended) = (interval, ended);
                 }
             }
+        }
+    }
+
+    /// An instruction by itself, which ends: as [`Self::note`], for what happens at every one.
+    fn note_alone(&mut self, began: u64, ended: u64) {
+        let (address, node, cycles) = (self.newest, self.newest_node, ended - began);
+        let site = self.sites.get_mut(&(node, address, address));
+        if let Some(site) = site.filter(|site| site.longest.by == [Blocker::Instruction]) {
+            site.times += 1;
+            site.total += cycles;
+            if cycles >= site.longest.cycles {
+                (site.longest.cycles, site.longest.began, site.ended) = (cycles, began, ended);
+            }
+        } else {
+            let by = vec![Blocker::Instruction];
+            self.note(Open { began, asleep: 0, by, address, node }, ended, address);
         }
     }
 
@@ -185,14 +202,7 @@ impl Observer for HeldBack<'_> {
         self.newest = instruction.address;
         self.newest_node = self.calls.innermost();
         if self.open.is_none() && matches!(self.whose, HeldInterrupt::OfPriority(_)) {
-            let alone = Open {
-                began: instruction.began.0,
-                asleep: 0,
-                by: vec![Blocker::Instruction],
-                address: self.newest,
-                node: self.newest_node,
-            };
-            self.note(alone, now, self.newest);
+            self.note_alone(instruction.began.0, now);
         }
         // What this instruction has let go may be taken here, before an exception is entered.
         if self.open.is_some() && self.blocker(machine).is_none() {
@@ -243,9 +253,8 @@ mod tests {
         let (machine, image) = stopped();
         let mut held = HeldBack::new(&machine, &image, HeldInterrupt::OfPriority(0));
         let mut take = |began: u64, cycles: u64| {
-            let by = vec![Blocker::Instruction];
-            let open = Open { began, asleep: 0, by, address: 0x0800_0008, node: None };
-            held.note(open, began + cycles, 0x0800_0008);
+            held.newest = 0x0800_0008;
+            held.note_alone(began, began + cycles);
         };
         take(10, 3);
         take(20, 40);

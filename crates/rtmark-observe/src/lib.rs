@@ -4,6 +4,7 @@
 //! - [`Map`], [`Functions`] and [`Lines`] tell an address in the program's own words: its
 //!   function by the symbols, its source line and the functions inlined there by the
 //!   debug information;
+//! - [`untold`] says what of that a file cannot tell, and why;
 //! - [`member_of`] says where a structure's member is, by the debug information;
 //! - [`Calls`] follows a run and knows at any moment which functions have called each
 //!   other, for each task and each handler apart;
@@ -37,6 +38,7 @@
 //! no file and prints nothing: what is shown, and how, is its users' affair.
 
 mod attribution;
+mod author;
 mod calls;
 mod difference;
 mod exceptions;
@@ -44,10 +46,12 @@ mod functions;
 mod held;
 mod lines;
 mod members;
+mod mixed;
 mod place;
 mod profile;
 mod role;
 mod stacks;
+mod untold;
 
 pub use attribution::{Attribution, Part, Share, SpanCost};
 pub use calls::{Calls, Node};
@@ -55,9 +59,10 @@ pub use difference::{Difference, Inclusive, Row};
 pub use exceptions::ExceptionNames;
 pub use functions::Functions;
 pub use held::{HeldBack, HeldInterrupt};
-pub use lines::{Inlined, Lines};
+pub use lines::Lines;
 pub use members::{Member, member_of, offset_of};
 pub use place::Map;
 pub use profile::{Cost, FunctionCost, Profile, Report};
 pub use role::Role;
 pub use stacks::{StackKind, StackUse, Stacks};
+pub use untold::untold;

@@ -4,12 +4,15 @@ use std::fmt;
 
 use addr2line::Context;
 use addr2line::gimli::{Dwarf, EndianSlice, LittleEndian, SectionId};
-use object::{Object as _, ObjectSection as _};
-use rtmark_model::{Line, visible};
+use object::{CompressionFormat, Object as _, ObjectSection as _, ObjectSymbol as _};
+use rtmark_model::{Frame, Line, Source, visible};
+
+use crate::author::Author;
 
 /// The line table of an image.
 pub struct Lines<'a> {
     context: Context<EndianSlice<'a, LittleEndian>>,
+    author: Author,
 }
 
 impl fmt::Debug for Lines<'_> {
@@ -18,27 +21,37 @@ impl fmt::Debug for Lines<'_> {
     }
 }
 
-/// A function whose code stands at an address, its own or inlined there.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Inlined {
-    /// The function as the source names it; `None` where the debug information has no name.
-    pub function: Option<String>,
-    /// Where in it; of all but the innermost function the line of the inlined call.
-    pub line: Option<Line>,
-}
-
 impl<'a> Lines<'a> {
     /// Reads the debug information; `None` when there is none that can be read.
     pub fn new(elf: &'a [u8]) -> Option<Self> {
         let file = object::File::<'a>::parse(elf).ok()?;
-        file.section_by_name(".debug_info")?;
+        // What is compressed is not read, and would look like nothing.
+        let info = file.section_by_name(".debug_info")?;
+        info.compressed_file_range()
+            .ok()
+            .filter(|range| range.format == CompressionFormat::None)?;
         let load = |id: SectionId| {
             let section = file.section_by_name(id.name());
             let bytes = section.and_then(|section| section.data().ok()).unwrap_or_default();
             Ok::<_, addr2line::gimli::Error>(EndianSlice::new(bytes, LittleEndian))
         };
         let dwarf = Dwarf::load(load).ok()?;
-        Some(Self { context: Context::from_dwarf(dwarf).ok()? })
+        let context = Context::from_dwarf(dwarf).ok()?;
+        let mut lines = Self { context, author: Author::default() };
+        let main = file.symbols().find(|symbol| symbol.name() == Ok("main"));
+        if let Some(author) = main.and_then(|main| lines.author_of(main.address() & !1)) {
+            lines.author = author;
+        }
+        Some(lines)
+    }
+
+    /// The author of the function at an address: the application's `main`.
+    fn author_of(&self, main: u64) -> Option<Author> {
+        let address = u32::try_from(main).ok()?;
+        let file = self.inlined_at(address).pop()?.line?.file;
+        let unit = self.context.find_dwarf_and_unit(main).skip_all_loads()?;
+        let folder = unit.comp_dir.map(|folder| folder.to_string_lossy());
+        Some(Author::of(&file, folder.as_deref().unwrap_or_default()))
     }
 
     /// The line that the instruction at an address was compiled from; of inlined
@@ -47,9 +60,16 @@ impl<'a> Lines<'a> {
         line(&self.context.find_location(address.into()).ok()??)
     }
 
+    /// The line that is told of an address: see [`Source`].
+    pub fn source(&self, address: u32) -> Option<Source> {
+        let mut frames = self.inlined_at(address);
+        frames.reverse();
+        Source::of(&frames)
+    }
+
     /// The functions at an address, the innermost inlined one first and the one that
     /// was called last; none where the debug information says nothing.
-    pub fn inlined_at(&self, address: u32) -> Vec<Inlined> {
+    pub fn inlined_at(&self, address: u32) -> Vec<Frame> {
         let Ok(mut frames) = self.context.find_frames(address.into()).skip_all_loads() else {
             return Vec::new();
         };
@@ -57,10 +77,10 @@ impl<'a> Lines<'a> {
         while let Ok(Some(frame)) = frames.next() {
             let name = frame.function.as_ref().and_then(|name| name.raw_name().ok());
             let plain = |name: &str| format!("{:#}", rustc_demangle::demangle(name));
-            found.push(Inlined {
-                function: name.map(|name| visible(plain(&name).as_bytes())),
-                line: frame.location.as_ref().and_then(line),
-            });
+            let line = frame.location.as_ref().and_then(line);
+            let owner = self.author.owner(line.as_ref().map(|line| line.file.as_str()));
+            let function = name.map(|name| visible(plain(&name).as_bytes()));
+            found.push(Frame { function, line, owner });
         }
         found
     }

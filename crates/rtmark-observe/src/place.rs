@@ -1,9 +1,16 @@
 //! From addresses to places in the program's own words.
 
-use rtmark_model::{MaskRegister, Masked, Place, visible};
+use rtmark_model::{Frame, MaskRegister, Masked, Place, visible};
 use rtmark_sim::{Blocker, CoreKind, Disassembly, Image, MaskedInterval};
 
+use crate::functions::as_written;
 use crate::lines::Lines;
+
+/// A function by the name that its author gave it.
+fn written(frame: Frame) -> Frame {
+    let function = frame.function.map(|name| as_written(&name).unwrap_or(name));
+    Frame { function, ..frame }
+}
 
 /// Tells where an address is, as far as symbols and debug information know it.
 #[derive(Clone, Copy, Debug)]
@@ -26,15 +33,17 @@ impl<'a, 'elf> Map<'a, 'elf> {
     /// What is known of an address.
     pub fn place(&self, address: u32) -> Place {
         let mut frames = self.lines.map_or_else(Vec::new, |lines| lines.inlined_at(address));
-        // The function itself is the last; before it come those inlined, the innermost first.
-        let own = frames.pop();
-        let inlined = frames.into_iter().rev().filter_map(|frame| frame.function).collect();
+        // The function itself comes first; behind it those inlined, the innermost last.
+        frames.reverse();
+        let own = frames.first();
+        let inlined = frames.iter().skip(1).filter_map(|frame| frame.function.clone());
         Place {
             address,
-            function: self.function(address).or_else(|| own.as_ref()?.function.clone()),
-            line: own.and_then(|own| own.line),
-            inlined,
+            function: self.function(address).or_else(|| own?.function.clone()),
+            line: own.and_then(|own| own.line.clone()),
+            inlined: inlined.collect(),
             callers: Vec::new(),
+            frames: frames.into_iter().map(written).collect(),
         }
     }
 

@@ -4,10 +4,9 @@
 //! sleep, and each of these to one stack of functions.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::ControlFlow;
 
-use rtmark_model::Line;
+use rtmark_model::Source;
 use rtmark_sim::{Instruction, Machine, Observer, Symbols};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -15,6 +14,7 @@ use serde::Serialize;
 use crate::calls::{Calls, Node};
 use crate::functions::shown;
 use crate::lines::Lines;
+use crate::mixed::Mixing;
 
 /// What sleep is called among the functions.
 pub(crate) const SLEEP: &str = "[sleep]";
@@ -59,36 +59,15 @@ pub struct Report {
     /// Stacks with their cycles: `main;work;memcpy 1234`. With debug information functions that were inlined
     /// are among them, marked as tools for such stacks know it: `main;work;next_[i] 56`.
     pub folded: Vec<String>,
-    /// By source line, the most cycles first; empty without debug information.
-    pub lines: Vec<(Line, Cost)>,
+    /// By source line, the author's own where there is one, and what was inlined there; the most
+    /// cycles first, empty without debug information.
+    pub lines: Vec<(Source, Cost)>,
     /// All cycles.
     pub cycles: u64,
 }
 
 /// A node's number, and an address.
 type Place = (u32, u32);
-
-/// A hash of two numbers that nobody chooses to do harm: it is asked for at every instruction.
-#[derive(Debug, Default)]
-struct Mixed(u64);
-
-impl Hasher for Mixed {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-
-    fn write(&mut self, bytes: &[u8]) {
-        for byte in bytes {
-            self.write_u32((*byte).into());
-        }
-    }
-
-    fn write_u32(&mut self, number: u32) {
-        // The multiplier of Knuth's multiplicative hashing: 2^64 by the golden ratio.
-        let mixed = (self.0 ^ u64::from(number)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        self.0 = mixed ^ mixed >> 32;
-    }
-}
 
 /// Follows a run and adds up.
 #[derive(Debug)]
@@ -97,7 +76,7 @@ pub struct Profile<'a> {
     /// By node.
     own: Vec<Cost>,
     /// By the function and its callers, and the instruction's address.
-    places: HashMap<Place, Cost, BuildHasherDefault<Mixed>>,
+    places: HashMap<Place, Cost, Mixing>,
     /// Up to which cycle everything has been counted.
     counted: u64,
     /// The newest instruction, and whose it is.
@@ -141,9 +120,9 @@ impl<'a> Profile<'a> {
         for ((_, address), cost) in &self.places {
             by_address.entry(*address).or_default().add(cost.cycles, cost.instructions);
         }
-        let mut by_line: BTreeMap<Line, Cost> = BTreeMap::new();
+        let mut by_line: BTreeMap<Source, Cost> = BTreeMap::new();
         for (address, cost) in &by_address {
-            if let Some(line) = lines.and_then(|lines| lines.at(*address)) {
+            if let Some(line) = lines.and_then(|lines| lines.source(*address)) {
                 by_line.entry(line).or_default().add(cost.cycles, cost.instructions);
             }
         }

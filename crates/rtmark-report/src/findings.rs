@@ -61,9 +61,9 @@ pub fn waits<'a>(block: &Block<'a>, victim: Victim) -> Vec<Wait<'a>> {
 /// The lines between which an interrupt is held back: `at src/exec.rs:545`, or `from one to
 /// another`.
 pub fn lines(held: &HeldInterval) -> Option<String> {
-    let first = held.from.line.as_ref()?;
+    let first = &held.from.source()?.line;
     let from = spot(&held.from, first);
-    match held.to.line.as_ref().filter(|last| *last != first) {
+    match held.to.source().map(|source| source.line).as_ref().filter(|last| *last != first) {
         // Of one file the name is told once.
         Some(last) if last.file == first.file => Some(format!("from {from} to {}", last.line)),
         Some(last) => Some(format!("from {from} to {}", spot(&held.to, last))),

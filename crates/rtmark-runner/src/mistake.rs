@@ -1,21 +1,21 @@
 //! What is said when the simulator itself is wrong: where, and what is needed to find the mistake.
 
-use std::fmt::Write as _;
-
 use rtmark_model::visible;
 use rtmark_observe::Lines;
 use rtmark_sim::{Image, InternalError, TIMING_MODEL};
 
 /// A mistake of the simulator in words, with the symbol and the source line where those are known.
 pub fn told(error: &InternalError, image: &Image, elf: &[u8]) -> String {
-    let mut text = format!("internal error: {error}");
-    if let Some(location) = image.symbols().name_at(error.pc & !1) {
-        let _ = write!(text, "; in {location}");
-    }
-    if let Some(line) = Lines::new(elf).and_then(|lines| lines.at(error.pc & !1)) {
-        let _ = write!(text, ", {}:{}", line.file, line.line);
-    }
-    visible(text.as_bytes())
+    let place = location(error.pc, image, elf).map_or_else(String::new, |at| format!("; in {at}"));
+    visible(format!("internal error: {error}{place}").as_bytes())
+}
+
+/// Where an address is, by symbols and debug information: `main+0x4, main.c:12`.
+pub(crate) fn location(address: u32, image: &Image, elf: &[u8]) -> Option<String> {
+    let address = address & !1;
+    let symbol = image.symbols().name_at(address)?.to_string();
+    let source = Lines::new(elf).and_then(|lines| lines.source(address));
+    Some(source.map_or_else(|| symbol.clone(), |source| format!("{symbol}, {source}")))
 }
 
 /// What to do about it.

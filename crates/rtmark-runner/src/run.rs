@@ -64,6 +64,8 @@ pub struct Session<'a> {
     /// The machine.
     pub machine: Machine,
     image: &'a Image,
+    /// The image's file, whose debug information tells lines.
+    elf: &'a [u8],
     host: Option<&'a mut dyn Serve>,
 }
 
@@ -92,7 +94,13 @@ impl<'a> Session<'a> {
 
     /// Takes a machine that has been prepared in another way, with the image in it.
     pub fn with(machine: Machine, image: &'a Image) -> Self {
-        Self { machine, image, host: None }
+        Self { machine, image, elf: &[], host: None }
+    }
+
+    /// Tells lines, too, by the debug information of the image's file.
+    #[must_use]
+    pub fn with_file(self, elf: &'a [u8]) -> Self {
+        Self { elf, ..self }
     }
 
     /// Lets the program use files that a host lends.
@@ -139,9 +147,9 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// An address with the symbol that holds it: `0x08000124 (main+0x4)`.
+    /// An address with the symbol that holds it, and its line: `0x08000124 (main+0x4, main.c:12)`.
     pub fn place(&self, address: u32) -> String {
-        match self.image.symbols().name_at(address & !1) {
+        match mistake::location(address, self.image, self.elf) {
             Some(location) => format!("{address:#010x} ({location})"),
             None => format!("{address:#010x}"),
         }
@@ -154,7 +162,8 @@ impl<'a> Session<'a> {
 
     /// An ending in words, with addresses and symbols.
     pub fn tell(&self, ending: &Ending) -> String {
-        let fault = |report: &FaultReport| match self.image.symbols().name_at(report.pc & !1) {
+        let fault = |report: &FaultReport| match mistake::location(report.pc, self.image, self.elf)
+        {
             Some(location) => format!("{report}, in {location}"),
             None => report.to_string(),
         };
@@ -179,7 +188,7 @@ impl<'a> Session<'a> {
             }
             Ending::Observer => format!("ended from outside at {}", self.here()),
             Ending::Output(_) => format!("stopped at {} behind what it has printed", self.here()),
-            Ending::Internal(error) => mistake::told(error, self.image, &[]),
+            Ending::Internal(error) => mistake::told(error, self.image, self.elf),
             Ending::Other(text) => text.clone(),
         }
     }

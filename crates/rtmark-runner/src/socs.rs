@@ -32,6 +32,8 @@ impl Described for SocFile {
         "mps2-an385.toml",
         "mps2-an386.toml",
         "mps2-an505.toml",
+        "nrf51822.toml",
+        "nrf52832.toml",
         "nrf52840.toml",
         "rp2040.toml",
         "stm32l432.toml",

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
-use rtmark_observe::ExceptionNames;
+use rtmark_observe::{ExceptionNames, Lines, Map};
 use rtmark_sim::{Blocker, Image, Instruction, Machine, Observer, Register};
 
 use crate::tasks::{State, Tasks, Whose};
@@ -26,6 +26,7 @@ pub struct SpanProbe {
 #[derive(Debug)]
 pub struct Recorder<'a, 'elf> {
     image: &'a Image,
+    map: Map<'a, 'elf>,
     tasks: Tasks<'a, 'elf>,
     probes: HashMap<u32, Vec<SpanProbe>>,
     timeline: Timeline,
@@ -53,6 +54,7 @@ impl<'a, 'elf> Recorder<'a, 'elf> {
     pub fn new(
         machine: &Machine,
         image: &'a Image,
+        lines: Option<&'a Lines<'elf>>,
         tasks: Tasks<'a, 'elf>,
         probes: impl IntoIterator<Item = SpanProbe>,
     ) -> Self {
@@ -64,6 +66,7 @@ impl<'a, 'elf> Recorder<'a, 'elf> {
         let handled = machine.exception();
         let mut recorder = Self {
             image,
+            map: Map::new(image, lines),
             tasks,
             probes: by_address,
             timeline: Timeline::default(),
@@ -124,7 +127,8 @@ impl<'a, 'elf> Recorder<'a, 'elf> {
             return;
         }
         if let Some((holder, since, from)) = self.mask.take() {
-            let about = vec![("from", self.function(from)), ("to", self.function(pc))];
+            let place = |address: u32| self.map.place(address).to_string();
+            let about = vec![("from", place(from)), ("to", place(pc))];
             self.slice(MASKED, "mask", 1, Slice { about, ..slice(holder.name(), since, now) });
             self.dirty = true;
         }

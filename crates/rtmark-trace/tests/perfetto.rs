@@ -38,7 +38,7 @@ fn an_independent_reader_finds_handlers_masks_sleep_and_spans() {
     };
     let tasks = Tasks::new(&[], &image, None);
     let probes = [probe("begin", true), probe("end", false)];
-    let mut recorder = Recorder::new(&machine, &image, tasks, probes);
+    let mut recorder = Recorder::new(&machine, &image, None, tasks, probes);
     let _ = machine.run_observed(Cycles(2_000), &mut recorder);
     let timeline = recorder.finish(machine.cycles().0);
     // At 1 GHz a cycle is a nanosecond.

@@ -78,8 +78,8 @@ pub fn moment(session: &Session, address: Option<u32>, bytes: Option<u32>) -> Mo
         reached: session.reached(),
         resets: session.resets(),
         pc,
+        line: place.source().map(|source| source.to_string()),
         function: symbol(session, pc).or(place.function),
-        line: place.line.map(|line| line.to_string()),
         inlined: place.inlined,
         handler: (exception != 0).then(|| machine.soc().core.exception_name(exception)),
         mask: machine.mask().map(Blocker::name),
@@ -179,6 +179,9 @@ fn row(session: &Session, address: u32) -> Option<Row> {
         text: instruction.to_string(),
         target: instruction.target.and_then(|target| symbol(session, target)),
         function: symbol(session, address),
-        line: session.lines().and_then(|lines| lines.at(address)).map(|line| line.to_string()),
+        line: session
+            .lines()
+            .and_then(|lines| lines.source(address))
+            .map(|source| source.to_string()),
     })
 }

@@ -147,8 +147,8 @@ fn answer(session: &Session, path: &Path, found: &Findings) -> Option<Found> {
         let place = map.place(address);
         Spot {
             address,
+            line: place.source().map(|source| source.to_string()),
             function: place.function,
-            line: place.line.map(|line| line.to_string()),
             cycles: case.cycles,
             point: case.point,
         }

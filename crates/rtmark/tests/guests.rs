@@ -2,7 +2,7 @@
 //! waits for its clocks, prints by UART and RTT, and its timers interrupt.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use object::{Object, ObjectSegment};
 
@@ -36,8 +36,8 @@ fn cargo(package: &str, target: &str) -> PathBuf {
     build.join(target).join("release").join(package)
 }
 
-/// What an image prints until its final breakpoint, and which registers it missed.
-fn run(image: &Path, soc: &str) -> (String, Vec<u64>) {
+/// How an image ends, what it prints, and which registers it missed.
+fn run(image: &Path, soc: &str) -> (String, String, Vec<u64>) {
     let output = Command::new(env!("CARGO_BIN_EXE_rtmark"))
         .args(["sim", "--soc", soc, "--max-cycles", "100000000", "--format", "json"])
         .arg(image)
@@ -46,10 +46,17 @@ fn run(image: &Path, soc: &str) -> (String, Vec<u64>) {
     let text = String::from_utf8_lossy(&output.stdout);
     let json: serde_json::Value =
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {output:?}"));
-    assert_eq!(json["ending"], "breakpoint", "{json}");
+    let said = |key: &str| json[key].as_str().expect("a string").to_owned();
     let missed = json["unmodelled"].as_array().expect("a list").iter();
     let missed = missed.map(|register| register["address"].as_u64().expect("an address"));
-    (json["console"].as_str().expect("a string").to_owned(), missed.collect())
+    (said("ending"), said("console"), missed.collect())
+}
+
+/// The same of an image that ends by a breakpoint.
+fn run_to_breakpoint(image: &Path, soc: &str) -> (String, Vec<u64>) {
+    let (ending, console, missed) = run(image, soc);
+    assert_eq!(ending, "breakpoint", "{console}");
+    (console, missed)
 }
 
 /// An ELF file as the UF2 that a Pico takes.
@@ -82,7 +89,7 @@ fn uf2(elf: &[u8]) -> Vec<u8> {
 #[test]
 fn rp2040_hal_as_elf_and_as_uf2() {
     let elf = cargo("guest-rp2040", "thumbv6m-none-eabi");
-    let (console, _) = run(&elf, "rp2040");
+    let (console, _) = run_to_breakpoint(&elf, "rp2040");
     let lines: Vec<_> = console.lines().collect();
     assert_eq!(lines[0], "hello from rp2040-hal at 125000000 Hz", "{console}");
     for round in 0..4 {
@@ -103,13 +110,13 @@ fn rp2040_hal_as_elf_and_as_uf2() {
 
     let path = scratch("guest-rp2040.uf2");
     std::fs::write(&path, uf2(&std::fs::read(&elf).expect("built"))).expect("writable");
-    assert_eq!(run(&path, "rp2040").0, console, "the same by another way");
+    assert_eq!(run_to_breakpoint(&path, "rp2040").0, console, "the same by another way");
 }
 
 #[test]
 fn stm32f4xx_hal_by_uart_and_rtt() {
     let elf = cargo("guest-stm32f4", "thumbv7em-none-eabihf");
-    let (console, _) = run(&elf, "stm32f405");
+    let (console, _) = run_to_breakpoint(&elf, "stm32f405");
     for line in [
         "hello from stm32f4xx-hal at 168000000 Hz",
         "round 0: led true, half 0.0",
@@ -132,9 +139,45 @@ fn bare_c_on_an_mps2() {
             .arg("-o")
             .arg(&image),
     );
-    let (console, missed) = run(&image, "mps2-an385");
+    let (console, missed) = run_to_breakpoint(&image, "mps2-an385");
     assert_eq!(console, "hello from an MPS2\n>interrupts print\ntwenty ticks\n");
     assert_eq!(missed, [0; 0], "everything that it touches is modelled");
+}
+
+/// By UART, flash controller, timers, pins and interrupts: the program ends by semihosting.
+#[test]
+fn a_micro_bit_prints_what_qemus_prints() {
+    let image = scratch("microbit.elf");
+    let source = folder().join("microbit");
+    succeed(
+        Command::new("arm-none-eabi-gcc")
+            .args(["-mcpu=cortex-m0", "-mthumb", "-O2", "-Wall", "-Werror", "-nostdlib", "-T"])
+            .args([source.join("microbit.ld"), source.join("main.c")])
+            .arg("-o")
+            .arg(&image),
+    );
+    let qemu = succeed(
+        Command::new("timeout")
+            .args(["-s", "KILL", "60", "qemu-system-arm", "-M", "microbit", "-display", "none"])
+            .args(["-monitor", "none", "-serial", "stdio", "-semihosting", "-kernel"])
+            .arg(&image)
+            .stdin(Stdio::null()),
+    );
+    let there = String::from_utf8(qemu).expect("text");
+    assert_eq!(there.lines().count(), 12, "{there}");
+    for soc in ["nrf51822", "nrf52832"] {
+        let (ending, console, missed) = run(&image, soc);
+        assert_eq!((ending.as_str(), missed), ("exit", vec![]), "{console}");
+        // Of another chip the factory's registers are others.
+        let same = |text: &str| -> Vec<String> {
+            let others = ["bytes of a page", "pages"];
+            let is_same = |line: &&str| {
+                soc == "nrf51822" || !others.iter().any(|other| line.starts_with(other))
+            };
+            text.lines().filter(is_same).map(str::to_owned).collect()
+        };
+        assert_eq!(same(&console), same(&there), "{soc}");
+    }
 }
 
 /// The timeline of a program that has the control blocks of a kernel, as text.

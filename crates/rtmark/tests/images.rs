@@ -295,6 +295,51 @@ fn what_cannot_be_a_column_is_told() {
 }
 
 #[test]
+fn what_a_file_does_not_tell_is_said_with_the_reason() {
+    let image = guest("told", &["-DPLAIN"]);
+    let of = |name: &str| scratch().join(format!("{name}.elf")).display().to_string();
+    let copy = |to: &str, options: &[&str]| {
+        let mut command = Command::new("arm-none-eabi-objcopy");
+        let status = command.args(options).args([&image, &of(to)]).current_dir(scratch()).status();
+        assert!(status.expect("objcopy starts").success());
+        of(to)
+    };
+    copy("told-kept", &["--only-keep-debug"]);
+    let link = "--add-gnu-debuglink=told-kept.elf";
+    for (file, told) in [
+        (
+            copy("told-plain", &["--strip-debug"]),
+            "source lines, and what the compiler has inlined, are",
+        ),
+        (
+            copy("told-bare", &["--strip-all"]),
+            "functions and source lines are unknown: it was built",
+        ),
+        (
+            copy("told-split", &["--strip-debug", link]),
+            "file of their own, told-kept.elf; `eu-unstrip",
+        ),
+        (copy("told-packed", &["--compress-debug-sections=zlib"]), "information is compressed"),
+    ] {
+        let image = [file.as_str(), "--soc", "mps2-an385", "--max-cycles", "20000"];
+        let timeline = of("told.pftrace");
+        for command in
+            [&["sim", "--masked=1"][..], &["calls"], &["trace", "-o", &timeline], &["sim"]]
+        {
+            let shown = said(&rtmark(&[command, &image].concat()));
+            // Nobody asks where anything is.
+            assert_eq!(shown.contains(told), command != ["sim"], "{command:?} {file}: {shown}");
+        }
+        let output = columns(&[("mine", &file)], &["--max-cycles", "100000"]);
+        let shown = said(&output);
+        let told = if file.contains("bare") { "has no symbols" } else { told };
+        assert!(shown.contains(told), "{file}: {shown}");
+    }
+    let whole = said(&rtmark(&["calls", &image, "--soc", "mps2-an385", "--max-cycles", "20000"]));
+    assert!(!whole.contains("unknown"), "{whole}");
+}
+
+#[test]
 fn constants_of_a_linker_script_are_no_functions() {
     let image = guest("located", &["-DPLAIN"]);
     let symbols = Command::new("arm-none-eabi-nm").arg(&image).output().expect("nm starts");

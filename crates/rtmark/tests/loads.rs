@@ -6,11 +6,11 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use rtmark_firmware::probes::{self, Kind, SECTION};
-use rtmark_firmware::{Builder, Switched, Tree, Variant, select};
-use rtmark_model::{Answer, Catalogue, HeldInterval};
+use rtmark_firmware::{Builder, Kernel, Switched, Tree, Variant, select};
+use rtmark_model::{Answer, Catalogue, Frame, HeldInterval, Owner, Place};
 use rtmark_observe::{HeldBack, HeldInterrupt, Lines, Map};
 use rtmark_runner::{Plan, Selection, Suite, socs};
-use rtmark_sim::{Blocker, Cycles, Image, Machine, Register, Watch};
+use rtmark_sim::{Blocker, Cycles, Image, Machine, Register, Soc, Watch};
 use rtmark_trace::{Recorder, Tasks};
 use rtmark_worst::{Aspect, Control, Findings, Question, Reach, Share, Window, search};
 
@@ -102,6 +102,11 @@ struct Load {
 }
 
 fn load(kernel: &str, soc: &str) -> Load {
+    load_built(kernel, soc, |_, _| Switched::default())
+}
+
+/// A load built with settings that depend on the kernel and the soc.
+fn load_built(kernel: &str, soc: &str, switched: impl Fn(&Kernel, &Soc) -> Switched) -> Load {
     let tree = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../firmware");
     let tree = Tree::find(Some(&tree)).expect("the tree");
     let kernels = tree.kernels().expect("kernels");
@@ -109,7 +114,7 @@ fn load(kernel: &str, soc: &str) -> Load {
     let soc = socs::find(soc).expect("a soc").soc;
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("firmware-build");
     let builder = Builder::new(tree).in_folder(&folder);
-    let switched = Switched::default();
+    let switched = switched(kernel, &soc);
     let mut built = builder.build_load(kernel, &soc, &switched).expect("a load");
     let elf = built.remove("load").expect("an image").elf;
     let image = Image::from_elf(&elf).expect("an image");
@@ -159,6 +164,42 @@ fn by_masks(found: &Findings) -> Summary {
         Some(((mask, found.longest.from, found.longest.to), (found.count, found.longest.cycles)))
     });
     masked.collect()
+}
+
+/// The author's own line stands first, whatever of the kernel was inlined there.
+#[test]
+fn places_of_a_load_are_told_by_its_authors_lines() {
+    // Optimised as a product is, most of the kernel is inlined.
+    let product: Variant = "product".parse().expect("a profile");
+    let Load { machine, elf, image, .. } = load_built("embassy", "stm32f405", |kernel, soc| {
+        product.of(&kernel.manifest, soc.core.name()).expect("it can be built this way")
+    });
+    let lines = Lines::new(&elf);
+    let mut held = HeldBack::new(&machine, &image, HeldInterrupt::Masked);
+    machine.clone().run_observed(Cycles(TO), &mut held);
+    let intervals = held.intervals(Map::new(&image, lines.as_ref()));
+    let places: Vec<Place> =
+        intervals.into_iter().flat_map(|interval| [interval.from, interval.to]).collect();
+    // A task of the application's, polled by the executor, in which the kernel was inlined.
+    let author = |frame: &Frame| frame.owner == Owner::Author;
+    let within = |place: &&Place| {
+        place.frames.first().is_some_and(|outer| !author(outer)) && place.frames.iter().any(author)
+    };
+    let within: Vec<&Place> = places.iter().filter(within).collect();
+    assert!(!within.is_empty(), "{places:#?}");
+    for place in within {
+        let source = place.source().expect("its line");
+        assert!(source.line.file.contains("/firmware/"), "{place}");
+        assert!(!place.to_string().starts_with("embassy_executor"), "{place}");
+    }
+    let is_told = |place: &Place| {
+        let source = place.source()?;
+        let inlined = source.inlined?;
+        let library =
+            inlined.owner == Owner::Library && inlined.line?.file.contains("embassy-sync");
+        (library && source.line.file.ends_with("mixed.rs")).then_some(())
+    };
+    assert!(places.iter().any(|place| is_told(place).is_some()), "{places:#?}");
 }
 
 /// How many stretches there are with a mask and between two places, and the longest.
@@ -369,7 +410,7 @@ fn timelines_have_the_tasks_of_the_load() {
         let mut machine = machine;
         let lines = Lines::new(&elf);
         let tasks = Tasks::new(&elf, &image, lines.as_ref());
-        let mut recorder = Recorder::new(&machine, &image, tasks, []);
+        let mut recorder = Recorder::new(&machine, &image, lines.as_ref(), tasks, []);
         machine.run_observed(Cycles(TO), &mut recorder);
         let timeline = recorder.finish(TO);
         let tracks = timeline.tracks.iter().filter(|track| track.category == "task");

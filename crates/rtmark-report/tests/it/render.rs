@@ -257,6 +257,7 @@ fn what_holds_an_interrupt_back_for_longest_has_its_place() {
         function: Some(function.into()),
         line: Some(rtmark_model::Line { file: "tasks.c".into(), line }),
         inlined: Vec::new(),
+        frames: Vec::new(),
         callers: vec!["xQueueSend".into()],
     };
     let mut load = series("freertos", "load.held.may_call", &[312]);

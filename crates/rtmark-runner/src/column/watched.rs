@@ -6,7 +6,7 @@ use rtmark_calls::{Api, CallRecorder, Paid, Untold};
 use rtmark_firmware::{probes, select};
 use rtmark_import::Program;
 use rtmark_model::{Answer, FailureKind, Scenario, ScenarioId};
-use rtmark_observe::Lines;
+use rtmark_observe::{Lines, untold};
 use rtmark_sim::Machine;
 use rtmark_units::Cycles;
 
@@ -69,6 +69,11 @@ impl Foreign {
         Watched { paid: recorder.finish(&session.machine), ending, told }
     }
 
+    /// What the file does not tell beside its symbols: structures of the kernel's among it.
+    fn without_debug_information(&self) -> Option<String> {
+        untold(&self.elf).map(|untold| format!("{}: {untold}", self.name))
+    }
+
     /// Why no calls are timed, where none are.
     pub(super) fn no_calls(&self, known: &[Api]) -> String {
         let names: Vec<&str> = known.iter().map(|api| api.name.as_str()).collect();
@@ -116,6 +121,7 @@ impl Foreign {
         match self.api(&known) {
             None => column.notes.push(self.no_calls(&known)),
             Some(api) => {
+                column.notes.extend(self.without_debug_information());
                 let until = printed.ran.min(asked.max_cycles.unwrap_or(second));
                 let watched = self.watch(machine.clone(), api, until, advanced);
                 let source = Source { kernel: Some(&api.name), ..source.clone() };
@@ -230,12 +236,14 @@ impl Foreign {
             column.notes.push(self.no_calls(&known));
             return column;
         };
+        column.notes.extend(self.without_debug_information());
         let source = Source { foreign: self, soc, version: self.short(), kernel: Some(&api.name) };
         let held = probes::scenarios(&self.records);
         let held = held.filter_map(|id| asked.catalogue.get(id)).filter(|one| asked.wants(one));
-        let mut without = Vec::new();
+        let (mut without, mut ran) = (Vec::new(), 0);
         let mut untold = Untold::default();
         for scenario in held {
+            ran += 1;
             let mut machine = machine.clone();
             if let Err(error) = select(&mut machine, &self.image, &self.records, &scenario.id) {
                 let hint = "build the firmware again with this rtmark";
@@ -263,6 +271,12 @@ impl Foreign {
                 without.push(scenario.id.as_str());
             }
             column.answers.extend(source.scenarios(&equal, asked));
+        }
+        if ran == 0 {
+            column.notes.push(format!(
+                "{}: an image of rtmark's own, none of whose scenarios was asked for",
+                self.name
+            ));
         }
         column.notes.extend(self.untold(&untold));
         if !without.is_empty() {

@@ -350,6 +350,7 @@ fn device(peripheral: &Peripheral, soc: &Soc) -> Device {
             Device::Stm32Timer(timer::Stm32Timer::new(bits, wiring))
         }
         Kind::NrfUarte => Device::NrfUarte(uart::NrfUarte::default()),
+        Kind::NrfUart => Device::NrfUarte(uart::NrfUarte::without_dma()),
         Kind::NrfTimer => Device::NrfTimer(timer::NrfTimer::new(ratio)),
         Kind::NrfRtc => Device::NrfRtc(timer::NrfRtc::new(ratio)),
         Kind::NrfClock => Device::NrfClock(NrfClock::default()),

@@ -33,9 +33,10 @@ pub enum PeripheralKind {
     /// General-purpose, basic or advanced timer of STM32, counting up (RM0090, chapters
     /// 17 to 20). `irq`: update; capture and compare. With one number, both.
     Stm32Timer,
-    /// UARTE and UART of nRF51 and nRF52 at one address (nRF52840 PS, 6.33 and 6.34). `irq`:
-    /// the UART.
+    /// UARTE and UART of nRF52 at one address (nRF52840 PS, 6.33 and 6.34). `irq`: the UART.
     NrfUarte,
+    /// UART of nRF51, which has no DMA (nRF51 RM, UART). `irq`: the UART.
+    NrfUart,
     /// TIMER of nRF51 and nRF52 as a timer or counter of tasks (nRF52840 PS, 6.30).
     NrfTimer,
     /// RTC of nRF51 and nRF52 (nRF52840 PS, 6.22).
@@ -174,6 +175,7 @@ impl PeripheralKind {
                 | Self::Stm32UsartV1
                 | Self::Stm32UsartV2
                 | Self::NrfUarte
+                | Self::NrfUart
         )
     }
 
@@ -185,7 +187,10 @@ impl PeripheralKind {
     /// Whether it tells other devices or memory by itself what it does, which only a Cortex-M's
     /// devices can.
     pub const fn needs_wires(self) -> bool {
-        matches!(self, Self::NrfUarte | Self::NrfGpio | Self::NrfGpiote | Self::NrfPpi)
+        matches!(
+            self,
+            Self::NrfUarte | Self::NrfUart | Self::NrfGpio | Self::NrfGpiote | Self::NrfPpi
+        )
     }
 
     /// Whether it belongs to the core beside it, which drives it itself.

@@ -180,7 +180,7 @@ impl Arguments {
         );
         bar.set_message(subject.name());
         let mut observers = (recorder, held);
-        let mut session = Session::with(machine, image);
+        let mut session = Session::with(machine, image).with_file(&subject.elf);
         let ending = session.run_observed(Cycles(budget), &mut observers, |machine| {
             machine.take_console();
             bar.set_position(machine.cycles().0.min(budget));

@@ -199,7 +199,7 @@ fn record(subject: &Subject, records: &[Record], mut machine: Machine, window: W
     });
     let lines = Lines::new(&subject.elf);
     let tasks = Tasks::new(&subject.elf, &subject.image, lines.as_ref());
-    let mut recorder = Recorder::new(&machine, &subject.image, tasks, probes);
+    let mut recorder = Recorder::new(&machine, &subject.image, lines.as_ref(), tasks, probes);
     let stop = machine.run_observed(Cycles(window.to), &mut recorder);
     let to = machine.cycles().0.min(window.to);
     let mut timeline = recorder.finish(to);

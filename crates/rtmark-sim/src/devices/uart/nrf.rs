@@ -1,5 +1,5 @@
-//! UARTE and UART of nRF51 and nRF52, which share an address (nRF52840 PS, 6.33
-//! and 6.34). UARTE fetches what it sends from RAM by itself, and puts there what it receives.
+//! UARTE and UART of nRF52, which share an address (nRF52840 PS, 6.33 and 6.34), and the UART of
+//! nRF51, which is the same without DMA (nRF51 RM, UART). UARTE fetches what it sends from RAM by itself, and puts there what it receives.
 //!
 //! Whoever sends to it waits as soon as it does not receive into a buffer, as with flow control, so that
 //! its FIFO stays empty and nothing is overrun. Not modelled: errors, and SUSPEND.
@@ -74,6 +74,15 @@ struct Filling {
     filled: u32,
 }
 
+/// Which of both there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// UARTE and UART.
+    WithDma,
+    /// UART alone.
+    Plain,
+}
+
 #[derive(Clone, Debug)]
 pub struct NrfUarte {
     events: Events,
@@ -82,6 +91,7 @@ pub struct NrfUarte {
     enable: u32,
     pins: [u32; 4],
     baud: u32,
+    kind: Kind,
     /// PTR, MAXCNT, AMOUNT of RXD and of TXD.
     buffers: [[u32; 3]; 2],
     configuration: u32,
@@ -107,6 +117,7 @@ impl Default for NrfUarte {
             enable: 0,
             pins: [u32::MAX; 4],
             baud: BAUD_AT_RESET,
+            kind: Kind::WithDma,
             buffers: [[0; 3]; 2],
             configuration: 0,
             receives: false,
@@ -122,6 +133,16 @@ impl Default for NrfUarte {
 }
 
 impl NrfUarte {
+    /// The UART alone.
+    pub fn without_dma() -> Self {
+        Self { kind: Kind::Plain, ..Self::default() }
+    }
+
+    /// Whether there is a register at an offset: those of buffers belong to UARTE.
+    fn has(&self, offset: u32) -> bool {
+        self.kind == Kind::WithDma || !matches!(offset, 0x534..=0x54C)
+    }
+
     fn frame(&self, ratio: ClockRatio) -> u64 {
         let bits = 10 + u64::from(self.configuration & PARITY != 0);
         let rate = (u64::from(self.baud) * BAUD_UNIT) >> 32;
@@ -286,6 +307,7 @@ impl Registered for NrfUarte {
     fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
         self.settle(env.now, env.ratio);
         Some(match offset {
+            _ if !self.has(offset) => return None,
             0x000..=0x02C => 0,
             0x100..=0x158 => self.events.read(offset),
             0x200 => self.shorts,
@@ -309,6 +331,7 @@ impl Registered for NrfUarte {
     fn write(&mut self, offset: u32, value: u32, _: u32, env: &mut Env<'_>) -> Option<()> {
         self.settle(env.now, env.ratio);
         match offset {
+            _ if !self.has(offset) => return None,
             0x000..=0x02C => {
                 if value & 1 == 1 {
                     self.task(offset, env);
@@ -321,7 +344,8 @@ impl Registered for NrfUarte {
             0x308 => self.interrupts &= !value,
             0x480 => {}
             0x500 => {
-                self.enable = value & 15;
+                // The UART's field has three bits.
+                self.enable = value & if self.kind == Kind::WithDma { 15 } else { 7 };
                 if !self.has_dma() && self.filling.take().is_some() {
                     self.receiver.ignore();
                 }

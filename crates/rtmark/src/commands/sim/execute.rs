@@ -204,6 +204,7 @@ impl Arguments {
                 debug(address, session.machine, Cycles(limit), &mut onlookers.console)?;
             (session, ended) = (Session::with(machine, image), stopped);
         }
+        session = session.with_file(bytes);
         let first = self.snapshot_at.map_or(limit, |at| at.min(limit));
         let mut ended = match ended {
             Some(ended) => ended,

@@ -1,6 +1,7 @@
 //! The last part of the command: how the run ended, on stdout, on stderr and as an exit code.
 
 use rtmark_model::visible;
+use rtmark_observe::untold;
 use rtmark_runner::Ending;
 use rtmark_sim::{ImageFormat, Machine, Register};
 use rtmark_units::{Cycles, Hertz};
@@ -167,6 +168,12 @@ impl Arguments {
         say(format!("{cycles}, {}, {time} at {clock}", machine.instructions()));
         if !outcome.unmodelled.is_empty() {
             say(outcome.without_model());
+        }
+        let gathered = &executed.gathered;
+        if (gathered.profile.is_some() || gathered.masked.is_some())
+            && let Some(untold) = untold(&source.bytes)
+        {
+            say(untold);
         }
         for unread in &executed.unread {
             say(unread);

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use rtmark_firmware::{Builder, DEFAULT_PROFILE, Variant, sha256};
 use rtmark_model::{Basis, Pattern, ScenarioId};
+use rtmark_observe::untold;
 use rtmark_runner::{Plan, Platform, Selection, socs};
 use rtmark_sim::Image;
 
@@ -66,6 +67,9 @@ impl Choice {
                 std::fs::read(path).map_err(|error| refuse(error.to_string(), "check the path"))?;
             let image = Image::from_elf(&elf)
                 .map_err(|error| refuse(error.to_string(), "give an ELF file"))?;
+            if let Some(untold) = untold(&elf).filter(|_| !verbosity.quiet) {
+                say(format!("{}: {untold}", path.display()));
+            }
             let subject = |soc| Subject {
                 kernel: None,
                 scenario: self.select.clone(),

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use rtmark_model::Place;
 use rtmark_worst::SLICES;
 
 use super::report::{Beside, Found, Stretch, Told};
@@ -121,8 +122,11 @@ impl Found {
         for race in self.races.iter().take(RACES) {
             let _ = writeln!(
                 text,
-                "  {}: pended in cycle {} before {:#010x} {}, {} points",
-                race.what, race.point, race.at.address, race.at, race.points
+                "  {}: pended in cycle {} before {}, {} points",
+                race.what,
+                race.point,
+                at(&race.at),
+                race.points
             );
             if !race.stack.is_empty() {
                 let _ = writeln!(text, "        in   {}", race.stack.join(" > "));
@@ -187,12 +191,22 @@ impl Stretch {
     }
 }
 
+/// An address and what is known of it: where that is nothing, it tells the address itself.
+fn at(place: &Place) -> String {
+    match place.function {
+        Some(_) => format!("{:#010x} {place}", place.address),
+        None => place.to_string(),
+    }
+}
+
 impl Told {
     fn write(&self, text: &mut String, word: &str) {
         let _ = writeln!(
             text,
-            "  {word} {} cycles: pended in cycle {} at {:#010x} {}",
-            self.cycles, self.point, self.at.address, self.at
+            "  {word} {} cycles: pended in cycle {} at {}",
+            self.cycles,
+            self.point,
+            at(&self.at)
         );
         if !self.stack.is_empty() {
             let _ = writeln!(text, "        in   {}", self.stack.join(" > "));

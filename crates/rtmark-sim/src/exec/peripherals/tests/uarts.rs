@@ -117,6 +117,27 @@ fn an_nrf_uart_receives_a_byte_at_a_time() {
 }
 
 #[test]
+fn an_nrf51s_uart_has_no_dma() {
+    let mut nrf = machine!("nrf51822");
+    let uart = 0x4000_2000;
+    nrf.write(uart + 0x500, 8);
+    assert_eq!(nrf.read(uart + 0x500), 0, "ENABLE has three bits");
+    nrf.write(uart + 0x544, 0x2000_0000);
+    nrf.write(uart + 0x548, 1);
+    let missed: Vec<u32> = nrf.0.unmodelled().map(|register| register.address).collect();
+    assert_eq!(missed, [uart + 0x544, uart + 0x548]);
+    nrf.write(uart + 0x524, 0x1000_0000);
+    nrf.write(uart + 0x500, 4);
+    nrf.until(10_000);
+    nrf.write(uart + 0x51C, b'z'.into());
+    // A frame at a megabaud and 16 MHz.
+    nrf.until(10_159);
+    assert_eq!(nrf.read(uart + 0x11C), 0);
+    nrf.until(10_161);
+    assert_eq!((nrf.read(uart + 0x11C), nrf.0.take_console()), (1, b"z".to_vec()));
+}
+
+#[test]
 fn a_reset_leaves_the_line_alone_and_a_wrong_name_is_refused() {
     let mut f405 = machine!("stm32f405");
     f405.0.poke(0x0800_0000, &[0, 0, 0, 0x20, 9, 0, 0, 8, 0xFE, 0xE7]).expect("flash");

@@ -1,0 +1,177 @@
+//! Whose a source file is: the author's of the application, or a library's.
+//!
+//! The paths that the debug information has tell it, and nothing else does: a crate of a registry,
+//! the language's own library, the compiler's headers and third parties' folders are known by
+//! their paths; of all else what lies beside `main`, or in the folder that it was compiled in, is
+//! the author's. Where no `main` is known, nobody but those libraries is.
+
+use rtmark_model::Owner;
+
+/// Folders that hold libraries wherever they are: parts of a path that follow each other.
+const LIBRARIES: [&[&str]; 9] = [
+    // Crates, in cargo's home or a registry's folder elsewhere.
+    &[".cargo"],
+    &["registry", "src"],
+    &["git", "checkouts"],
+    // Rust's own library, as its builders' paths and in a toolchain.
+    &["rustc"],
+    &["rustlib", "src"],
+    // Headers of the system and of compilers.
+    &["usr", "include"],
+    &["usr", "lib"],
+    &["lib", "gcc"],
+    &["arm-none-eabi", "include"],
+];
+
+/// Folders in which applications keep what others have written, in lower case.
+const THIRD_PARTIES: [&str; 7] =
+    ["third-party", "third_party", "thirdparty", "vendor", "external", "middlewares", "cmsis"];
+
+/// How the folders of kernels' sources begin, in lower case.
+const KERNELS: [&str; 8] =
+    ["freertos", "zephyr", "threadx", "chibios", "rtx5", "rtos2", "nuttx", "riot"];
+
+/// The parts that a common folder of two others must have to say anything: `/home/user/app`.
+const DEEP: usize = 3;
+
+/// Knows which files an application's author has written.
+#[derive(Debug, Default)]
+pub struct Author {
+    /// The folder of `main`: its files are the author's, whatever its name is.
+    beside: Option<Vec<String>>,
+    /// Other folders of the application.
+    folders: Vec<Vec<String>>,
+}
+
+impl Author {
+    /// Of a program whose `main` stands in a file, compiled in a folder.
+    pub fn of(file: &str, folder: &str) -> Self {
+        let mut beside = parts(file);
+        if is_library(&beside) {
+            return Self::default();
+        }
+        beside.pop();
+        let compiled = parts(folder);
+        let common = beside.iter().zip(&compiled).take_while(|(one, other)| one == other).count();
+        let mut folders = vec![compiled];
+        // A build in a folder of its own.
+        if common >= DEEP {
+            folders.push(beside[..common].to_vec());
+        }
+        folders.retain(|folder| !folder.is_empty());
+        Self { beside: Some(beside).filter(|beside| !beside.is_empty()), folders }
+    }
+
+    /// Whose a file is. What has none was written by nobody, and is no line of the author's.
+    pub fn owner(&self, file: Option<&str>) -> Owner {
+        let Some(file) = file else { return Owner::Library };
+        let path = parts(file);
+        if is_library(&path) {
+            return Owner::Library;
+        }
+        if self.beside.as_ref().is_some_and(|beside| path.starts_with(beside)) {
+            return Owner::Author;
+        }
+        let is_relative = !file.starts_with('/') && !file.contains(':');
+        let elsewhere = !self.folders.is_empty() && !is_relative;
+        let is_own = !elsewhere || self.folders.iter().any(|folder| path.starts_with(folder));
+        if is_own && !is_third_party(&path) { Owner::Author } else { Owner::Library }
+    }
+}
+
+/// The parts of a path, without those that lead nowhere or back.
+fn parts(path: &str) -> Vec<String> {
+    let mut parts: Vec<String> = Vec::new();
+    for part in path.split(['/', '\\']) {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|last| last != "..") => drop(parts.pop()),
+            part => parts.push(part.to_owned()),
+        }
+    }
+    parts
+}
+
+fn is_library(path: &[String]) -> bool {
+    LIBRARIES.iter().any(|library| path.windows(library.len()).any(|some| some == *library))
+}
+
+fn is_third_party(path: &[String]) -> bool {
+    let folders = path.split_last().map_or(path, |(_, folders)| folders);
+    folders.iter().map(|folder| folder.to_lowercase()).any(|folder| {
+        THIRD_PARTIES.contains(&folder.as_str())
+            || KERNELS.iter().any(|kernel| folder.starts_with(kernel))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn owners(author: &Author, files: &[(&str, Owner)]) {
+        for (file, owner) in files {
+            assert_eq!(author.owner(Some(file)), *owner, "{file} {author:?}");
+        }
+    }
+
+    #[test]
+    fn crates_and_rusts_own_library_are_nobodys_own() {
+        use Owner::{Author as Own, Library};
+        let author = Author::of("/home/a/app/src/main.rs", "/home/a/app");
+        let crates = "/root/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f";
+        owners(
+            &author,
+            &[
+                ("/home/a/app/src/bin/../mixed.rs", Own),
+                ("/home/a/app/board/src/lib.rs", Own),
+                ("src/tasks.rs", Own),
+                (&format!("{crates}/embassy-sync-0.8.0/src/channel.rs"), Library),
+                ("/opt/cargo/registry/src/x/heapless-0.8.0/src/vec.rs", Library),
+                ("/opt/cargo/git/checkouts/embassy-1a/2b/src/lib.rs", Library),
+                ("/rustc/59807616/library/core/src/ptr/mod.rs", Library),
+                ("/home/a/.rustup/toolchains/x/lib/rustlib/src/rust/library/core/a.rs", Library),
+                ("/home/a/other/src/lib.rs", Library),
+            ],
+        );
+        assert_eq!(author.owner(None), Library);
+    }
+
+    #[test]
+    fn a_kernel_in_c_is_told_by_its_folder_and_what_lies_beside_main_is_not() {
+        use Owner::{Author as Own, Library};
+        let files = [
+            ("freertos/load.c", Own),
+            ("c/load.h", Own),
+            ("third-party/queue.c", Library),
+            ("FreeRTOS-Kernel/portable/GCC/ARM_CM4F/portmacro.h", Library),
+            ("/usr/lib/gcc/arm-none-eabi/12.2.1/include/stdint.h", Library),
+        ];
+        owners(&Author::of("freertos/main.c", "."), &files);
+        let built_aside = Author::of("/home/a/app/src/main.c", "/home/a/app/build");
+        let files = [
+            ("/home/a/app/drivers/uart.c", Own),
+            ("/home/a/app/Middlewares/Third_Party/FreeRTOS/Source/tasks.c", Library),
+            ("/home/a/zephyrproject/zephyr/include/zephyr/kernel.h", Library),
+            ("/home/a/sdk/spi.c", Library),
+        ];
+        owners(&built_aside, &files);
+        let sample = "/w/zephyr/samples/philosophers/src";
+        let zephyrs = Author::of(&format!("{sample}/main.c"), "/w/zephyr/build");
+        owners(
+            &zephyrs,
+            &[(&format!("{sample}/phil.h"), Own), ("/w/zephyr/kernel/sem.c", Library)],
+        );
+    }
+
+    #[test]
+    fn without_a_main_whatever_is_no_library_is_the_authors() {
+        let author = Author::default();
+        let files = [
+            ("/a/b.c", Owner::Author),
+            ("C:\\work\\app\\main.c", Owner::Author),
+            ("C:\\Users\\a\\.cargo\\registry\\src\\x\\lib.rs", Owner::Library),
+            ("/rustc/1/library/core/src/ptr/mod.rs", Owner::Library),
+        ];
+        owners(&author, &files);
+    }
+}

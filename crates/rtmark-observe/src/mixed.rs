@@ -1,0 +1,28 @@
+//! A quick hash for maps that are asked at every instruction.
+
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// What makes such hashes.
+pub type Mixing = BuildHasherDefault<Mixed>;
+
+/// A hash of few numbers that nobody chooses to do harm.
+#[derive(Debug, Default)]
+pub struct Mixed(u64);
+
+impl Hasher for Mixed {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u32((*byte).into());
+        }
+    }
+
+    fn write_u32(&mut self, number: u32) {
+        // The multiplier of Knuth's multiplicative hashing: 2^64 by the golden ratio.
+        let mixed = (self.0 ^ u64::from(number)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        self.0 = mixed ^ mixed >> 32;
+    }
+}
