@@ -130,11 +130,15 @@ struct GoingOn {
     at: Option<u64>,
 }
 
+/// Whether the interrupted code is about to go on.
+fn goes_on(machine: &Machine, Interrupted { pc, sp, exception, .. }: Interrupted) -> bool {
+    let stands = machine.register(Register::Pc) == pc && machine.register(Register::Sp) == sp;
+    stands && machine.exception() == exception
+}
+
 impl Observer for GoingOn {
     fn before(&mut self, machine: &Machine) -> ControlFlow<()> {
-        let Interrupted { pc, sp, exception, .. } = self.back;
-        let stands = machine.register(Register::Pc) == pc && machine.register(Register::Sp) == sp;
-        if stands && machine.exception() == exception {
+        if goes_on(machine, self.back) {
             self.at = Some(machine.cycles().0);
             return ControlFlow::Break(());
         }
@@ -145,6 +149,10 @@ impl Observer for GoingOn {
 /// When the interrupted code goes on behind the handler, if it does in time. It runs at full speed up to the
 /// return that leads there, and is observed from then on: another exception may come first.
 fn go_on(copy: &mut Machine, back: Interrupted, until: Cycles) -> Option<u64> {
+    // A handler of one instruction has returned with it.
+    if goes_on(copy, back) {
+        return Some(copy.cycles().0);
+    }
     copy.stop_at_resumption(back);
     if copy.run(until) != Stop::Resumed {
         return None;
