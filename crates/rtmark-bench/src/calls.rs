@@ -44,8 +44,9 @@ pub fn run_one(elf: &Path, soc: &Path, manner: &str) -> Result<(), Box<dyn Error
             let known = Api::builtin()?;
             let api = Api::recognised(&known, image.symbols()).ok_or("no kernel of its symbols")?;
             let recorder = CallRecorder::new(&machine, &image, api, lines.as_ref());
-            let held = HeldBack::new(&machine, &image, HeldInterrupt::OfPriority(0));
-            machine.run_observed(calls, &mut (recorder, held))
+            let held = HeldBack::new(&machine, &image, HeldInterrupt::MaskedOrHandled(0));
+            let landmarks = recorder.landmarks();
+            machine.run_observed_at(&landmarks, calls, &mut (recorder, held))
         }
     };
     match stop {

@@ -6,8 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::ControlFlow;
 
-use rtmark_observe::{Calls, Lines, Map, Node};
-use rtmark_sim::{Image, Instruction, Machine, Observer, Register};
+use rtmark_observe::{Calls, Lines, Map, Node, landmarks};
+use rtmark_sim::{
+    Cycles as Now, Image, Instruction, LandmarkObserver, Landmarks, Machine, Observer, Register,
+};
 
 use crate::addresses::Addresses;
 use crate::api::{Api, Kind};
@@ -118,9 +120,9 @@ pub struct CallRecorder<'a, 'elf> {
     /// Up to which cycle these have been counted, and whose the cycles since are.
     counted: u64,
     owner: Owner,
-    /// The instruction that the cycles since are for, if it was inlined.
+    /// Where the code was inlined that the cycles since are for, if it was.
     inlined_newest: Option<u32>,
-    /// What such instructions took, by address.
+    /// What such code took, by an address of it.
     inlined_cycles: BTreeMap<u32, u64>,
     executed: Addresses,
     /// Those of them that hold code of a kernel's function which was inlined.
@@ -192,6 +194,20 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         }
     }
 
+    /// Where the run need be looked at: functions, and where code of the kernel's begins or ends that was
+    /// inlined.
+    pub fn landmarks(&self) -> Landmarks {
+        let borders = self.lines.map(Lines::inlined_borders).unwrap_or_default();
+        let mut before = None;
+        let changes = borders.into_iter().filter(|border| {
+            let here = self.inlined_at(*border).map(|(_, name)| name);
+            let changes = here != before;
+            before = here;
+            changes
+        });
+        landmarks(self.image.symbols(), changes)
+    }
+
     /// How many functions the image has that applications call.
     pub fn entries(&self) -> usize {
         self.entries.len()
@@ -207,7 +223,7 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
             Owner::Kernel => self.shares.kernel += cycles,
             Owner::Idle => self.shares.idle += cycles,
         }
-        if let Some(address) = self.inlined_newest.take() {
+        if let Some(address) = self.inlined_newest {
             *self.inlined_cycles.entry(address).or_default() += cycles;
         }
         self.owner = next;
@@ -545,6 +561,7 @@ impl Observer for CallRecorder<'_, '_> {
     }
 
     fn slept(&mut self, machine: &Machine) {
+        self.inlined_newest = None;
         let owner = std::mem::replace(&mut self.owner, Owner::Idle);
         self.count(machine.cycles().0, owner);
     }
@@ -567,6 +584,7 @@ impl Observer for CallRecorder<'_, '_> {
             });
         }
         // The entry belongs to what it leads to.
+        self.inlined_newest = None;
         self.owner = if kernels { Owner::Kernel } else { Owner::Interrupt };
         self.count(machine.cycles().0, self.owner);
         self.newest = None;
@@ -575,7 +593,16 @@ impl Observer for CallRecorder<'_, '_> {
 
     fn returned(&mut self, machine: &Machine, exception: u16) {
         self.calls.returned(machine, exception);
+        self.inlined_newest = None;
         self.newest = None;
         self.next = 1;
+    }
+}
+
+impl LandmarkObserver for CallRecorder<'_, '_> {
+    fn passed(&mut self, machine: &Machine, now: Now) {
+        self.calls.passed(machine, now);
+        self.count(now.0, self.owner);
+        self.next = machine.register(Register::Pc);
     }
 }

@@ -11,7 +11,10 @@
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
-use rtmark_sim::{Instruction, Interrupted, Machine, Observer, Register, Symbols, ThreadStack};
+use rtmark_sim::{
+    Cycles, Instruction, Interrupted, LandmarkObserver, Machine, Observer, Register, Symbols,
+    ThreadStack,
+};
 
 use crate::exceptions::ExceptionNames;
 use crate::functions::Functions;
@@ -335,10 +338,16 @@ impl Observer for Calls<'_> {
     }
 }
 
+impl LandmarkObserver for Calls<'_> {
+    fn passed(&mut self, machine: &Machine, _now: Cycles) {
+        self.next = machine.register(Register::Pc);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rtmark_sim::{Cycles, Soc, Stop};
+    use rtmark_sim::{Soc, Stop};
 
     /// Keeps the stack before each instruction.
     struct Stacks<'a>(Calls<'a>, Vec<String>);

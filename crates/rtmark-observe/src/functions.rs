@@ -5,6 +5,8 @@ use std::collections::HashMap;
 use rtmark_model::visible;
 use rtmark_sim::Symbols;
 
+use crate::landmarks::UNNAMED;
+
 /// Values by address, a page found once for many of them.
 #[derive(Debug)]
 pub(crate) struct Pages<T> {
@@ -94,7 +96,7 @@ impl<'a> Functions<'a> {
         }
         let name = match self.symbols.name_at(address) {
             Some(location) => shown(&location.symbol),
-            None => format!("[{:#010x}]", address & !0xFF),
+            None => format!("[{:#010x}]", address & !(UNNAMED - 1)),
         };
         let function = self.number(&name);
         *self.known.at(address) = function + 1;

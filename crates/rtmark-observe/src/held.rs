@@ -12,7 +12,8 @@ use std::ops::ControlFlow;
 
 use rtmark_model::HeldInterval;
 use rtmark_sim::{
-    BlockedInterval, Blocker, CoreKind, Image, Instruction, Machine, Observer, Register,
+    BlockedInterval, Blocker, CoreKind, Cycles, Image, Instruction, LandmarkObserver, Machine,
+    Observer, Register,
 };
 
 use crate::calls::{Calls, Node};
@@ -26,6 +27,8 @@ pub enum HeldInterrupt {
     Masked,
     /// One with this value in its priority register, by whatever it is.
     OfPriority(u8),
+    /// The same, but by masks and handlers alone: how long an instruction takes by itself does not count.
+    MaskedOrHandled(u8),
 }
 
 /// One that has not ended yet.
@@ -82,7 +85,9 @@ impl<'a> HeldBack<'a> {
     fn blocker(&self, machine: &Machine) -> Option<Blocker> {
         match self.whose {
             HeldInterrupt::Masked => machine.mask(),
-            HeldInterrupt::OfPriority(priority) => machine.holds_back_priority(priority),
+            HeldInterrupt::OfPriority(priority) | HeldInterrupt::MaskedOrHandled(priority) => {
+                machine.holds_back_priority(priority)
+            }
         }
     }
 
@@ -228,6 +233,15 @@ impl Observer for HeldBack<'_> {
         let now = machine.cycles().0;
         self.look(machine, now);
         self.now = now;
+    }
+}
+
+/// Single instructions that lie between landmarks are not told of: only for
+/// [`HeldInterrupt::Masked`] and [`HeldInterrupt::MaskedOrHandled`] is everything found.
+impl LandmarkObserver for HeldBack<'_> {
+    fn passed(&mut self, machine: &Machine, now: Cycles) {
+        self.now = now.0;
+        self.calls.passed(machine, now);
     }
 }
 

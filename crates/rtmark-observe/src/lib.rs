@@ -8,6 +8,7 @@
 //! - [`member_of`] says where a structure's member is, by the debug information;
 //! - [`Calls`] follows a run and knows at any moment which functions have called each
 //!   other, for each task and each handler apart;
+//! - [`landmarks`] are where a run need only be looked at for that: the rest of it executes at full speed;
 //! - [`Profile`] adds up by them where the cycles went;
 //! - [`Attribution`] splits the cycles of one span, and [`Difference`] says where those of
 //!   two spans differ;
@@ -44,6 +45,7 @@ mod difference;
 mod exceptions;
 mod functions;
 mod held;
+mod landmarks;
 mod lines;
 mod members;
 mod mixed;
@@ -59,6 +61,7 @@ pub use difference::{Difference, Inclusive, Row};
 pub use exceptions::ExceptionNames;
 pub use functions::Functions;
 pub use held::{HeldBack, HeldInterrupt};
+pub use landmarks::landmarks;
 pub use lines::Lines;
 pub use members::{Member, member_of, offset_of};
 pub use place::Map;

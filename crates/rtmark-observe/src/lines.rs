@@ -1,9 +1,12 @@
 //! From addresses to source lines, by the debug information of an ELF file.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use addr2line::Context;
-use addr2line::gimli::{Dwarf, EndianSlice, LittleEndian, SectionId};
+use addr2line::gimli::{
+    DW_TAG_inlined_subroutine, Dwarf, EndianSlice, LittleEndian, Reader, SectionId, Unit,
+};
 use object::{CompressionFormat, Object as _, ObjectSection as _, ObjectSymbol as _};
 use rtmark_model::{Frame, Line, Source, visible};
 
@@ -11,6 +14,7 @@ use crate::author::Author;
 
 /// The line table of an image.
 pub struct Lines<'a> {
+    elf: &'a [u8],
     context: Context<EndianSlice<'a, LittleEndian>>,
     author: Author,
 }
@@ -30,14 +34,8 @@ impl<'a> Lines<'a> {
         info.compressed_file_range()
             .ok()
             .filter(|range| range.format == CompressionFormat::None)?;
-        let load = |id: SectionId| {
-            let section = file.section_by_name(id.name());
-            let bytes = section.and_then(|section| section.data().ok()).unwrap_or_default();
-            Ok::<_, addr2line::gimli::Error>(EndianSlice::new(bytes, LittleEndian))
-        };
-        let dwarf = Dwarf::load(load).ok()?;
-        let context = Context::from_dwarf(dwarf).ok()?;
-        let mut lines = Self { context, author: Author::default() };
+        let context = Context::from_dwarf(dwarf(&file)?).ok()?;
+        let mut lines = Self { elf, context, author: Author::default() };
         let main = file.symbols().find(|symbol| symbol.name() == Ok("main"));
         if let Some(author) = main.and_then(|main| lines.author_of(main.address() & !1)) {
             lines.author = author;
@@ -67,6 +65,21 @@ impl<'a> Lines<'a> {
         Source::of(&frames)
     }
 
+    /// Every address at which code begins or ends that the compiler has inlined, in ascending order.
+    pub fn inlined_borders(&self) -> Vec<u32> {
+        let mut borders = BTreeSet::new();
+        let file = object::File::parse(self.elf).ok();
+        if let Some(dwarf) = file.and_then(|file| dwarf(&file)) {
+            let mut headers = dwarf.units();
+            while let Ok(Some(header)) = headers.next() {
+                if let Ok(unit) = dwarf.unit(header) {
+                    add_borders(&dwarf, &unit, &mut borders);
+                }
+            }
+        }
+        borders.into_iter().filter_map(|border| u32::try_from(border).ok()).collect()
+    }
+
     /// The functions at an address, the innermost inlined one first and the one that
     /// was called last; none where the debug information says nothing.
     pub fn inlined_at(&self, address: u32) -> Vec<Frame> {
@@ -84,6 +97,30 @@ impl<'a> Lines<'a> {
         }
         found
     }
+}
+
+/// Adds where inlined code of a unit begins and ends, as far as it can be read.
+fn add_borders<R: Reader>(dwarf: &Dwarf<R>, unit: &Unit<R>, borders: &mut BTreeSet<u64>) {
+    let mut entries = unit.entries();
+    while let Ok(Some(entry)) = entries.next_dfs() {
+        if entry.tag() != DW_TAG_inlined_subroutine {
+            continue;
+        }
+        let Ok(mut ranges) = dwarf.die_ranges(unit, entry) else { continue };
+        while let Ok(Some(range)) = ranges.next() {
+            borders.extend([range.begin, range.end]);
+        }
+    }
+}
+
+/// The debug information of a file.
+fn dwarf<'a>(file: &object::File<'a>) -> Option<Dwarf<EndianSlice<'a, LittleEndian>>> {
+    let load = |id: SectionId| {
+        let section = file.section_by_name(id.name());
+        let bytes = section.and_then(|section| section.data().ok()).unwrap_or_default();
+        Ok::<_, addr2line::gimli::Error>(EndianSlice::new(bytes, LittleEndian))
+    };
+    Dwarf::load(load).ok()
 }
 
 fn line(location: &addr2line::Location<'_>) -> Option<Line> {

@@ -1,8 +1,8 @@
 //! Runs an image in the simulator and tells how that ended.
 
 use rtmark_sim::{
-    ExitStatus, FaultReport, FileCalls, Host, Image, InternalError, LoadError, Machine, Observer,
-    Register, Soc, Stop,
+    ExitStatus, FaultReport, FileCalls, Host, Image, InternalError, LandmarkObserver, Landmarks,
+    LoadError, Machine, Observer, Register, Soc, Stop,
 };
 use rtmark_units::Cycles;
 
@@ -125,6 +125,19 @@ impl<'a> Session<'a> {
         look: impl FnMut(&mut Machine),
     ) -> Ending {
         self.run_by(limit, |machine, until| machine.run_observed(until, observer), look)
+    }
+
+    /// As [`Session::run_observed`], with what lies between landmarks executed at full speed.
+    pub fn run_observed_at(
+        &mut self,
+        landmarks: &Landmarks,
+        limit: Cycles,
+        observer: &mut impl LandmarkObserver,
+        look: impl FnMut(&mut Machine),
+    ) -> Ending {
+        let run =
+            |machine: &mut Machine, until| machine.run_observed_at(landmarks, until, observer);
+        self.run_by(limit, run, look)
     }
 
     fn run_by(

@@ -75,7 +75,7 @@ pub use devices::{Level, PinChange, Strictness, Unmodelled};
 pub use host::Host;
 pub use image::{Architecture, Image, ImageError, ImageFormat, Location, Segment, Symbols};
 pub use isa::{Disassembly, check as isa_check};
-pub use machine::{Machine, NoPin, NoUart, Observer};
+pub use machine::{LandmarkObserver, Machine, NoPin, NoUart, Observer};
 pub use rtmark_units::{Cycles, Hertz, Instructions};
 pub use soc::{
     Act, ActHow, BusMatrix, ClockEnable, Contents, Control, CoreKind, Erase, Follow, FollowHow,
@@ -87,7 +87,7 @@ pub use state::stop::{
     ExitStatus, FaultKind, FaultPolicy, FaultReport, InternalError, Stop, Transfer,
 };
 pub use state::{
-    Besides, BlockedInterval, Blocker, Convention, FileCalls, Hit, Interrupted, LoadError,
-    MaskSite, MaskedInterval, NoMemory, Register, ThreadStack, Watch, WatchId,
+    Besides, BlockedInterval, Blocker, Convention, FileCalls, Hit, Interrupted, Landmarks,
+    LoadError, MaskSite, MaskedInterval, NoMemory, Register, ThreadStack, Watch, WatchId,
 };
 pub use timing::{Rule, Score, TIMING_MODEL};

@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
+use rtmark_calls::{Api, CallRecorder, Paid};
 use rtmark_firmware::probes::{self, Kind, SECTION};
 use rtmark_firmware::{Builder, Kernel, Switched, Tree, Variant, select};
 use rtmark_model::{Answer, Catalogue, Frame, HeldInterval, Owner, Place};
 use rtmark_observe::{HeldBack, HeldInterrupt, Lines, Map};
 use rtmark_runner::{Plan, Selection, Suite, socs};
-use rtmark_sim::{Blocker, Cycles, Image, Machine, Register, Soc, Watch};
+use rtmark_sim::{Blocker, Cycles, Image, Machine, Register, Soc, Stop, Watch};
 use rtmark_trace::{Recorder, Tasks};
 use rtmark_worst::{Aspect, Control, Findings, Question, Reach, Share, Window, search};
 
@@ -418,5 +419,61 @@ fn timelines_have_the_tasks_of_the_load() {
         named.sort_unstable();
         named.retain(|name| !matches!(*name, "embassy_main" | "init"));
         assert_eq!(named, tasks_of(kernel), "{kernel}");
+    }
+}
+
+/// What is paid and held back in a stretch of a load, and where the machine stands then.
+fn observed(load: &Load, api: &Api, told: Told) -> (Paid, Vec<HeldInterval>, Machine) {
+    let mut machine = load.machine.clone();
+    let lines = Lines::new(&load.elf);
+    let recorder = CallRecorder::new(&machine, &load.image, api, lines.as_ref());
+    let landmarks = recorder.landmarks();
+    let whose = HeldInterrupt::MaskedOrHandled(load.injected);
+    let held = HeldBack::new(&machine, &load.image, whose);
+    let mut observers = (recorder, held);
+    let until = Cycles(6 * TO);
+    let stop = match told {
+        Told::Everything => machine.run_observed(until, &mut observers),
+        Told::Landmarks => machine.run_observed_at(&landmarks, until, &mut observers),
+    };
+    assert!(matches!(stop, Stop::Limit | Stop::Exit(_)), "{stop:?}");
+    let (recorder, held) = observers;
+    let held = held.intervals(Map::new(&load.image, lines.as_ref()));
+    (recorder.finish(&machine), held, machine)
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Told {
+    Everything,
+    Landmarks,
+}
+
+#[test]
+fn landmarks_tell_what_every_instruction_tells() {
+    let known = Api::builtin().expect("the kernels");
+    for (kernel, socs) in [
+        ("freertos", ["stm32c031", "stm32f405", "rp2350", "stm32h743"].as_slice()),
+        ("embassy", &["stm32c031", "stm32f405", "rp2350"]),
+        ("rtic", &["stm32c031", "nrf52840"]),
+        ("lilos", &["stm32f405", "rp2040"]),
+    ] {
+        for soc in socs {
+            let load = load(kernel, soc);
+            let api = Api::recognised(&known, load.image.symbols()).expect("its kernel is known");
+            let [every, some] =
+                [Told::Everything, Told::Landmarks].map(|told| observed(&load, api, told));
+            assert_eq!(some.0, every.0, "{kernel} on {soc}");
+            assert_eq!(some.1, every.1, "{kernel} on {soc}");
+            let called: u64 = every.0.called.iter().map(|called| called.calls).sum();
+            let (inlined, intervals) = (every.0.inlined.len(), every.1.len());
+            assert!(called > 50 || inlined > 2, "{kernel} on {soc}: {called} {inlined}");
+            assert!(intervals > 3, "{kernel} on {soc}: {intervals}");
+            let state = |machine: &Machine| {
+                let registers = machine.named_registers().into_iter();
+                let registers = registers.map(|(_, register)| machine.register(register));
+                (machine.cycles(), machine.instructions(), registers.collect::<Vec<_>>())
+            };
+            assert_eq!(state(&some.2), state(&every.2), "{kernel} on {soc}");
+        }
     }
 }

@@ -57,8 +57,9 @@ impl Foreign {
         let lines = Lines::new(&self.elf);
         let mut recorder =
             CallRecorder::matching(&machine, &self.image, &self.elf, api, lines.as_ref());
+        let landmarks = recorder.landmarks();
         let mut session = Session::with(machine, &self.image);
-        let ending = session.run_observed(limit, &mut recorder, |machine| {
+        let ending = session.run_observed_at(&landmarks, limit, &mut recorder, |machine| {
             machine.take_console();
             advanced(machine.cycles(), limit);
         });

@@ -15,7 +15,7 @@ use crate::debug::{
 };
 use crate::isa::Disassembly;
 use crate::state::stop::Stop;
-use crate::state::{Blocker, CoreState, NoMemory};
+use crate::state::{Blocker, CoreState, Landmarks, NoMemory};
 
 /// More than any instruction and entry take together, in cycles.
 const LONGEST_ENTRY: u64 = 10_000;
@@ -26,7 +26,7 @@ pub struct Reached;
 impl Observed for CortexR5 {
     type Reached = Reached;
 
-    fn begin_observed(&mut self, until: Cycles) {
+    fn begin_observed(&mut self, until: Cycles, _landmarks: Option<&Landmarks>) {
         self.limit = until;
     }
 

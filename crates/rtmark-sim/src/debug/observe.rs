@@ -9,9 +9,10 @@ use rtmark_units::Cycles;
 
 use crate::engine::CortexM;
 use crate::engine::events::Due;
+use crate::engine::run_loop::Went;
 use crate::isa::{Group, Op, Slot};
-use crate::state::Session;
 use crate::state::stop::Stop;
+use crate::state::{Landmarks, Session, Watches};
 
 /// An instruction that an observed run has executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,8 +91,8 @@ pub trait Observed {
     /// An instruction that is about to execute.
     type Reached;
 
-    /// Begins to be observed, until a cycle.
-    fn begin_observed(&mut self, until: Cycles);
+    /// Begins to be observed, until a cycle: at landmarks, or at every instruction.
+    fn begin_observed(&mut self, until: Cycles, landmarks: Option<&Landmarks>);
 
     /// Goes on to where the next instruction is about to execute; `None` where something else has
     /// happened instead.
@@ -103,6 +104,13 @@ pub trait Observed {
         reached: Self::Reached,
     ) -> (Option<Instruction>, Result<(), Stop>);
 
+    /// Goes on at full speed from the instruction that has been reached to the next landmark, or to where
+    /// something else is due than an instruction. Answers until when, or `None` where the instruction is to be
+    /// executed by itself, as always on cores that know no landmarks.
+    fn go_on(&mut self, _reached: &Self::Reached) -> (Option<Cycles>, Result<(), Stop>) {
+        (None, Ok(()))
+    }
+
     /// The counts as they stand.
     fn marks(&self) -> Marks;
 }
@@ -110,7 +118,8 @@ pub trait Observed {
 impl Observed for CortexM {
     type Reached = Reached;
 
-    fn begin_observed(&mut self, until: Cycles) {
+    fn begin_observed(&mut self, until: Cycles, landmarks: Option<&Landmarks>) {
+        self.state.predecoded.observe_at(landmarks);
         self.state.limit = until.0;
         self.state.deadline = 0;
     }
@@ -143,6 +152,25 @@ impl Observed for CortexM {
             (None, _) => self.state.fetch_fault(address),
         };
         (told.filter(|_| self.state.instructions > count), step)
+    }
+
+    fn go_on(&mut self, reached: &Reached) -> (Option<Cycles>, Result<(), Stop>) {
+        let pc = self.state.cpu.pc;
+        let decoder = &self.state.predecoded.decoder;
+        let plain = reached.slot.filter(|slot| !decoder.stands_alone(pc, slot));
+        if plain.is_none() || reached.due != Due::Instruction {
+            return (None, Ok(()));
+        }
+        let taken = self.state.watches.taken;
+        match self.run_plain() {
+            Ok(Went::Nowhere) => (None, Ok(())),
+            went => {
+                // An exception that an instruction has raised is taken with it.
+                let Watches { taken: now, entry_began, .. } = self.state.watches;
+                let until = if now == taken { self.state.cycles } else { entry_began };
+                (Some(Cycles(until)), went.map(|_| ()))
+            }
+        }
     }
 
     fn marks(&self) -> Marks {

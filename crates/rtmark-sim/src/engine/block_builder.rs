@@ -35,13 +35,14 @@ impl Window<Page> {
         while it != 0 {
             let slot = self.slot(state, address).filter(|_| reach.covers(address))?;
             let last_of_block = after_it(it) == 0;
+            let alone = state.predecoded.decoder.stands_alone(address, &slot);
             address = address.wrapping_add(slot.size().into());
             let slot = slot.inside_it();
             let op = slot.unguarded().op;
             let (stands_alone, may_leave) = match op.group() {
+                _ if alone => (true, true),
                 Group::Special | Group::Security | Group::Raise | Group::Wait => (true, true),
                 Group::Branch => (false, true),
-                _ if state.predecoded.decoder.stands_alone(&slot) => (true, true),
                 _ => (op == Op::It, slot.ends_block()),
             };
             if state.rules.foresees && slot.is_foreseen() {
@@ -115,7 +116,7 @@ impl Window<Page> {
             && reach.covers(next)
             && let Some(slot) = self.slot(state, next)
             && slot.op != Op::Stop
-            && !state.predecoded.decoder.stands_alone(&slot)
+            && !state.predecoded.decoder.stands_alone(next, &slot)
         {
             if slot.op == Op::It || slot.op.group() == Group::Branch && slot.op != Op::B {
                 unsure += usize::from(self.taken(next).unsigned_abs() < SURE);

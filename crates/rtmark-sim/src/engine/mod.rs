@@ -22,7 +22,7 @@ mod if_conversion;
 pub mod micro_op;
 mod perform;
 mod pipeline_driver;
-mod run_loop;
+pub mod run_loop;
 mod single_step;
 mod slow;
 

@@ -24,7 +24,7 @@ use crate::state::{NOT_FETCHED, ProgramPoint};
 
 /// Whether any block has been executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Went {
+pub(crate) enum Went {
     On,
     /// There is none to be executed.
     Nowhere,
@@ -62,7 +62,37 @@ impl CortexM {
         }
     }
 
+    /// Executes blocks as far as there are any and nothing but instructions is due.
+    pub(crate) fn run_plain(&mut self) -> Result<Went, Stop> {
+        let mut entries = std::mem::take(&mut self.code.entries);
+        let mut went = Went::Nowhere;
+        let ended = loop {
+            if self.state.cycles >= self.state.deadline {
+                break Ok(went);
+            }
+            match self.run_some(&mut entries) {
+                Ok(Went::On) => went = Went::On,
+                Ok(Went::Nowhere) => break Ok(went),
+                Err(stop) => break Err(stop),
+            }
+        };
+        self.code.entries = entries;
+        ended
+    }
+
+    /// Executes blocks, as far as they follow each other in one memory.
+    #[inline(always)]
+    fn run_some(&mut self, entries: &mut Entries) -> Result<Went, Stop> {
+        self.code.follow(&mut self.state, entries);
+        if self.state.rules.classify.is_some() {
+            self.run_in_blocks::<true>(entries)
+        } else {
+            self.run_in_blocks::<false>(entries)
+        }
+    }
+
     fn run_on(&mut self, until: Cycles) -> Stop {
+        self.state.predecoded.observe_at(None);
         self.state.limit = until.0;
         self.state.deadline = 0;
         // Held apart from the machine, so that what they tell can be borrowed while it changes.
@@ -73,13 +103,7 @@ impl CortexM {
             {
                 break stop;
             }
-            self.code.follow(&mut self.state, &mut entries);
-            let went = if self.state.rules.classify.is_some() {
-                self.run_in_blocks::<true>(&mut entries)
-            } else {
-                self.run_in_blocks::<false>(&mut entries)
-            };
-            let step = match went {
+            let step = match self.run_some(&mut entries) {
                 Ok(Went::On) => Ok(()),
                 Ok(Went::Nowhere) => self.state.step_slowly(),
                 Err(stop) => Err(stop),

@@ -46,6 +46,7 @@ impl State {
         self.finish_first();
         let masks = self.masks();
         let (began, spent) = (self.cycles, self.spent.exceptions);
+        self.watches.entry_began = began;
         let overlaps = self.rules.model_buses();
         let (return_address, sp) = (self.cpu.pc, self.cpu.r[13]);
         let exc_return = self.exception_return_value();

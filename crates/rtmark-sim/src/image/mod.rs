@@ -172,6 +172,11 @@ impl Symbols {
         })
     }
 
+    /// Every named address in ascending order, with the symbol's size in bytes; 0 where it has none.
+    pub fn extents(&self) -> impl Iterator<Item = (u32, u32)> {
+        self.by_address.iter().map(|(&address, symbol)| (address, symbol.size))
+    }
+
     /// Every named address in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &str)> {
         self.by_address.iter().map(|(&address, symbol)| (address, symbol.name.as_str()))

@@ -16,7 +16,7 @@ mod tests;
 mod trial;
 
 pub use self::line::{NoPin, NoUart};
-pub use self::observer::Observer;
+pub use self::observer::{LandmarkObserver, Observer};
 
 use rtmark_units::{Cycles, Instructions};
 

@@ -11,6 +11,7 @@ use rtmark_units::Cycles;
 
 use crate::debug::{CoreModel, Instruction, Marks, Observed};
 use crate::machine::{Core, Machine, on};
+use crate::state::Landmarks;
 use crate::state::stop::Stop;
 
 /// What an observed run tells. Every method may be left out.
@@ -65,16 +66,93 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     }
 }
 
+/// What a run tells that is observed at [`Landmarks`]: of every instruction that is one, of the one that
+/// follows it, and of whatever else happens. Whether more is told, too, makes no difference.
+pub trait LandmarkObserver: Observer {
+    /// Instructions have executed since the last one that was about to, up to a cycle, and none of them
+    /// was a landmark. Where an exception has been entered by now, it is told next.
+    fn passed(&mut self, machine: &Machine, now: Cycles);
+}
+
+impl<A: LandmarkObserver, B: LandmarkObserver> LandmarkObserver for (A, B) {
+    fn passed(&mut self, machine: &Machine, now: Cycles) {
+        self.0.passed(machine, now);
+        self.1.passed(machine, now);
+    }
+}
+
+/// Whom a run is told to, and how much.
+trait Telling {
+    type To: Observer;
+
+    fn to(&mut self) -> &mut Self::To;
+
+    fn landmarks(&self) -> Option<&Landmarks>;
+
+    fn passed(&mut self, machine: &Machine, now: Cycles);
+}
+
+/// Tells everything.
+struct Everything<'a, O>(&'a mut O);
+
+impl<O: Observer> Telling for Everything<'_, O> {
+    type To = O;
+
+    fn to(&mut self) -> &mut O {
+        self.0
+    }
+
+    fn landmarks(&self) -> Option<&Landmarks> {
+        None
+    }
+
+    fn passed(&mut self, _machine: &Machine, _now: Cycles) {}
+}
+
+/// Tells what happens at landmarks.
+struct AtLandmarks<'a, O>(&'a mut O, &'a Landmarks);
+
+impl<O: LandmarkObserver> Telling for AtLandmarks<'_, O> {
+    type To = O;
+
+    fn to(&mut self) -> &mut O {
+        self.0
+    }
+
+    fn landmarks(&self) -> Option<&Landmarks> {
+        Some(self.1)
+    }
+
+    fn passed(&mut self, machine: &Machine, now: Cycles) {
+        self.0.passed(machine, now);
+    }
+}
+
 impl Machine {
     /// Runs as [`Machine::run`] does, with everything told to an observer on the way. Between two
     /// calls of the observer's methods lies whatever the core waited for.
     pub fn run_observed(&mut self, until: Cycles, observer: &mut impl Observer) -> Stop {
+        self.run_telling(until, Everything(observer))
+    }
+
+    /// Runs as [`Machine::run_observed`] does, with what happens at landmarks told, and what lies between
+    /// executed at full speed. Cores that know no landmarks tell everything.
+    pub fn run_observed_at(
+        &mut self,
+        landmarks: &Landmarks,
+        until: Cycles,
+        observer: &mut impl LandmarkObserver,
+    ) -> Stop {
+        self.run_telling(until, AtLandmarks(observer, landmarks))
+    }
+
+    fn run_telling(&mut self, until: Cycles, telling: impl Telling) -> Stop {
         let stop = match self.core {
-            Core::CortexM(_) => self.observe(Core::cortex_m, until, observer),
-            Core::CortexR5(_) => self.observe(Core::cortex_r5, until, observer),
-            Core::RiscV(_) => self.observe(Core::riscv, until, observer),
+            Core::CortexM(_) => self.observe(Core::cortex_m, until, telling),
+            Core::CortexR5(_) => self.observe(Core::cortex_r5, until, telling),
+            Core::RiscV(_) => self.observe(Core::riscv, until, telling),
             #[cfg(test)]
-            Core::Toy(_) => self.observe(Core::toy, until, observer),
+            Core::Toy(_) => self.observe(Core::toy, until, telling),
         };
         on!(&self.core, core => core.reason(stop))
     }
@@ -83,7 +161,7 @@ impl Machine {
         &mut self,
         which: fn(&mut Core) -> Option<&mut C>,
         until: Cycles,
-        observer: &mut impl Observer,
+        mut telling: impl Telling,
     ) -> Stop {
         // The core is the one that was asked for, and stays so.
         macro_rules! core {
@@ -94,7 +172,7 @@ impl Machine {
                 }
             };
         }
-        core!().begin_observed(until);
+        core!().begin_observed(until, telling.landmarks());
         loop {
             let before = core!().marks();
             let reached = match core!().reach_observed() {
@@ -103,21 +181,30 @@ impl Machine {
             };
             let Some(reached) = reached else {
                 let now = core!().marks();
-                self.tell_exceptions(before, now, observer);
+                self.tell_exceptions(before, now, telling.to());
                 if now.taken == before.taken && now.idle > before.idle {
-                    observer.slept(self);
+                    telling.to().slept(self);
                 }
                 continue;
             };
-            if observer.before(self).is_break() {
+            if telling.to().before(self).is_break() {
                 return Stop::Observer;
             }
-            let (executed, step) = core!().execute_observed(reached);
-            if let Some(instruction) = executed {
-                observer.executed(self, &instruction);
+            let (passed, mut step) = match telling.landmarks() {
+                Some(_) => core!().go_on(&reached),
+                None => (None, Ok(())),
+            };
+            if let Some(now) = passed {
+                telling.passed(self, now);
+            } else {
+                let (executed, ended) = core!().execute_observed(reached);
+                if let Some(instruction) = executed {
+                    telling.to().executed(self, &instruction);
+                }
+                step = ended;
             }
             let now = core!().marks();
-            self.tell_exceptions(before, now, observer);
+            self.tell_exceptions(before, now, telling.to());
             if let Err(stop) = step {
                 return stop;
             }

@@ -13,7 +13,7 @@ use crate::debug::{
 };
 use crate::isa::Disassembly;
 use crate::state::stop::Stop;
-use crate::state::{Blocker, CoreState, NoMemory};
+use crate::state::{Blocker, CoreState, Landmarks, NoMemory};
 
 /// Cycles from an external input rising to its handler beginning, at least. By a trap it takes two: it
 /// is entered in the same cycle, and its first instruction leaves stage X two cycles on (RTL traces).
@@ -30,7 +30,7 @@ pub struct Reached;
 impl Observed for RiscV {
     type Reached = Reached;
 
-    fn begin_observed(&mut self, until: Cycles) {
+    fn begin_observed(&mut self, until: Cycles, _landmarks: Option<&Landmarks>) {
         self.limit = until;
     }
 

@@ -9,6 +9,7 @@ mod access;
 mod blocker;
 mod core_state;
 mod handlers;
+mod landmarks;
 mod loading;
 mod masks;
 mod predecode;
@@ -35,6 +36,7 @@ use crate::timing::{LineMemories, Predictor, Rules, SlowLines, pipeline};
 pub use self::blocker::{BlockedInterval, Blocker};
 pub use self::core_state::CoreState;
 pub use self::handlers::Handlers;
+pub use self::landmarks::Landmarks;
 pub use self::loading::{AfterReset, program};
 pub use self::masks::{MaskSite, MaskedInterval};
 pub use self::predecode::{Decoder, Predecoded};
@@ -142,8 +144,9 @@ impl State {
             slow: slow.memory(),
             left_out,
         };
-        let (watched, stops, tells_leaps) = (Vec::new(), Vec::new(), slow.exists());
-        let decoder = Decoder { rules, features, watched, stops, tells_leaps };
+        let (watched, stops, landmarks, tells_leaps) =
+            (Vec::new(), Vec::new(), None, slow.exists());
+        let decoder = Decoder { rules, features, watched, stops, landmarks, tells_leaps };
         let mut state = Self {
             cpu: Cpu::new(),
             bus,

@@ -7,10 +7,11 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use crate::isa::{Features, Op, Slot, decode, is_wide};
+use crate::isa::{Features, Group, Op, Slot, decode, is_wide};
 use crate::memory::Bus;
 use crate::memory::pages::{CodePage, PAGE_HALFWORDS, Window};
 use crate::soc::Soc;
+use crate::state::Landmarks;
 use crate::timing::Rules;
 
 /// Stands before an instruction at which the run is to stop: it is in no block.
@@ -25,14 +26,30 @@ pub struct Decoder {
     pub watched: Vec<u32>,
     /// Addresses before which the run stops, in ascending order.
     pub stops: Vec<u32>,
+    /// What is observed by itself, if a run is observed at landmarks.
+    pub landmarks: Option<Landmarks>,
     /// Whether it is to be told how far jumps lead that nobody foresaw: see [`crate::engine::slow`].
     pub tells_leaps: bool,
 }
 
 impl Decoder {
-    /// Whether an instruction is in no block.
-    pub fn stands_alone(&self, slot: &Slot) -> bool {
-        self.tells_leaps && slot.leaps()
+    /// Whether the instruction at an address is in no block.
+    pub fn stands_alone(&self, address: u32, slot: &Slot) -> bool {
+        self.tells_leaps && slot.leaps() || self.is_landmark(address, slot)
+    }
+
+    /// Whether the instruction at an address is observed by itself.
+    pub fn is_landmark(&self, address: u32, slot: &Slot) -> bool {
+        let Some(landmarks) = &self.landmarks else { return false };
+        let slot = slot.unguarded();
+        let by_itself = match slot.op.group() {
+            Group::Branch => landmarks.is_crossed(address, slot.imm),
+            Group::Special | Group::Security | Group::Call | Group::Raise | Group::Wait => true,
+            Group::ChangeState => true,
+            Group::SpecialRegister => slot.op == Op::Msr,
+            _ => slot.leaps(),
+        };
+        by_itself || landmarks.begins(address)
     }
 
     /// Decodes what stands at an address, or `None` where there is no memory.
@@ -218,6 +235,19 @@ impl Predecoded {
         self.overwritten = Overwritten::default();
         self.beneath_watches.clear();
         self.windows.iter_mut().for_each(Window::forget);
+    }
+
+    /// Has landmarks stand in no block, and no others.
+    pub fn observe_at(&mut self, landmarks: Option<&Landmarks>) {
+        let is_known = match (&self.decoder.landmarks, landmarks) {
+            (None, None) => true,
+            (Some(known), Some(landmarks)) => known.is(landmarks),
+            _ => false,
+        };
+        if !is_known {
+            self.decoder.landmarks = landmarks.cloned();
+            self.forget_all();
+        }
     }
 
     /// How often everything has been forgotten.

@@ -78,6 +78,8 @@ pub struct Watches {
     pub tick: Option<u16>,
     /// Handlers of any exception entered.
     pub taken: u64,
+    /// When the entry of the newest of them began, on cores that can be observed at landmarks.
+    pub entry_began: u64,
     /// And left.
     pub left: u64,
     pub masking: Masking,

@@ -172,16 +172,18 @@ impl Arguments {
         let budget = self.max_cycles.unwrap_or(clock.0.into());
         let lines = Lines::new(&subject.elf);
         let recorder = CallRecorder::new(&machine, image, api, lines.as_ref());
-        let held = HeldBack::new(&machine, image, HeldInterrupt::OfPriority(0));
+        let held = HeldBack::new(&machine, image, HeldInterrupt::MaskedOrHandled(0));
         let bar = if verbosity.quiet { ProgressBar::hidden() } else { ProgressBar::new(budget) };
         let template = "{spinner} {bar:24} {percent:>3} %  {msg}  about {eta} left";
         bar.set_style(
             ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()),
         );
         bar.set_message(subject.name());
+        let landmarks = recorder.landmarks();
         let mut observers = (recorder, held);
         let mut session = Session::with(machine, image).with_file(&subject.elf);
-        let ending = session.run_observed(Cycles(budget), &mut observers, |machine| {
+        let limit = Cycles(budget);
+        let ending = session.run_observed_at(&landmarks, limit, &mut observers, |machine| {
             machine.take_console();
             bar.set_position(machine.cycles().0.min(budget));
         });

@@ -11,7 +11,9 @@ use crate::debug::{
 use crate::isa::Disassembly;
 use crate::soc::Soc;
 use crate::state::stop::Stop;
-use crate::state::{Blocker, Convention, CoreState, Interrupted, NoMemory, Register, ThreadStack};
+use crate::state::{
+    Blocker, Convention, CoreState, Interrupted, Landmarks, NoMemory, Register, ThreadStack,
+};
 
 /// The core.
 #[derive(Clone, Debug)]
@@ -23,7 +25,7 @@ pub struct ToyCore {
 impl Observed for ToyCore {
     type Reached = ();
 
-    fn begin_observed(&mut self, until: Cycles) {
+    fn begin_observed(&mut self, until: Cycles, _landmarks: Option<&Landmarks>) {
         self.limit = until.0;
     }
 

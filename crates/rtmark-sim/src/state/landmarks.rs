@@ -1,0 +1,70 @@
+//! Where an observer looks that need not see every instruction.
+
+use std::sync::Arc;
+
+/// The parts that code consists of for an observer, such as its functions. A run that is observed at
+/// landmarks tells of the first instruction of a part, and of every instruction that may lead to another
+/// one, change what holds interrupts back, or wait; what lies between executes at full speed.
+#[derive(Clone, Debug)]
+pub struct Landmarks(Arc<[Part]>);
+
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    begins: u32,
+    /// Bytes after which another part begins, over and over; `None` where the next one is the next in
+    /// the list.
+    every: Option<u32>,
+}
+
+impl Landmarks {
+    /// Parts by their first addresses, each up to the next; those with a number of bytes are parts of that
+    /// size, over and over.
+    pub fn new(parts: impl IntoIterator<Item = (u32, Option<u32>)>) -> Self {
+        let part = |(begins, every): (u32, Option<u32>)| Part {
+            begins,
+            every: every.filter(|bytes| *bytes > 0),
+        };
+        let mut parts: Vec<Part> = parts.into_iter().map(part).collect();
+        parts.sort_by_key(|part| part.begins);
+        Self(parts.into())
+    }
+
+    /// What tells the part at an address from every other one.
+    fn part(&self, address: u32) -> (usize, u32) {
+        let at = self.0.partition_point(|part| part.begins <= address);
+        let part = at.checked_sub(1).and_then(|at| self.0.get(at));
+        (at, part.and_then(|part| part.every).map_or(0, |bytes| address / bytes))
+    }
+
+    /// Whether a part begins at an address.
+    pub(crate) fn begins(&self, address: u32) -> bool {
+        self.part(address) != self.part(address.wrapping_sub(1))
+    }
+
+    /// Whether a branch leads to another part, or to where one begins.
+    pub(crate) fn is_crossed(&self, from: u32, to: u32) -> bool {
+        self.part(from) != self.part(to) || self.begins(to)
+    }
+
+    /// Whether both are the same list.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_begin_where_they_are_said_to_and_where_a_part_is_full() {
+        let landmarks = Landmarks::new([(0x200, None), (0, Some(0x100)), (0x240, Some(0x100))]);
+        let begins: Vec<u32> = (0..0x420).filter(|at| landmarks.begins(*at)).collect();
+        assert_eq!(begins, [0, 0x100, 0x200, 0x240, 0x300, 0x400]);
+        assert!(!landmarks.is_crossed(0x202, 0x23E));
+        assert!(landmarks.is_crossed(0x202, 0x200), "to the beginning of its own");
+        assert!(landmarks.is_crossed(0x202, 0x242));
+        assert!(!landmarks.is_crossed(0x142, 0x104));
+        assert!(landmarks.is_crossed(0x142, 0x0FE));
+    }
+}
