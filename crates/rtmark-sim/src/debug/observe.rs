@@ -155,14 +155,12 @@ impl Observed for CortexM {
     }
 
     fn go_on(&mut self, reached: &Reached) -> (Option<Cycles>, Result<(), Stop>) {
-        let pc = self.state.cpu.pc;
-        let decoder = &self.state.predecoded.decoder;
-        let plain = reached.slot.filter(|slot| !decoder.stands_alone(pc, slot));
+        let plain = reached.slot.filter(|slot| !slot.is_landmark());
         if plain.is_none() || reached.due != Due::Instruction {
             return (None, Ok(()));
         }
         let taken = self.state.watches.taken;
-        match self.run_plain() {
+        match self.run_unobserved() {
             Ok(Went::Nowhere) => (None, Ok(())),
             went => {
                 // An exception that an instruction has raised is taken with it.

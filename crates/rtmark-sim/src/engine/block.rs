@@ -137,6 +137,11 @@ impl Passage {
 }
 
 impl Block {
+    /// Whether an observer is told before its first instruction executes.
+    pub fn begins_at_border(&self) -> bool {
+        self.outline.schedule.steps.first().is_some_and(|step| step.slot.is_border())
+    }
+
     /// The block at an address in a line of its memory. Its first slots may be of IT blocks,
     /// with ITSTATE before each in `its`.
     pub fn new(

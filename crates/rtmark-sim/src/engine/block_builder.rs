@@ -35,7 +35,7 @@ impl Window<Page> {
         while it != 0 {
             let slot = self.slot(state, address).filter(|_| reach.covers(address))?;
             let last_of_block = after_it(it) == 0;
-            let alone = state.predecoded.decoder.stands_alone(address, &slot);
+            let alone = state.predecoded.decoder.stands_alone(&slot) || slot.is_border();
             address = address.wrapping_add(slot.size().into());
             let slot = slot.inside_it();
             let op = slot.unguarded().op;
@@ -116,7 +116,8 @@ impl Window<Page> {
             && reach.covers(next)
             && let Some(slot) = self.slot(state, next)
             && slot.op != Op::Stop
-            && !state.predecoded.decoder.stands_alone(next, &slot)
+            && !state.predecoded.decoder.stands_alone(&slot)
+            && (slots.is_empty() || !slot.is_border())
         {
             if slot.op == Op::It || slot.op.group() == Group::Branch && slot.op != Op::B {
                 unsure += usize::from(self.taken(next).unsigned_abs() < SURE);

@@ -62,32 +62,22 @@ impl CortexM {
         }
     }
 
-    /// Executes blocks as far as there are any and nothing but instructions is due.
-    pub(crate) fn run_plain(&mut self) -> Result<Went, Stop> {
+    /// Executes blocks of one memory up to where an observer looks, or something else is due than
+    /// instructions.
+    pub(crate) fn run_unobserved(&mut self) -> Result<Went, Stop> {
         let mut entries = std::mem::take(&mut self.code.entries);
-        let mut went = Went::Nowhere;
-        let ended = loop {
-            if self.state.cycles >= self.state.deadline {
-                break Ok(went);
-            }
-            match self.run_some(&mut entries) {
-                Ok(Went::On) => went = Went::On,
-                Ok(Went::Nowhere) => break Ok(went),
-                Err(stop) => break Err(stop),
-            }
-        };
+        let went = self.run_some::<true>(&mut entries);
         self.code.entries = entries;
-        ended
+        went
     }
 
-    /// Executes blocks, as far as they follow each other in one memory.
     #[inline(always)]
-    fn run_some(&mut self, entries: &mut Entries) -> Result<Went, Stop> {
+    fn run_some<const OBSERVED: bool>(&mut self, entries: &mut Entries) -> Result<Went, Stop> {
         self.code.follow(&mut self.state, entries);
         if self.state.rules.classify.is_some() {
-            self.run_in_blocks::<true>(entries)
+            self.run_in_blocks::<true, OBSERVED>(entries)
         } else {
-            self.run_in_blocks::<false>(entries)
+            self.run_in_blocks::<false, OBSERVED>(entries)
         }
     }
 
@@ -103,7 +93,7 @@ impl CortexM {
             {
                 break stop;
             }
-            let step = match self.run_some(&mut entries) {
+            let step = match self.run_some::<false>(&mut entries) {
                 Ok(Went::On) => Ok(()),
                 Ok(Went::Nowhere) => self.state.step_slowly(),
                 Err(stop) => Err(stop),
@@ -116,9 +106,10 @@ impl CortexM {
         stop
     }
 
-    /// Executes blocks of one memory, until the program leaves it or something else is due.
+    /// Executes blocks of one memory, until the program leaves it or something else is due; of a run that
+    /// is observed at landmarks, until it comes to one.
     #[inline(always)]
-    fn run_in_blocks<const PIPELINED: bool>(
+    fn run_in_blocks<const PIPELINED: bool, const OBSERVED: bool>(
         &mut self,
         entries: &mut Entries,
     ) -> Result<Went, Stop> {
@@ -158,6 +149,9 @@ impl CortexM {
                     &own
                 }
             };
+            if OBSERVED && went == Went::On && entry.block.begins_at_border() {
+                break;
+            }
             went = Went::On;
             let Entry { block, passage, .. } = entry;
             let mut at = Cursor::from(point);

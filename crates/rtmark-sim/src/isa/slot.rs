@@ -5,6 +5,10 @@ use super::{Group, Op};
 /// In [`Slot::extent`]: fetching the instruction in sequence reaches a line of its
 /// memory that the one before did not.
 const ENTERS_LINE: u8 = 0x80;
+/// In [`Slot::extent`]: the instruction is observed by itself.
+const LANDMARK: u8 = 0x40;
+/// In [`Slot::extent`]: an observer tells what begins here from what lies before.
+const BORDER: u8 = 0x20;
 
 /// One decoded instruction, ready to execute.
 ///
@@ -20,7 +24,7 @@ pub struct Slot {
     pub m: u8,
     /// Accumulator, second transfer register or high result.
     pub a: u8,
-    /// Bytes of the encoding, 2 or 4, with [`ENTERS_LINE`].
+    /// Bytes of the encoding, 2 or 4, with [`ENTERS_LINE`], [`LANDMARK`] and [`BORDER`].
     pub extent: u8,
     /// Cycles that the instruction takes at least, filled in by the timing rules.
     pub cost: u8,
@@ -42,7 +46,7 @@ impl Slot {
     /// Bytes of the encoding: 2 or 4.
     #[inline(always)]
     pub const fn size(&self) -> u8 {
-        self.extent & !ENTERS_LINE
+        self.extent & !(ENTERS_LINE | LANDMARK | BORDER)
     }
 
     /// The instruction within an IT block.
@@ -155,6 +159,30 @@ impl Slot {
             Group::List => slot.imm >> 15 & 1 == 1,
             _ => slot.op == Op::It,
         }
+    }
+
+    /// Whether the instruction is observed by itself.
+    #[inline(always)]
+    pub const fn is_landmark(&self) -> bool {
+        self.extent & LANDMARK != 0
+    }
+
+    /// Whether an observer is told before the instruction executes, from wherever it is come to.
+    #[inline(always)]
+    pub const fn is_border(&self) -> bool {
+        self.extent & BORDER != 0
+    }
+
+    /// The slot with what an observer sees in it.
+    #[must_use]
+    pub const fn observed(mut self, is_landmark: bool, is_border: bool) -> Self {
+        if is_landmark {
+            self.extent |= LANDMARK;
+        }
+        if is_border {
+            self.extent |= BORDER;
+        }
+        self
     }
 
     /// Notes whether the instruction, at this address, reaches a new line.

@@ -33,23 +33,23 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// Whether the instruction at an address is in no block.
-    pub fn stands_alone(&self, address: u32, slot: &Slot) -> bool {
-        self.tells_leaps && slot.leaps() || self.is_landmark(address, slot)
+    /// Whether an instruction is in no block.
+    pub fn stands_alone(&self, slot: &Slot) -> bool {
+        self.tells_leaps && slot.leaps() || slot.is_landmark()
     }
 
-    /// Whether the instruction at an address is observed by itself.
-    pub fn is_landmark(&self, address: u32, slot: &Slot) -> bool {
-        let Some(landmarks) = &self.landmarks else { return false };
-        let slot = slot.unguarded();
-        let by_itself = match slot.op.group() {
-            Group::Branch => landmarks.is_crossed(address, slot.imm),
+    /// The slot at an address with what is observed of it.
+    fn observed(&self, address: u32, slot: Slot) -> Slot {
+        let Some(landmarks) = &self.landmarks else { return slot };
+        let unguarded = slot.unguarded();
+        let by_itself = match unguarded.op.group() {
+            Group::Branch => landmarks.is_crossed(address, unguarded.imm),
             Group::Special | Group::Security | Group::Call | Group::Raise | Group::Wait => true,
             Group::ChangeState => true,
-            Group::SpecialRegister => slot.op == Op::Msr,
-            _ => slot.leaps(),
+            Group::SpecialRegister => unguarded.op == Op::Msr,
+            _ => unguarded.leaps(),
         };
-        by_itself || landmarks.begins(address)
+        slot.observed(by_itself, landmarks.begins(address))
     }
 
     /// Decodes what stands at an address, or `None` where there is no memory.
@@ -82,7 +82,8 @@ impl Decoder {
         }
         let slot = slot?;
         let watched = self.watched.binary_search(&address).is_ok();
-        Some(if watched { Slot { op: Op::Watch, cost: 0, ..slot } } else { slot })
+        let slot = if watched { Slot { op: Op::Watch, cost: 0, ..slot } } else { slot };
+        Some(self.observed(address, slot))
     }
 }
 
