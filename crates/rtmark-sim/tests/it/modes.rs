@@ -4,7 +4,9 @@
 use std::fmt::Write as _;
 use std::ops::{ControlFlow, Range};
 
-use rtmark_sim::{CoreKind, Cycles, Machine, MemoryTiming, Observer, Register, Stop};
+use rtmark_sim::{
+    CoreKind, Cycles, LandmarkObserver, Machine, MemoryTiming, Observer, Register, Stop,
+};
 
 use crate::support::programs::{self, Contents, FEW, MANY, Rounds, SPARE_INTERRUPT, timings};
 use crate::support::*;
@@ -16,6 +18,8 @@ enum Mode {
     InPieces,
     /// Told to an observer.
     Observed,
+    /// Told to an observer at landmarks, and executed in blocks between.
+    AtLandmarks,
     /// One instruction at a time, as a debugger does.
     Stepped,
     /// The same as a search for the worst moment does, which tries interrupts out on the way.
@@ -27,14 +31,27 @@ enum Mode {
 }
 
 impl Mode {
-    const ALL: [Self; 6] =
-        [Self::InPieces, Self::Observed, Self::Stepped, Self::Tried, Self::Copied, Self::Mixed];
+    const ALL: [Self; 7] = [
+        Self::InPieces,
+        Self::Observed,
+        Self::AtLandmarks,
+        Self::Stepped,
+        Self::Tried,
+        Self::Copied,
+        Self::Mixed,
+    ];
 
     /// Runs until a cycle or whatever else ends the run.
     fn run(self, machine: &mut Machine, until: Cycles, random: &mut Random) -> Stop {
         match self {
             Self::InPieces => pieces(machine, until, random, |_, machine, to| machine.run(to)),
             Self::Observed => machine.run_observed(until, &mut Nobody),
+            Self::AtLandmarks => {
+                let landmarks = landmarks(random);
+                pieces(machine, until, random, |_, machine, to| {
+                    machine.run_observed_at(&landmarks, to, &mut Nobody)
+                })
+            }
             Self::Stepped => loop {
                 if let Err(stop) = machine.step(until) {
                     break stop;
@@ -66,7 +83,7 @@ impl Mode {
                 stop
             }
             Self::Mixed => pieces(machine, until, random, |random, machine, to| {
-                let mode = Self::ALL[random.below(5) as usize];
+                let mode = Self::ALL[random.below(6) as usize];
                 mode.run(machine, to, random)
             }),
         }
@@ -76,6 +93,10 @@ impl Mode {
 struct Nobody;
 
 impl Observer for Nobody {}
+
+impl LandmarkObserver for Nobody {
+    fn passed(&mut self, _: &Machine, _: Cycles) {}
+}
 
 /// A cycle between now and another one.
 fn between(machine: &Machine, until: Cycles, random: &mut Random) -> Cycles {

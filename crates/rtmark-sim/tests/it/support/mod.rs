@@ -11,7 +11,9 @@ pub mod programs;
 mod random;
 
 pub use random::Random;
-use rtmark_sim::{CoreKind, Cycles, FaultPolicy, Machine, Register, Soc, Stop, Watch, WatchId};
+use rtmark_sim::{
+    CoreKind, Cycles, FaultPolicy, Landmarks, Machine, Register, Soc, Stop, Watch, WatchId,
+};
 
 /// Where RAM begins, and the stack pointer after reset.
 pub const RAM: u32 = 0x2000_0000;
@@ -293,4 +295,16 @@ pub const fn way(core: CoreKind) -> u64 {
         CoreKind::CortexM3 | CoreKind::CortexM4 | CoreKind::CortexM4F => 3,
         _ => 0,
     }
+}
+
+/// Borders in flash and RAM, a few to many of them.
+pub fn borders(random: &mut Random) -> Vec<u32> {
+    let every = 2 + random.below(60);
+    let halfwords = (0..0x2000).flat_map(|at| [2 * at, RAM + 2 * at]);
+    halfwords.filter(|_| random.below(every) == 0).collect()
+}
+
+/// Landmarks at such borders.
+pub fn landmarks(random: &mut Random) -> Landmarks {
+    Landmarks::new(borders(random).into_iter().map(|border| (border, None)))
 }
