@@ -422,14 +422,14 @@ fn timelines_have_the_tasks_of_the_load() {
     }
 }
 
-/// What is paid and held back in a stretch of a load, and where the machine stands then.
-fn observed(load: &Load, api: &Api, told: Told) -> (Paid, Vec<HeldInterval>, Machine) {
+/// What is paid, held back and masked in a stretch of a load, and where the machine stands then.
+fn observed(load: &Load, api: &Api, told: Told) -> (Paid, [Vec<HeldInterval>; 2], Machine) {
     let mut machine = load.machine.clone();
     let lines = Lines::new(&load.elf);
     let recorder = CallRecorder::new(&machine, &load.image, api, lines.as_ref());
     let landmarks = recorder.landmarks();
-    let whose = HeldInterrupt::MaskedOrHandled(load.injected);
-    let held = HeldBack::new(&machine, &load.image, whose);
+    let held = |whose| HeldBack::new(&machine, &load.image, whose);
+    let held = (held(HeldInterrupt::MaskedOrHandled(load.injected)), held(HeldInterrupt::Masked));
     let mut observers = (recorder, held);
     let until = Cycles(6 * TO);
     let stop = match told {
@@ -437,9 +437,9 @@ fn observed(load: &Load, api: &Api, told: Told) -> (Paid, Vec<HeldInterval>, Mac
         Told::Landmarks => machine.run_observed_at(&landmarks, until, &mut observers),
     };
     assert!(matches!(stop, Stop::Limit | Stop::Exit(_)), "{stop:?}");
-    let (recorder, held) = observers;
-    let held = held.intervals(Map::new(&load.image, lines.as_ref()));
-    (recorder.finish(&machine), held, machine)
+    let (recorder, (held, masked)) = observers;
+    let intervals = |held: HeldBack<'_>| held.intervals(Map::new(&load.image, lines.as_ref()));
+    (recorder.finish(&machine), [held, masked].map(intervals), machine)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -465,7 +465,7 @@ fn landmarks_tell_what_every_instruction_tells() {
             assert_eq!(some.0, every.0, "{kernel} on {soc}");
             assert_eq!(some.1, every.1, "{kernel} on {soc}");
             let called: u64 = every.0.called.iter().map(|called| called.calls).sum();
-            let (inlined, intervals) = (every.0.inlined.len(), every.1.len());
+            let (inlined, intervals) = (every.0.inlined.len(), every.1[0].len());
             assert!(called > 50 || inlined > 2, "{kernel} on {soc}: {called} {inlined}");
             assert!(intervals > 3, "{kernel} on {soc}: {intervals}");
             let state = |machine: &Machine| {

@@ -49,6 +49,16 @@ fn a_trace_has_a_beginning_and_an_end() {
     let cycles = said.stdout.lines().map(|line| line.trim().split(' ').next().expect("a cycle"));
     let cycles: Vec<u64> = cycles.map(|cycle| cycle.parse().expect("a number")).collect();
     assert!(cycles.len() >= 10 && cycles.iter().all(|cycle| (100..130).contains(cycle)));
+    // What lies before and behind is executed, and nobody looks on.
+    let all = sim(folder.path(), LOOP, &["--trace", "--max-cycles=20000"]);
+    let cycle = |line: &str| line.trim().split(' ').next().and_then(|cycle| cycle.parse().ok());
+    let within =
+        |line: &&str| cycle(line).is_some_and(|cycle: u64| (15_000..15_060).contains(&cycle));
+    let expected: Vec<&str> = all.stdout.lines().filter(within).collect();
+    let arguments = ["--trace", "--trace-from=@15000", "--trace-to=@15060", "--max-cycles=20000"];
+    let part = sim(folder.path(), LOOP, &arguments);
+    assert_eq!(part.stdout.lines().collect::<Vec<_>>(), expected);
+    assert!(expected.len() > 10 && part.stderr == all.stderr, "{part:#?}");
     let said = sim(folder.path(), LOOP, &["--trace-from", "start"]);
     assert_eq!(said.code, 2, "{said:#?}");
     sim(folder.path(), LOOP, &["--trace", "--trace-from", "nowhere"]).refused(2, &["nowhere"]);

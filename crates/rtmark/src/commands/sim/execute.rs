@@ -117,11 +117,7 @@ impl Onlookers<'_> {
             console.printed(printed);
             frames.write(&machine.take_defmt());
         };
-        if observers.are_needed() {
-            session.run_observed(Cycles(limit), observers, look)
-        } else {
-            session.run(Cycles(limit), look)
-        }
+        observers.observe(session, Cycles(limit), look)
     }
 }
 

@@ -4,8 +4,9 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use rtmark_model::HeldInterval;
-use rtmark_observe::{HeldBack, HeldInterrupt, Lines, Map, Profile, Report};
-use rtmark_sim::{Image, Instruction, Machine, Observer, Soc};
+use rtmark_observe::{HeldBack, HeldInterrupt, Lines, Map, Profile, Report, landmarks};
+use rtmark_runner::{Ending, Session};
+use rtmark_sim::{Cycles, Image, Instruction, LandmarkObserver, Landmarks, Machine, Observer, Soc};
 
 use super::prepare::{refuse, resolve, wrong};
 use super::profile;
@@ -19,7 +20,13 @@ pub struct Observers<'a> {
     trace: Option<Trace<'a>>,
     profile: Option<Profile<'a>>,
     held: Option<HeldBack<'a>>,
+    /// Where they look, if they need not see every instruction.
+    landmarks: Option<Landmarks>,
 }
+
+/// Cycles before its beginning from which on a trace looks on: more than anything takes in one go that is
+/// no sleep.
+const APPROACH: u64 = 1 << 12;
 
 /// What they have gathered.
 #[derive(Default)]
@@ -31,8 +38,44 @@ pub struct Gathered {
 
 impl Observers<'_> {
     /// Whether anybody looks on at all.
-    pub fn are_needed(&self) -> bool {
+    fn are_needed(&self) -> bool {
         self.trace.is_some() || self.profile.is_some() || self.held.is_some()
+    }
+
+    /// Runs a session that they observe.
+    pub fn observe(
+        &mut self,
+        session: &mut Session<'_>,
+        limit: Cycles,
+        mut look: impl FnMut(&mut Machine),
+    ) -> Ending {
+        if let Some(landmarks) = self.landmarks.clone() {
+            return session.run_observed_at(&landmarks, limit, self, look);
+        }
+        if let Some(at) = self.lone_trace().and_then(Trace::begins_at) {
+            let before = Cycles(at.saturating_sub(APPROACH)).min(limit);
+            let ending = session.run(before, &mut look);
+            if before == limit || !matches!(ending, Ending::Limit) {
+                return ending;
+            }
+        }
+        if self.are_needed() {
+            let ending = session.run_observed(limit, self, &mut look);
+            if !matches!(ending, Ending::Observer) || !self.is_over(&session.machine) {
+                return ending;
+            }
+        }
+        session.run(limit, look)
+    }
+
+    /// The trace, if nothing else looks on.
+    fn lone_trace(&self) -> Option<&Trace<'_>> {
+        self.trace.as_ref().filter(|_| self.profile.is_none() && self.held.is_none())
+    }
+
+    /// Whether nobody needs to be told anything any more.
+    fn is_over(&self, machine: &Machine) -> bool {
+        self.lone_trace().is_some_and(|trace| trace.is_over(machine.cycles().0))
     }
 }
 
@@ -44,7 +87,10 @@ impl Observer for Observers<'_> {
         if let Some(held) = &mut self.held {
             held.before(machine)?;
         }
-        self.trace.as_mut().map_or(ControlFlow::Continue(()), |trace| trace.before(machine))
+        if let Some(trace) = &mut self.trace {
+            trace.before(machine)?;
+        }
+        if self.is_over(machine) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
     fn slept(&mut self, machine: &Machine) {
@@ -68,6 +114,12 @@ impl Observer for Observers<'_> {
         self.profile.iter_mut().for_each(|profile| profile.returned(machine, exception));
         self.held.iter_mut().for_each(|held| held.returned(machine, exception));
         self.trace.iter_mut().for_each(|trace| trace.returned(machine, exception));
+    }
+}
+
+impl LandmarkObserver for Observers<'_> {
+    fn passed(&mut self, machine: &Machine, now: Cycles) {
+        self.held.iter_mut().for_each(|held| held.passed(machine, now));
     }
 }
 
@@ -106,8 +158,11 @@ impl Arguments {
         };
         let profiled = self.profile.is_some() || self.flame.is_some();
         let profile = profiled.then(|| Profile::new(machine, symbols));
-        let held = self.masked.map(|_| HeldBack::new(machine, image, self.whose(machine.soc())));
-        Ok(Observers { trace, profile, held })
+        let whose = self.whose(machine.soc());
+        let held = self.masked.map(|_| HeldBack::new(machine, image, whose));
+        let only_masks = trace.is_none() && profile.is_none() && whose == HeldInterrupt::Masked;
+        let landmarks = (held.is_some() && only_masks).then(|| landmarks(symbols, []));
+        Ok(Observers { trace, profile, held, landmarks })
     }
 
     /// Which interrupts --masked is about.

@@ -57,6 +57,24 @@ impl<'a> Trace<'a> {
         self
     }
 
+    /// The cycle before which nothing is written, if that is known.
+    pub fn begins_at(&self) -> Option<u64> {
+        match self.from {
+            Some(Mark::Cycle(at)) if !self.on => Some(at),
+            _ => None,
+        }
+    }
+
+    /// Whether nothing more will be written, whatever executes from a cycle on.
+    pub fn is_over(&self, cycle: u64) -> bool {
+        let has_ended = match self.to {
+            Some(Mark::Cycle(at)) => cycle >= at,
+            Some(Mark::Address(_)) => self.from.is_none(),
+            None => false,
+        };
+        has_ended && !self.on
+    }
+
     /// Writes what is still buffered; tells what went wrong until then. That whoever
     /// reads has enough is no error.
     pub fn finish(mut self) -> io::Result<()> {
