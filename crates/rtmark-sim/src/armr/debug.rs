@@ -15,7 +15,7 @@ use crate::debug::{
 };
 use crate::isa::Disassembly;
 use crate::state::stop::Stop;
-use crate::state::{Blocker, CoreState, Landmarks, NoMemory};
+use crate::state::{Blocker, CoreState, Landmarks, NoMemory, Watches};
 
 /// More than any instruction and entry take together, in cycles.
 const LONGEST_ENTRY: u64 = 10_000;
@@ -26,8 +26,22 @@ pub struct Reached;
 impl Observed for CortexR5 {
     type Reached = Reached;
 
-    fn begin_observed(&mut self, until: Cycles, _landmarks: Option<&Landmarks>) {
+    fn begin_observed(&mut self, until: Cycles, landmarks: Option<&Landmarks>) {
+        self.state.core.code.observe_at(landmarks);
         self.limit = until;
+    }
+
+    fn go_on(&mut self, _reached: &Reached) -> (Option<Cycles>, Result<(), Stop>) {
+        if !self.state.core.code.is_observed() {
+            return (None, Ok(()));
+        }
+        let (count, taken) = (self.state.core.instructions, self.state.session.watches.taken);
+        let step = self.state.leap(self.limit.0);
+        let Watches { taken: now, entry_began, .. } = self.state.session.watches;
+        // Two may issue in one cycle.
+        let went = self.state.core.instructions > count || now != taken || step.is_err();
+        let until = if now == taken { self.state.cycles() } else { Cycles(entry_began) };
+        (went.then_some(until), step)
     }
 
     fn reach_observed(&mut self) -> Result<Option<Reached>, Stop> {

@@ -24,6 +24,7 @@ impl CortexR5 {
 
     /// Runs until the cycle count reaches `until` or something else ends the run.
     pub(super) fn run_on(&mut self, until: Cycles) -> Stop {
+        self.state.core.code.observe_at(None);
         loop {
             if self.state.core.cycle() >= until.0 {
                 return Stop::Limit;

@@ -7,6 +7,7 @@ use super::core::{Core, Passed, Refusal};
 use super::cpu::Mode;
 use super::exec::Exception;
 use super::gic::{FIRST_EXTERNAL, Gic, InterruptLine, exception};
+use super::timing::ENTRY;
 use crate::devices::{Console, Devices};
 use crate::host::{Answer, Around};
 use crate::image::Image;
@@ -229,14 +230,14 @@ impl State {
             }
             Passed::Call { pc, issued } => {
                 self.notice_instruction(pc, issued);
-                self.notice_trap(number::CALL);
+                self.notice_trap(number::CALL, self.core.cycle());
             }
             Passed::Trap(_, Some(exception)) => {
                 // It has become pending before it is taken.
                 self.notice_inputs();
-                self.notice_trap(exception);
+                self.notice_trap(exception, self.core.cycle() - ENTRY);
             }
-            Passed::Trap(_, None) => self.notice_trap(number::FAULT),
+            Passed::Trap(_, None) => self.notice_trap(number::FAULT, self.core.cycle() - ENTRY),
             Passed::Slept => self.session.asleep += self.core.cycle() - before,
             Passed::Refused(exception) => {
                 let stop = self.refusal(exception);
@@ -321,7 +322,9 @@ impl State {
         }
     }
 
-    fn notice_trap(&mut self, entered: u16) {
+    /// Notes that a handler is entered, whose entry has begun in a cycle.
+    fn notice_trap(&mut self, entered: u16, began: u64) {
+        self.session.watches.entry_began = began;
         self.session.watches.enter(entered);
         self.session.entered = Some(entered);
         self.session.handlers.enter(entered);
@@ -338,7 +341,7 @@ impl State {
             return;
         }
         self.notice_return();
-        self.notice_trap(exception);
+        self.notice_trap(exception, self.core.cycle());
         self.session.entered = None;
         self.session.handlers.name(exception);
         self.notice_handler(exception, issued);

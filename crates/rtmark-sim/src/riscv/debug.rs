@@ -30,8 +30,19 @@ pub struct Reached;
 impl Observed for RiscV {
     type Reached = Reached;
 
-    fn begin_observed(&mut self, until: Cycles, _landmarks: Option<&Landmarks>) {
+    fn begin_observed(&mut self, until: Cycles, landmarks: Option<&Landmarks>) {
+        self.state.core.graph.observe_at(landmarks);
         self.limit = until;
+    }
+
+    fn go_on(&mut self, _reached: &Reached) -> (Option<Cycles>, Result<(), Stop>) {
+        let count = self.state.core.instructions;
+        if self.state.core.graph.is_observed() {
+            // No exception comes on the way.
+            self.state.glide(self.limit.0);
+        }
+        let passed = self.state.core.instructions > count;
+        (passed.then(|| self.state.cycles()), Ok(()))
     }
 
     fn reach_observed(&mut self) -> Result<Option<Reached>, Stop> {

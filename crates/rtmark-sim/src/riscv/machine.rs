@@ -57,6 +57,7 @@ impl RiscV {
 
     /// Runs until the cycle count reaches `until` or something else ends the run.
     pub(super) fn run_on(&mut self, until: Cycles) -> Stop {
+        self.state.core.graph.observe_at(None);
         loop {
             if self.state.core.cycle < until.0 {
                 self.state.glide(until.0);

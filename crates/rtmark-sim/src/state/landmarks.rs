@@ -46,9 +46,17 @@ impl Landmarks {
         self.part(from) != self.part(to) || self.begins(to)
     }
 
-    /// Whether both are the same list.
-    pub(crate) fn is(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+    /// Puts others in their place; answers whether they are others.
+    pub(crate) fn replace(known: &mut Option<Self>, by: Option<&Self>) -> bool {
+        let same = match (&*known, by) {
+            (None, None) => true,
+            (Some(known), Some(by)) => Arc::ptr_eq(&known.0, &by.0),
+            _ => false,
+        };
+        if !same {
+            *known = by.cloned();
+        }
+        !same
     }
 }
 

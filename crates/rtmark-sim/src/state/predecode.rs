@@ -240,13 +240,7 @@ impl Predecoded {
 
     /// Has landmarks stand in no block, and no others.
     pub fn observe_at(&mut self, landmarks: Option<&Landmarks>) {
-        let is_known = match (&self.decoder.landmarks, landmarks) {
-            (None, None) => true,
-            (Some(known), Some(landmarks)) => known.is(landmarks),
-            _ => false,
-        };
-        if !is_known {
-            self.decoder.landmarks = landmarks.cloned();
+        if Landmarks::replace(&mut self.decoder.landmarks, landmarks) {
             self.forget_all();
         }
     }

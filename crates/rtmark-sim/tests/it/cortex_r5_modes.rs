@@ -1,9 +1,10 @@
 //! Random programs for a Cortex-R5, run in every way in which a machine runs: to the end at once,
 //! instruction by instruction, observed, in pieces by copies. Each time it comes to the same.
 
-use rtmark_sim::{Cycles, Machine, Observer, Register, Soc, Stop, Watch};
+use rtmark_sim::{Cycles, Machine, Register, Soc, Stop, Watch};
 
 use crate::support::Random;
+use crate::support::landmarks::{Nobody, assert_told_alike, borders};
 
 /// Where programs begin: in DDR, and in tightly coupled memory, which can be written.
 const DDR: u32 = 0x0010_0000;
@@ -279,10 +280,6 @@ fn in_steps(mut machine: Machine, last: u32) -> End {
     }
 }
 
-struct Nobody;
-
-impl Observer for Nobody {}
-
 fn observed(mut machine: Machine) -> End {
     let stop = machine.run_observed(UNTIL, &mut Nobody);
     end(&machine, stop)
@@ -309,6 +306,9 @@ fn agrees(program: &Program, seed: u64) -> (u64, u64) {
     let whole = end(&whole, stop);
     assert_eq!(in_steps(machine.clone(), program.end()), whole, "steps, {seed}");
     assert_eq!(observed(machine.clone()), whole, "observed, {seed}");
+    let borders = borders(&mut Random::new(seed), &[0, DDR, COUPLED]);
+    let executed = assert_told_alike(&machine, &borders, UNTIL, &format!("landmarks, {seed}"));
+    assert!(executed.alone < executed.every, "{seed}");
     assert_eq!(in_pieces(machine.clone(), 97, false), whole, "pieces, {seed}");
     assert_eq!(in_pieces(machine.clone(), 1_013, true), whole, "copies, {seed}");
     let mut watched = machine;

@@ -4,10 +4,9 @@
 use std::fmt::Write as _;
 use std::ops::{ControlFlow, Range};
 
-use rtmark_sim::{
-    CoreKind, Cycles, LandmarkObserver, Machine, MemoryTiming, Observer, Register, Stop,
-};
+use rtmark_sim::{CoreKind, Cycles, Machine, MemoryTiming, Observer, Register, Stop};
 
+use crate::support::landmarks::{Nobody, borders, landmarks};
 use crate::support::programs::{self, Contents, FEW, MANY, Rounds, SPARE_INTERRUPT, timings};
 use crate::support::*;
 
@@ -47,7 +46,7 @@ impl Mode {
             Self::InPieces => pieces(machine, until, random, |_, machine, to| machine.run(to)),
             Self::Observed => machine.run_observed(until, &mut Nobody),
             Self::AtLandmarks => {
-                let landmarks = landmarks(random);
+                let landmarks = landmarks(&borders(random, &[0, RAM]));
                 pieces(machine, until, random, |_, machine, to| {
                     machine.run_observed_at(&landmarks, to, &mut Nobody)
                 })
@@ -88,14 +87,6 @@ impl Mode {
             }),
         }
     }
-}
-
-struct Nobody;
-
-impl Observer for Nobody {}
-
-impl LandmarkObserver for Nobody {
-    fn passed(&mut self, _: &Machine, _: Cycles) {}
 }
 
 /// A cycle between now and another one.

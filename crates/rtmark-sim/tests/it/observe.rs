@@ -1,13 +1,13 @@
 //! Observed runs and single steps: the same machine in the end, and everything told.
 
-use std::collections::HashSet;
 use std::ops::ControlFlow;
 
 use rtmark_sim::{
-    AccessKind, CoreKind, Cycles, FaultPolicy, Instruction, LandmarkObserver, Landmarks, Machine,
-    Observer, Register, Soc, Stop, Watch,
+    AccessKind, CoreKind, Cycles, FaultPolicy, Instruction, Machine, Observer, Register, Soc, Stop,
+    Watch,
 };
 
+use crate::support::landmarks::{assert_told_alike, borders};
 use crate::support::{self, Firmware, RAM, Random, soc};
 
 /// As `machine`, where every other flash has wait states and reads ahead.
@@ -228,98 +228,17 @@ fn a_watch_lets_through_what_stands_there_now() {
     }
 }
 
-/// What happens besides instructions: which, when all before it had ended, and when it was told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Event {
-    Slept(u64, u64),
-    Entered(u16, u64, u64),
-    Returned(u16, u64, u64),
-}
-
-/// Keeps what it is told.
-#[derive(Default)]
-struct Log {
-    /// Instructions about to execute, with their cycles.
-    told: Vec<(u32, u64)>,
-    executed: u64,
-    events: Vec<Event>,
-    /// Until when everything has been told.
-    now: u64,
-}
-
-impl Log {
-    fn note(&mut self, machine: &Machine, event: impl FnOnce(u64, u64) -> Event) {
-        let now = machine.cycles().0;
-        self.events.push(event(self.now, now));
-        self.now = now;
-    }
-}
-
-impl Observer for Log {
-    fn before(&mut self, machine: &Machine) -> ControlFlow<()> {
-        self.now = machine.cycles().0;
-        self.told.push((machine.register(Register::Pc), self.now));
-        ControlFlow::Continue(())
-    }
-
-    fn slept(&mut self, machine: &Machine) {
-        self.note(machine, Event::Slept);
-    }
-
-    fn executed(&mut self, machine: &Machine, _: &Instruction) {
-        self.now = machine.cycles().0;
-        self.executed += 1;
-    }
-
-    fn entered(&mut self, machine: &Machine, exception: u16) {
-        self.note(machine, |before, now| Event::Entered(exception, before, now));
-    }
-
-    fn returned(&mut self, machine: &Machine, exception: u16) {
-        self.note(machine, |before, now| Event::Returned(exception, before, now));
-    }
-}
-
-impl LandmarkObserver for Log {
-    fn passed(&mut self, _: &Machine, now: Cycles) {
-        self.now = now.0;
-    }
-}
-
 #[test]
 fn landmarks_tell_of_exceptions_and_sleep_what_every_instruction_tells() {
     let (mut every, mut some) = (0, 0);
     for &core in CoreKind::CORTEX_M {
         for seed in 1..60 {
             let mut random = Random::new(seed);
-            let mut machine = waiting_machine(core, &mut random);
-            let mut other = machine.clone();
-            let borders = support::borders(&mut random);
-            let landmarks = Landmarks::new(borders.iter().map(|border| (*border, None)));
-            let (mut all, mut log) = (Log::default(), Log::default());
-            let until = Cycles(20_000);
-            let stop = machine.run_observed(until, &mut all);
-            assert_eq!(other.run_observed_at(&landmarks, until, &mut log), stop, "{core} {seed}");
-            assert_eq!(state(&other), state(&machine), "{core} {seed}");
-            assert_eq!(log.events.len(), all.events.len(), "{core} {seed}");
-            for (one, other) in log.events.iter().zip(&all.events) {
-                // A fault's entry begins behind the instruction that has raised it, which does not execute.
-                let same = match (*one, *other) {
-                    (
-                        Event::Entered(3..=7, began, _),
-                        Event::Entered(exception, before, entered),
-                    ) => before <= began && *one == Event::Entered(exception, began, entered),
-                    (one, other) => one == other,
-                };
-                assert!(same, "{core} {seed}: {one:?} for {other:?}");
-            }
-            let mut left = all.told.iter();
-            let unknown = log.told.iter().find(|told| !left.any(|known| known == *told));
-            assert_eq!(unknown, None, "{core} {seed}: told at landmarks alone");
-            let told: HashSet<_> = log.told.iter().collect();
-            let mut at_borders = all.told.iter().filter(|(pc, _)| borders.contains(pc));
-            assert_eq!(at_borders.find(|it| !told.contains(it)), None, "{core} {seed}: not told");
-            (every, some) = (every + all.executed, some + log.executed);
+            let machine = waiting_machine(core, &mut random);
+            let borders = borders(&mut random, &[0, RAM]);
+            let executed =
+                assert_told_alike(&machine, &borders, Cycles(20_000), &format!("{core} {seed}"));
+            (every, some) = (every + executed.every, some + executed.alone);
         }
     }
     assert!(every > 100_000 && some * 2 < every, "{some} of {every} executed by themselves");

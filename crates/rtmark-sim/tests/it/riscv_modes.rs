@@ -1,13 +1,14 @@
 //! Random programs for a Hazard3 and an Ibex, run in every way in which a machine runs: to the end at
 //! once, instruction by instruction, observed, in pieces, by copies. Each time it comes to the same.
 
-use rtmark_sim::{Cycles, Hit, Machine, Observer, Register, Soc, Stop, Watch};
+use rtmark_sim::{Cycles, Hit, Machine, Register, Soc, Stop, Watch};
 
 use crate::rv32::{
     BASE, CSRRS, CSRRW, CSRRWI, ECALL, FENCE_I, MEPC, MIE, MRET, MSTATUS, NOP, RAM, WFI, addi,
     atomic, branch, csr, i_type, muldiv, r_type,
 };
 use crate::support::Random;
+use crate::support::landmarks::{Nobody, assert_told_alike, borders, landmarks};
 
 const HAZARD3: &str = include_str!("../../../../socs/generic-hazard3.toml");
 const IBEX: &str = include_str!("../../../../socs/generic-ibex.toml");
@@ -348,18 +349,21 @@ fn machine(text: &str, kind: Kind, seed: u64) -> Machine {
 enum Mode {
     Stepped,
     Observed,
+    AtLandmarks,
     InPieces,
     Copied,
     Mixed,
 }
 
-struct Nobody;
-
-impl Observer for Nobody {}
-
 impl Mode {
-    const ALL: [Self; 5] =
-        [Self::Stepped, Self::Observed, Self::InPieces, Self::Copied, Self::Mixed];
+    const ALL: [Self; 6] = [
+        Self::Stepped,
+        Self::Observed,
+        Self::AtLandmarks,
+        Self::InPieces,
+        Self::Copied,
+        Self::Mixed,
+    ];
 
     fn run(self, machine: &mut Machine, until: Cycles, random: &mut Random) -> Stop {
         match self {
@@ -369,11 +373,15 @@ impl Mode {
                 }
             },
             Self::Observed => machine.run_observed(until, &mut Nobody),
+            Self::AtLandmarks => {
+                let landmarks = landmarks(&borders(random, &[BASE, RAM]));
+                machine.run_observed_at(&landmarks, until, &mut Nobody)
+            }
             Self::InPieces | Self::Copied | Self::Mixed => loop {
                 let most = [4, 60, 3_000][random.below(3) as usize];
                 let to = machine.cycles().0 + 1 + u64::from(random.below(most));
                 let to = Cycles(until.0.min(to));
-                let mode = Self::ALL[random.below(2) as usize];
+                let mode = Self::ALL[random.below(3) as usize];
                 let stop = match self {
                     Self::Mixed if random.below(2) == 0 => mode.run(machine, to, random),
                     Self::Copied if random.below(4) == 0 => {
@@ -412,7 +420,7 @@ fn state(machine: &mut Machine) -> State {
 }
 
 fn compare(text: &str, seeds: std::ops::Range<u64>) {
-    let (mut instructions, mut traps, mut ended) = (0, 0, 0);
+    let (mut instructions, mut alone, mut traps, mut ended) = (0, 0, 0, 0);
     for kind in KINDS {
         for seed in seeds.clone() {
             let first = machine(text, kind, seed);
@@ -429,11 +437,16 @@ fn compare(text: &str, seeds: std::ops::Range<u64>) {
                 let other = state(&mut other);
                 assert!(other == expected, "{what}:\n{:x?}\n{:x?}", other.0, expected.0);
             }
+            let mut random = Random::new(seed);
+            let borders = borders(&mut random, &[BASE, RAM]);
+            let executed = assert_told_alike(&first, &borders, until, &format!("{kind:?} {seed}"));
+            alone += executed.alone;
             instructions += plain.instructions().0;
             traps += plain.exceptions_taken();
         }
     }
     assert!(instructions > 200_000, "too few instructions to tell: {instructions}");
+    assert!(alone * 4 < instructions * 3, "{alone} of {instructions} executed by themselves");
     assert_eq!(ended, 0, "programs have ended instead");
     assert!(traps > 1_000, "too few traps to tell: {traps}");
 }

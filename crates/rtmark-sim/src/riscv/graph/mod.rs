@@ -12,6 +12,7 @@ use super::hart::Hart;
 use super::isa::{Instruction, Op};
 use super::system::System;
 use super::timing::{Demand, Led, memo};
+use crate::state::Landmarks;
 use crate::timing::memo::map::Map;
 
 /// Does what an instruction does; answers which of its node's paths that takes, or [`LEAVE`].
@@ -122,6 +123,8 @@ pub struct Graph {
     jumps: Map<(u32, u32), Path>,
     /// Addresses that are to be executed the long way, in ascending order.
     marks: Vec<u32>,
+    /// Where a run is observed that is not observed everywhere.
+    landmarks: Option<Landmarks>,
     /// Runs go along it, so that it is worth making.
     is_used: bool,
 }
@@ -150,6 +153,31 @@ impl Graph {
         }
     }
 
+    /// Has landmarks be executed the long way, and no others.
+    pub fn observe_at(&mut self, landmarks: Option<&Landmarks>) {
+        if Landmarks::replace(&mut self.landmarks, landmarks) {
+            self.forget();
+        }
+    }
+
+    /// Whether a run is observed at landmarks.
+    pub const fn is_observed(&self) -> bool {
+        self.landmarks.is_some()
+    }
+
+    /// Whether an observer looks at an instruction. What changes masks or threads otherwise has no nodes.
+    fn is_landmark(&self, it: &Instruction, pc: u32) -> bool {
+        let Some(landmarks) = &self.landmarks else { return false };
+        let target = pc.wrapping_add(it.imm as u32);
+        let leads = match it.op {
+            Op::JumpRegister => true,
+            Op::Jump => it.rd != 0 || landmarks.is_crossed(pc, target),
+            Op::Branch(_) => landmarks.is_crossed(pc, target),
+            _ => false,
+        };
+        leads || landmarks.begins(pc)
+    }
+
     /// Runs are about to go along it.
     pub const fn begin(&mut self) {
         self.is_used = true;
@@ -166,6 +194,9 @@ impl Graph {
             return;
         }
         let (Some(run), Some(key)) = (perform::pick(it), memo::variant(demand)) else { return };
+        if self.is_landmark(it, demand.pc) {
+            return;
+        }
         if self.nodes.len() >= MOST || self.jumps.len() >= MOST {
             self.forget();
         }

@@ -7,13 +7,12 @@
     reason = "each test file uses a part of what is here, and which part differs"
 )]
 
+pub mod landmarks;
 pub mod programs;
 mod random;
 
 pub use random::Random;
-use rtmark_sim::{
-    CoreKind, Cycles, FaultPolicy, Landmarks, Machine, Register, Soc, Stop, Watch, WatchId,
-};
+use rtmark_sim::{CoreKind, Cycles, FaultPolicy, Machine, Register, Soc, Stop, Watch, WatchId};
 
 /// Where RAM begins, and the stack pointer after reset.
 pub const RAM: u32 = 0x2000_0000;
@@ -295,16 +294,4 @@ pub const fn way(core: CoreKind) -> u64 {
         CoreKind::CortexM3 | CoreKind::CortexM4 | CoreKind::CortexM4F => 3,
         _ => 0,
     }
-}
-
-/// Borders in flash and RAM, a few to many of them.
-pub fn borders(random: &mut Random) -> Vec<u32> {
-    let every = 2 + random.below(60);
-    let halfwords = (0..0x2000).flat_map(|at| [2 * at, RAM + 2 * at]);
-    halfwords.filter(|_| random.below(every) == 0).collect()
-}
-
-/// Landmarks at such borders.
-pub fn landmarks(random: &mut Random) -> Landmarks {
-    Landmarks::new(borders(random).into_iter().map(|border| (border, None)))
 }
