@@ -449,7 +449,9 @@ mod tests {
     fn what_was_executed_is_found_in_any_range() {
         let mut findings = Findings::default();
         let executed = [0x0800_0000_u32, 0x0800_007E, 0x0800_0080, 0x0800_03FE, 0x2000_0400];
-        executed.iter().for_each(|pc| findings.executed(*pc));
+        for pc in executed {
+            findings.executed(pc);
+        }
         let edges = executed.iter().flat_map(|pc| pc - 2..pc + 4).chain([0, 0x0800_0200, u32::MAX]);
         let edges: Vec<u32> = edges.collect();
         for from in &edges {
