@@ -19,6 +19,7 @@
 mod addresses;
 mod api;
 mod condition;
+mod inlined;
 mod matched;
 mod paid;
 mod recorder;

@@ -13,8 +13,9 @@ use rtmark_sim::{
 
 use crate::addresses::Addresses;
 use crate::api::{Api, Kind};
+use crate::inlined::Inlined;
 use crate::matched::{End, Into, Matched, Other, Timed};
-use crate::paid::{Called, Cycles, InlinedCall, Origin, Outcome, Paid, Shares, Site};
+use crate::paid::{Called, Cycles, Origin, Outcome, Paid, Shares, Site};
 
 /// The exceptions by which kernels switch and are called, and that of the tick.
 const SVCALL: u16 = 11;
@@ -91,7 +92,6 @@ struct Ended {
 pub struct CallRecorder<'a, 'elf> {
     api: &'a Api,
     image: &'a Image,
-    lines: Option<&'a Lines<'elf>>,
     calls: Calls<'a>,
     /// What stacks begin with that belong to the kernel's own exceptions.
     kernels_roots: [String; 2],
@@ -120,13 +120,8 @@ pub struct CallRecorder<'a, 'elf> {
     /// Up to which cycle these have been counted, and whose the cycles since are.
     counted: u64,
     owner: Owner,
-    /// Where the code was inlined that the cycles since are for, if it was.
-    inlined_newest: Option<u32>,
-    /// What such code took, by an address of it.
-    inlined_cycles: BTreeMap<u32, u64>,
     executed: Addresses,
-    /// Those of them that hold code of a kernel's function which was inlined.
-    inlined: Addresses,
+    inlined: Inlined<'a, 'elf>,
 }
 
 impl<'a, 'elf> CallRecorder<'a, 'elf> {
@@ -168,7 +163,6 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         Self {
             api,
             image,
-            lines,
             calls: Calls::new(symbols),
             kernels_roots: [SVCALL, PENDSV]
                 .map(|exception| format!("[{}]", machine.soc().core.exception_name(exception))),
@@ -187,25 +181,15 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
             shares: Shares::default(),
             counted: machine.cycles().0,
             owner: Owner::Application,
-            inlined_newest: None,
-            inlined_cycles: BTreeMap::new(),
             executed: Addresses::default(),
-            inlined: Addresses::default(),
+            inlined: Inlined::new(api, lines),
         }
     }
 
     /// Where the run need be looked at: functions, and where code of the kernel's begins or ends that was
     /// inlined.
     pub fn landmarks(&self) -> Landmarks {
-        let borders = self.lines.map(Lines::inlined_borders).unwrap_or_default();
-        let mut before = None;
-        let changes = borders.into_iter().filter(|border| {
-            let here = self.inlined_at(*border).map(|(_, name)| name);
-            let changes = here != before;
-            before = here;
-            changes
-        });
-        landmarks(self.image.symbols(), changes)
+        landmarks(self.image.symbols(), self.inlined.borders())
     }
 
     /// How many functions the image has that applications call.
@@ -223,9 +207,7 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
             Owner::Kernel => self.shares.kernel += cycles,
             Owner::Idle => self.shares.idle += cycles,
         }
-        if let Some(address) = self.inlined_newest {
-            *self.inlined_cycles.entry(address).or_default() += cycles;
-        }
+        self.inlined.count(cycles);
         self.owner = next;
     }
 
@@ -433,7 +415,7 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
     pub fn finish(mut self, machine: &Machine) -> Paid {
         let now = machine.cycles().0;
         self.count(now, Owner::Application);
-        let map = Map::new(self.image, self.lines);
+        let map = Map::new(self.image, self.inlined.lines());
         let mut open: BTreeMap<String, u64> = BTreeMap::new();
         // A call that has switched and never came back has been timed all the same.
         for call in std::mem::take(&mut self.open) {
@@ -467,7 +449,7 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         }
         let total = |called: &Called| called.cycles.map_or(0, |cycles| cycles.total);
         called.sort_by_key(|one| (std::cmp::Reverse(total(one)), one.function.clone()));
-        let (never, inlined) = (self.never(&called, &open), self.inlined_calls(map));
+        let (never, inlined) = (self.never(&called, &open), self.inlined.calls(map));
         let (equal, untold) = self.matched.finish();
         Paid {
             never,
@@ -495,39 +477,13 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         shown.into_iter().filter(|name| !known(name)).collect()
     }
 
-    /// The kernel's function whose code was inlined at an address of another's, by the debug
-    /// information; the outermost, as those inlined into it are behind it.
-    fn inlined_at(&self, address: u32) -> Option<(Kind, String)> {
-        let frames = self.lines?.inlined_at(address);
-        let names = frames.into_iter().rev().skip(1).filter_map(|frame| frame.function);
-        let mut kernels = names.filter_map(|name| Some((self.api.kind(&name)?, name)));
-        kernels.find(|(kind, _)| *kind != Kind::Application)
-    }
-
-    /// What was executed where it was inlined.
-    fn inlined_calls(&self, map: Map<'_, '_>) -> Vec<InlinedCall> {
-        let mut found: BTreeMap<(String, String), u64> = BTreeMap::new();
-        for (&address, cycles) in &self.inlined_cycles {
-            if let Some((Kind::Called, name)) = self.inlined_at(address)
-                && let Some(caller) = map.function(address)
-            {
-                let name = self.api.shown(&name).to_owned();
-                *found.entry((name, caller)).or_default() += cycles;
-            }
-        }
-        let call = |((function, caller), cycles)| InlinedCall { function, caller, cycles };
-        let mut calls: Vec<InlinedCall> = found.into_iter().map(call).collect();
-        calls.sort_by_key(|call| std::cmp::Reverse(call.cycles));
-        calls
-    }
-
     /// Whose the instruction is that is about to execute.
     fn owner_at(&mut self, pc: u32, class: Class) -> Owner {
-        if self.executed.insert(pc) && self.inlined_at(pc).is_some() {
-            self.inlined.insert(pc);
+        if self.executed.insert(pc) {
+            self.inlined.meet(pc);
         }
         match class.owner {
-            Owner::Application | Owner::Interrupt if self.inlined.contains(pc) => Owner::Kernel,
+            Owner::Application | Owner::Interrupt if self.inlined.hold(pc) => Owner::Kernel,
             owner => owner,
         }
     }
@@ -546,7 +502,7 @@ impl Observer for CallRecorder<'_, '_> {
             let class = self.class(node);
             let owner = self.owner_at(pc, class);
             self.count(now, owner);
-            self.inlined_newest = (owner != class.owner).then_some(pc);
+            self.inlined.go_on_at((owner != class.owner).then_some(pc));
             if machine.exception() == 0 {
                 // Where a function is inlined, the thread goes on in its own frame all the same.
                 self.follow_threads(class.owner, now);
@@ -561,7 +517,7 @@ impl Observer for CallRecorder<'_, '_> {
     }
 
     fn slept(&mut self, machine: &Machine) {
-        self.inlined_newest = None;
+        self.inlined.go_on_at(None);
         let owner = std::mem::replace(&mut self.owner, Owner::Idle);
         self.count(machine.cycles().0, owner);
     }
@@ -584,7 +540,7 @@ impl Observer for CallRecorder<'_, '_> {
             });
         }
         // The entry belongs to what it leads to.
-        self.inlined_newest = None;
+        self.inlined.go_on_at(None);
         self.owner = if kernels { Owner::Kernel } else { Owner::Interrupt };
         self.count(machine.cycles().0, self.owner);
         self.newest = None;
@@ -593,7 +549,7 @@ impl Observer for CallRecorder<'_, '_> {
 
     fn returned(&mut self, machine: &Machine, exception: u16) {
         self.calls.returned(machine, exception);
-        self.inlined_newest = None;
+        self.inlined.go_on_at(None);
         self.newest = None;
         self.next = 1;
     }
