@@ -219,7 +219,7 @@ impl Series {
 
 /// A build setting that matters when kernels are compared.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected true, false, a number or a text")]
 pub enum Setting {
     /// On or off.
     Switch(bool),

@@ -94,7 +94,7 @@ pub struct TaskFile {
 
 /// A task's priority.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a number from 0 to 4294967295, or \"assign\"")]
 pub enum Priority {
     /// This one.
     Level(u32),

@@ -123,6 +123,17 @@ impl Soc {
 
     pub(super) fn check(&self) -> Checked {
         use KeyStep::Key;
+        // Results have it in a column, and builds in a folder's name.
+        let unfit = |letter: char| letter.is_control() || matches!(letter, '/' | '\\');
+        if self.name.trim().is_empty() || self.name.starts_with('.') || self.name.contains(unfit) {
+            return refuse(
+                &[Key("name")],
+                format!(
+                    "name = {:?}: begin with a letter or digit, and use no slash and no control character",
+                    self.name
+                ),
+            );
+        }
         if self.clock.0 == 0 {
             return refuse(
                 &[Key("clock_hz")],

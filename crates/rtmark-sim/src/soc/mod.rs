@@ -356,6 +356,12 @@ mod tests {
         assert!(refusal("base = 0", "base = 0xE0000000").contains("system space"));
         assert!(refusal("size = 64", "size = 62").contains("multiple of 4"));
         assert!(refusal("size = 64", "size = 64\naliases = [32]").contains("overlaps RAM"));
+        for name in ["''", "' '", "'../x'", "'a/b'", "'.x'", "'a\\b'", "\"a\\n\""] {
+            assert!(refusal("'x'", name).contains("line 1: name = "), "{name}");
+        }
+        for name in ["'my board'", "'stm32f405.2'", "'größer'"] {
+            Soc::from_toml(&GOOD.replace("'x'", name)).expect("good");
+        }
     }
 
     const BLOCK: &str = "[[peripheral]]\nname = 'RCC'\nkind = 'registers'\nbase = 0x40000000\n\

@@ -1,6 +1,8 @@
 //! `rtmark plan`, as far as it needs no kernel: what is said of a system's file.
 
-use crate::common::{Said, said};
+use std::path::Path;
+
+use crate::common::{Said, rtmark, said};
 use crate::run::Tree;
 
 fn plan(text: &str, more: &[&str]) -> Said {
@@ -35,8 +37,28 @@ fn what_is_wrong_with_a_file_is_said_with_its_line() {
         "work = \"30us\"\nwrok = 1",
         &["system.toml:", "unknown field `wrok`"],
     );
+    let no_number = &["system.toml:20: -4", "a number from 0 to", "\"assign\""];
+    refused("priority = 4", "priority = -4", no_number);
     refused("\"freertos\", ", "\"k\", ", &["system.toml:5: kernels", "no model of k"]);
     refused("\"freertos\", ", "\"l\", ", &["system.toml:5: kernels", "no kernel `l`"]);
+}
+
+#[test]
+fn a_tick_that_cannot_be_is_refused_at_its_own_line() {
+    let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let path = folder.path().join("system.toml");
+    for (tick, reason) in [("0us", "0 cycles"), ("5", "not 33600000"), ("33us", "no whole part")] {
+        let text = example().replacen("tick = \"100us\"", &format!("tick = \"{tick}\""), 1);
+        std::fs::write(&path, text.replace("\"5\"", "5")).expect("writable");
+        let mut plan = rtmark(folder.path());
+        let output = plan.current_dir(&checkout).arg("plan").arg(&path).output();
+        let said: Said = output.expect("rtmark runs").into();
+        let shown = said.stderr.split_whitespace().collect::<String>();
+        let place = "system.toml:8:tick:";
+        assert!(shown.contains(place) && shown.contains(&reason.replace(' ', "")), "{said:#?}");
+        assert_eq!(said.code, 2, "{said:#?}");
+    }
 }
 
 #[test]

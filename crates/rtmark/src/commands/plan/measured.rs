@@ -175,12 +175,18 @@ impl Bench<'_> {
                 refuse(format!("analysis knows no model of {name}; it has those of {known}"))
             })?;
             let mut variant = self.variant(kernel, &model)?;
-            let switched = variant.of(&kernel.manifest, self.soc.soc.core.name()).map_err(
-                |reason| match &self.system.profile {
-                    Some(profile) => self.system.refusal(profile, "profile", reason),
-                    None => refuse(format!("{name}: {reason}")),
-                },
-            )?;
+            let switched =
+                variant.of(&kernel.manifest, self.soc.soc.core.name()).map_err(|reason| {
+                    let core = self.soc.soc.core.name();
+                    let is_fine = |profile: Variant| profile.of(&kernel.manifest, core).is_ok();
+                    // What the profile alone can be built with, the tick cannot.
+                    let is_of_tick = self.profile().is_ok_and(is_fine);
+                    match (&self.system.profile, &self.system.tick) {
+                        (_, Some(tick)) if is_of_tick => self.system.refusal(tick, "tick", reason),
+                        (Some(profile), _) => self.system.refusal(profile, "profile", reason),
+                        (None, _) => refuse(format!("{name}: {reason}")),
+                    }
+                })?;
             let built = switched.at(&kernel.manifest, &Target::from(&self.soc.soc));
             let mut model = model;
             if model.timer == Timer::Alarm && built.get("tick_hz").is_some() {
@@ -215,22 +221,31 @@ impl Bench<'_> {
         }
     }
 
+    /// The profile that the file names.
+    fn profile(&self) -> Result<Variant, CliError> {
+        let Some(named) = &self.system.profile else {
+            return Ok(Variant::profile(rtmark_firmware::DEFAULT_PROFILE));
+        };
+        let read = named.get_ref().parse::<Variant>();
+        Ok(read.map_err(|error| self.system.refusal(named, "profile", error.to_string()))?)
+    }
+
     /// The profile, with the tick that the file wants where the kernel releases tasks by one.
     fn variant(&self, kernel: &Kernel, model: &Model) -> Result<Variant, CliError> {
-        let variant = match &self.system.profile {
-            None => Variant::profile(rtmark_firmware::DEFAULT_PROFILE),
-            Some(named) => {
-                let read = named.get_ref().parse::<Variant>();
-                read.map_err(|error| self.system.refusal(named, "profile", error.to_string()))?
-            }
-        };
+        let variant = self.profile()?;
         let Some(tick) = &self.system.tick else { return Ok(variant) };
         let has_tick = kernel.manifest.switches.contains_key("tick_hz");
         if !has_tick || model.timer == Timer::Alarm {
             return Ok(variant);
         }
         let hertz = u64::from(self.soc.soc.clock.0);
-        let cycles = tick.get_ref().cycles(hertz).max(1);
+        let cycles = tick.get_ref().cycles(hertz);
+        if cycles == 0 {
+            return Err(self
+                .system
+                .refusal(tick, "tick", "0 cycles are nothing".to_owned())
+                .into());
+        }
         if !hertz.is_multiple_of(cycles) {
             let problem = format!("{cycles} cycles are no whole part of a second");
             return Err(self.system.refusal(tick, "tick", problem).into());
