@@ -137,7 +137,10 @@ pub struct Manifest {
 
 /// The values that a setting can have; the first one is the default.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "expected a list of values, or a table with `values`, `cores` and `reason`"
+)]
 pub enum Choice {
     /// On all cores.
     Everywhere(Vec<Setting>),
@@ -175,9 +178,10 @@ impl Manifest {
     /// The most urgent priority at which an interrupt may call the kernel, as the byte that
     /// priority registers hold.
     pub fn most_urgent_caller(&self, soc: &Soc) -> u8 {
-        let level = self.interrupt_level.get(soc.core.name()).copied().unwrap_or(0);
         // Frameworks and models count four bits at most.
-        level << (8 - soc.priority_bits.min(4))
+        let held = |level: u8| level << (8 - soc.priority_bits.min(4));
+        let level = self.interrupt_level.get(soc.core.name()).copied();
+        level.map_or(soc.core.most_urgent_priority(), held)
     }
 
     /// Why an image finds no room on a soc with so much RAM, in bytes; `None` where it does.

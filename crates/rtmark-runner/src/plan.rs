@@ -306,6 +306,7 @@ impl Unit {
             (Victim::MayCall, Platform::Sim(file, _)) => {
                 self.kernel.manifest.most_urgent_caller(&file.soc)
             }
+            (Victim::MostUrgent, Platform::Sim(file, _)) => file.soc.core.most_urgent_priority(),
             _ => 0,
         }
     }

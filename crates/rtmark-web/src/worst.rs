@@ -122,7 +122,8 @@ fn path(
         ends: Vec::new(),
         second: None,
     };
-    match Path::new(start.clone(), question(priority.unwrap_or(0))) {
+    let wanted = priority.unwrap_or(start.soc().core.most_urgent_priority());
+    match Path::new(start.clone(), question(wanted)) {
         Err(PathError::Priority { found, .. }) if priority.is_none() => {
             Path::new(start.clone(), question(found))
         }

@@ -369,6 +369,17 @@ impl Path {
         self.ended
     }
 
+    /// The priority that the program has given to the interrupt by the end of the last window, if it
+    /// is another one than that which it begins with.
+    pub fn later_priority(&self) -> Option<u8> {
+        let last = self.question.windows.last().map_or(0, |window| window.to);
+        let mut machine = self.start.clone();
+        let first = machine.interrupt_priority(self.line.interrupt);
+        let _ = machine.run(Cycles(last));
+        self.look_at(&machine);
+        Some(machine.interrupt_priority(self.line.interrupt)).filter(|later| *later != first)
+    }
+
     /// Whether a cycle lies in a window.
     pub fn covers(&self, cycle: u64) -> bool {
         self.question.windows.iter().any(|window| window.from < cycle && cycle <= window.to)

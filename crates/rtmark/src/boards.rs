@@ -207,8 +207,7 @@ impl Recorder {
 }
 
 fn unwritable(path: &Path, error: &std::io::Error) -> CliError {
-    let message = format!("{}: {error}", path.display());
-    CliError::new(Exit::Usage, message, "name a file that can be written with --record")
+    CliError::unwritten(path, error, "name a file that can be written with --record")
 }
 
 /// The runs of a recording that were asked for.

@@ -1,6 +1,8 @@
 //! Errors as users see them: what is wrong, what to do next, and the exit code.
 
 use std::fmt;
+use std::io;
+use std::path::Path;
 
 use miette::Diagnostic;
 use rtmark_bisect::GitError;
@@ -26,6 +28,17 @@ impl CliError {
     pub fn new(exit: Exit, message: impl fmt::Display, hint: impl Into<String>) -> Self {
         // Messages quote names and contents of files.
         Self { exit, message: visible(message.to_string().as_bytes()), hint: hint.into() }
+    }
+
+    /// A file that could not be written: by who named it, or as there is no room.
+    pub fn unwritten(path: &Path, error: &io::Error, hint: &str) -> Self {
+        let (exit, hint) = match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                (Exit::Internal, "make room there, or name a file elsewhere")
+            }
+            _ => (Exit::Usage, hint),
+        };
+        Self::new(exit, format!("{}: {error}", path.display()), hint)
     }
 
     /// This error, said of a file.
@@ -157,7 +170,9 @@ impl From<BundleError> for CliError {
     fn from(error: BundleError) -> Self {
         let hint = match error {
             BundleError::Store(error) => return error.into(),
-            BundleError::Io(_) => "check the path and the room on the disk",
+            BundleError::Io(error) => {
+                return Self::unwritten(Path::new("the bundle"), &error, "check the path");
+            }
             BundleError::Newer(_) => "update rtmark",
             _ => "export it again where it came from; nothing of it was taken",
         };
@@ -176,8 +191,8 @@ impl From<GitError> for CliError {
     }
 }
 
-impl From<std::io::Error> for CliError {
-    fn from(error: std::io::Error) -> Self {
+impl From<io::Error> for CliError {
+    fn from(error: io::Error) -> Self {
         Self::new(Exit::Internal, format!("output failed: {error}"), "check where the output goes")
     }
 }

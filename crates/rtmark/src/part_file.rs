@@ -83,7 +83,7 @@ impl Form {
         let version = self.version.to_le_bytes();
         let bytes = [self.magic.as_slice(), &version, checksum.as_bytes(), contents].concat();
         replace(path, &bytes)
-            .map_err(|error| refuse(path, error, "choose a file that can be written"))
+            .map_err(|error| CliError::unwritten(path, &error, "choose a file that can be written"))
     }
 }
 

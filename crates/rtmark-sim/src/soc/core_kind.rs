@@ -108,6 +108,15 @@ impl CoreKind {
         matches!(self, Self::Hazard3 | Self::Ibex)
     }
 
+    /// The most urgent priority that an interrupt can have, as a priority register holds it: 0, except where
+    /// greater ones are more urgent, whose upper four bits count.
+    pub const fn most_urgent_priority(self) -> u8 {
+        match self {
+            Self::Hazard3 => 0xF0,
+            _ => 0,
+        }
+    }
+
     /// Whether the core has the DSP extension.
     pub const fn has_dsp(self) -> bool {
         matches!(self, Self::CortexM4 | Self::CortexM4F | Self::CortexM7 | Self::CortexM33)

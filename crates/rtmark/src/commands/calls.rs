@@ -49,7 +49,7 @@ pub struct Arguments {
     #[arg(long, value_name = "KERNEL|FILE")]
     api: Option<String>,
     /// Cycles after which the run is cut, which is no failure [default: a second of the clock]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = super::sim::cycles)]
     max_cycles: Option<u64>,
     /// The form of the result
     #[arg(long, value_enum, default_value_t = Format::Text)]
@@ -172,7 +172,8 @@ impl Arguments {
         let budget = self.max_cycles.unwrap_or(clock.0.into());
         let lines = Lines::new(&subject.elf);
         let recorder = CallRecorder::new(&machine, image, api, lines.as_ref());
-        let held = HeldBack::new(&machine, image, HeldInterrupt::MaskedOrHandled(0));
+        let most_urgent = HeldInterrupt::MaskedOrHandled(subject.soc.soc.core.most_urgent_priority());
+        let held = HeldBack::new(&machine, image, most_urgent);
         let bar = if verbosity.quiet { ProgressBar::hidden() } else { ProgressBar::new(budget) };
         let template = "{spinner} {bar:24} {percent:>3} %  {msg}  about {eta} left";
         bar.set_style(

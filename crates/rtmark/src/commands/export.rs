@@ -58,12 +58,11 @@ impl Arguments {
                 let packed = path.extension().is_some_and(|extension| extension == "gz");
                 let packing = if packed { Packing::Gzip } else { Packing::Plain };
                 // What is there stays until the new file is whole.
-                let new = Replacement::begin(path).map_err(|error| {
-                    let message = format!("{}: {error}", path.display());
-                    CliError::new(Exit::Usage, message, "check the path")
-                })?;
+                let unwritten =
+                    |error: io::Error| CliError::unwritten(path, &error, "check the path");
+                let new = Replacement::begin(path).map_err(unwritten)?;
                 let answers = bundle::export(&store, &runs, GENERATOR, packing, new.file())?;
-                new.keep()?;
+                new.keep().map_err(unwritten)?;
                 answers
             }
         };

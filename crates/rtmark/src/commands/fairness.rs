@@ -46,7 +46,7 @@ pub struct Arguments {
     #[command(flatten)]
     store: StoreFlag,
     /// Cycles after which a scenario is given up, instead of the catalogue's budget
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = super::sim::cycles)]
     max_cycles: Option<u64>,
     #[command(flatten)]
     sources: Sources,

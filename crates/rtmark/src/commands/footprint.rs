@@ -58,7 +58,7 @@ pub struct Arguments {
     images: Images,
     /// Cycles for which an image is watched, instead of a second of its clock
     #[arg(long, value_name = "N", requires = "image",
-          value_parser = clap::value_parser!(u64).range(1..))]
+          value_parser = super::sim::cycles)]
     max_cycles: Option<u64>,
     #[command(flatten)]
     sources: Sources,

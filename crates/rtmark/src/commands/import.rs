@@ -52,7 +52,7 @@ pub struct Arguments {
     from_sim: Option<PathBuf>,
     /// Cycles after which firmware is stopped, instead of 60 seconds of its clock
     #[arg(long, value_name = "N", requires = "from_sim",
-          value_parser = clap::value_parser!(u64).range(1..))]
+          value_parser = super::sim::cycles)]
     max_cycles: Option<u64>,
     /// Take lines for this format instead of recognising them
     #[arg(long, value_name = "NAME", value_parser = format_of)]

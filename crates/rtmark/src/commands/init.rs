@@ -87,7 +87,7 @@ impl Arguments {
             let path = self.folder.join(path);
             write(&path, bytes).map_err(|error| {
                 let hint = "check the path and that you may write there";
-                CliError::new(Exit::Usage, format!("{}: {error}", path.display()), hint)
+                CliError::unwritten(&path, &error, hint)
             })?;
             if !verbosity.quiet {
                 say(format!("wrote {}", path.display()));

@@ -116,10 +116,9 @@ impl Arguments {
             })?;
             return Ok(Exit::Fine);
         };
-        let bytes = self.write(path, &report).map_err(|error| {
-            let message = format!("{}: {error}", path.display());
-            CliError::new(Exit::Usage, message, "check the path")
-        })?;
+        let bytes = self
+            .write(path, &report)
+            .map_err(|error| CliError::unwritten(path, &error, "check the path"))?;
         if !verbosity.quiet {
             let count = answers.len() + runs.iter().map(|run| run.answers.len()).sum::<usize>();
             let answers = output::count(count, "answer");

@@ -232,8 +232,7 @@ fn shown(reports: Vec<Report>, format: Format) -> Result<String, CliError> {
 }
 
 fn not_written(path: &Path, error: &std::io::Error) -> CliError {
-    let message = format!("{}: {error}", path.display());
-    CliError::new(Exit::Usage, message, "name a folder that can be written to")
+    CliError::unwritten(path, error, "name a folder that can be written to")
 }
 
 /// Writes a report's page, pictures and data.
@@ -377,6 +376,7 @@ impl Bench<'_> {
             let wish = Wish {
                 interrupt: INJECTED,
                 priority: None,
+                above: false,
                 second: None,
                 reach: Reach::Whole,
                 window: None,

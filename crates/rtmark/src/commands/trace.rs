@@ -15,6 +15,7 @@ use crate::cli::Verbosity;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, say};
+use crate::replacement::replace;
 
 /// Write the timeline of a run for Perfetto: tasks, handlers, masks, spans
 ///
@@ -56,7 +57,7 @@ pub struct Arguments {
     #[arg(long, value_name = "P", value_parser = byte, requires = "worst")]
     priority: Option<u8>,
     /// Cycles after which the run is cut [default: ten seconds of the clock]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = super::sim::cycles)]
     max_cycles: Option<u64>,
 }
 
@@ -127,6 +128,7 @@ impl Arguments {
         let wish = Wish {
             interrupt: self.interrupt,
             priority: self.priority,
+            above: false,
             second: None,
             reach: Reach::Entry,
             window: None,
@@ -166,10 +168,8 @@ impl Arguments {
 }
 
 fn write(path: &FilePath, bytes: &[u8]) -> Result<(), CliError> {
-    std::fs::write(path, bytes).map_err(|error| {
-        let message = format!("{}: {error}", path.display());
-        CliError::new(Exit::Usage, message, "choose a file that can be written")
-    })
+    replace(path, bytes)
+        .map_err(|error| CliError::unwritten(path, &error, "choose a file that can be written"))
 }
 
 /// A run, and what was noted of it.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::common::{BREAKPOINT, EXIT, Elf, LOOP, Said, UNDEFINED, printing, said};
+use crate::common::{BREAKPOINT, EXIT, Elf, LOOP, Said, UNDEFINED, printing, rtmark, said};
 
 /// Runs `rtmark sim` on an image of this code.
 fn sim(folder: &std::path::Path, code: &[u16], more: &[&str]) -> Said {
@@ -45,7 +45,8 @@ fn a_trace_has_a_beginning_and_an_end() {
     let marks = ["--trace", "--trace-from", "0x08000042", "--trace-to", "start+8"];
     let said = sim(folder.path(), &printing("x", true), &marks);
     assert_eq!(said.stdout.lines().count(), 3, "{said:#?}");
-    let said = sim(folder.path(), LOOP, &["--trace", "--trace-from=@100", "--trace-to=@130"]);
+    let between = ["--trace", "--trace-from=@100", "--trace-to=@130", "--max-cycles=1000"];
+    let said = sim(folder.path(), LOOP, &between);
     let cycles = said.stdout.lines().map(|line| line.trim().split(' ').next().expect("a cycle"));
     let cycles: Vec<u64> = cycles.map(|cycle| cycle.parse().expect("a number")).collect();
     assert!(cycles.len() >= 10 && cycles.iter().all(|cycle| (100..130).contains(cycle)));
@@ -64,6 +65,24 @@ fn a_trace_has_a_beginning_and_an_end() {
     sim(folder.path(), LOOP, &["--trace", "--trace-from", "nowhere"]).refused(2, &["nowhere"]);
     sim(folder.path(), LOOP, &["--trace", "--format", "json"]).refused(2, &["--trace"]);
     sim(folder.path(), LOOP, &["--trace=/nonexistent/x"]).refused(2, &["/nonexistent/x"]);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_is_no_wrong_argument() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let full = |option: &str, value: &str| {
+        let said = sim(folder.path(), EXIT, &[&format!("{option}={value}")]);
+        said.refused(if value == "/dev/full" { 1 } else { 2 }, &[value]);
+    };
+    for option in ["--trace", "--profile", "--flame", "--snapshot"] {
+        full(option, "/dev/full");
+        full(option, "/nowhere/at/all");
+    }
+    let stdout = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux has it");
+    let mut traced = rtmark(folder.path());
+    traced.args(["sim", "image.elf", "--soc", "stm32c031", "--trace"]).stdout(stdout);
+    Said::from(traced.output().expect("rtmark runs")).refused(1, &["stdout: "]);
 }
 
 #[test]
@@ -223,4 +242,15 @@ fn masked_times_have_length_and_place() {
     let all = sim(folder.path(), &code, &["--masked", "--masked-priority=0", "--max-cycles=400"]);
     assert!(all.stdout.contains("one instruction"), "{all:#?}");
     assert_eq!(sim(folder.path(), &code, &["--masked-priority=0"]).code, 2);
+    // What begins and ends in one cycle has held nothing back.
+    let every = ["--masked=100", "--masked-priority=0", "--format=json", "--max-cycles=400"];
+    let every: Value =
+        serde_json::from_str(&sim(folder.path(), &code, &every).stdout).expect("JSON");
+    let every = every["masked"].as_array().expect("a list");
+    assert!(every.iter().all(|interval| interval["cycles"].as_u64() > Some(0)), "{every:#?}");
+    // A table without lines would say that nothing was ever held back.
+    assert_eq!(sim(folder.path(), &code, &["--masked=0"]).code, 2);
+    // Two bits of priority: 4 would be taken for 0.
+    sim(folder.path(), &code, &["--masked", "--masked-priority=4"])
+        .refused(2, &["stm32c031 has no priority 4", "0 to 3"]);
 }

@@ -101,6 +101,42 @@ const ECHO: &[u16] = &[
 ];
 
 #[test]
+fn what_was_awaited_and_never_came_is_said() {
+    let scratch = Scratch::new();
+    let code = printing("hello", true);
+    let awaited = |more: &[&str], note: &str| {
+        let ended = scratch.run_code(&code, more);
+        assert_eq!(ended.code, 0, "{ended:#?}");
+        assert!(ended.stderr.contains(note), "{ended:#?}");
+        assert!(!scratch.run_code(&code, &[more, &["-q"]].concat()).stderr.contains(note));
+    };
+    awaited(&["--until-output", "PASSED"], "--until-output: `PASSED` was never printed");
+    awaited(&["--until", "0x08000000"], "--until: 0x08000000");
+    awaited(&["--irq", "5@100000"], "--irq 5@100000: the run ended in cycle");
+    let between = ["--trace=a.trace", "--trace-from", "@100000"];
+    awaited(&between, "--trace: no instruction lies between");
+    // What came is not said to be missing.
+    for came in [&["--until-output", "hell"] as &[&str], &["--until", "start"], &["--irq", "5@1"]] {
+        let ended = scratch.run_code(&code, came);
+        assert!(!ended.stderr.contains("never"), "{ended:#?}");
+        assert!(!ended.stderr.contains("the run ended"), "{ended:#?}");
+    }
+}
+
+#[test]
+fn numbers_of_cycles_come_in_two_bases() {
+    let scratch = Scratch::new();
+    for cycles in ["1_000", "0x3E8", "0x3_e8"] {
+        let cut = scratch.run_code(LOOP, &["--max-cycles", cycles]);
+        cut.refused(12, &["when 100"]);
+    }
+    for none in ["0", "1e3", "+5", ""] {
+        let said = scratch.run_code(LOOP, &["--max-cycles", none]);
+        assert_eq!(said.code, 2, "{said:#?}");
+    }
+}
+
+#[test]
 fn a_program_receives_what_it_is_sent() {
     let scratch = Scratch::new();
     std::fs::write(scratch.path("line.txt"), "status\nmore\n").expect("written");

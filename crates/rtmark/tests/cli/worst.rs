@@ -272,5 +272,154 @@ fn what_cannot_be_searched_is_refused() {
     assert!(of_one.stdout.contains("on stm32c031"), "{of_one:#?}");
     of_one.refused(2, &["rp2040", "another with --soc"]);
     Elf { code: LOOP, ..Elf::default() }.write(&folder.join("a.elf"));
-    worst(folder, &["--max-cycles", "1000"]).refused(12, &["no window", "--window FROM:TO"]);
+    worst(folder, &["--max-cycles", "1000"]).refused(12, &["no probes", "--window 0:1000"]);
+}
+
+#[test]
+fn a_window_goes_no_further_than_the_program() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let folder = folder.path();
+    image(folder);
+    // It ends by itself some cycles behind its last span.
+    let end =
+        json(&fine(said(folder, &["sim", "a.elf", "--soc", "stm32c031", "--format", "json"])));
+    let end = end["cycles"].as_u64().expect("a number");
+    let points = |to: u64| {
+        let window = format!("{}:{to}", end - 100);
+        let found = json(&fine(worst(folder, &["--format", "json", "--window", &window])));
+        assert_eq!(found["results"][0]["complete"], true);
+        found["results"][0]["points"].as_u64().expect("a number")
+    };
+    let to_the_end = points(end);
+    assert!((90..=100).contains(&to_the_end), "{to_the_end}");
+    assert_eq!((points(end + 1), points(u64::MAX)), (to_the_end, to_the_end));
+    let behind = format!("{}:{}", end + 1000, end + 2000);
+    worst(folder, &["--window", &behind]).refused(2, &["begins behind its end", "it ends well"]);
+    // Within one instruction: a nop takes a cycle, the branch that is taken two.
+    let within = (900..920).map(|at| format!("{at}:{}", at + 1));
+    let refused: Vec<_> = within
+        .map(|window| worst(folder, &["--window", &window]))
+        .filter(|said| said.code != 0)
+        .collect();
+    assert!(!refused.is_empty());
+    for said in refused {
+        said.refused(2, &["no instruction begins in cycles", "a longer one"]);
+    }
+}
+
+#[test]
+fn what_never_ends_has_windows_as_long_as_it_may_run() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let folder = folder.path();
+    let mut code = vec![0xBF00; 16];
+    code[0] = 0xE012;
+    let handler = (START + 0x24) | 1;
+    code.extend([handler as u16, (handler >> 16) as u16, 0x4770, 0xBF00, 0xBF00, 0xE7FD]);
+    Elf { code: &code, ..Elf::default() }.write(&folder.join("a.elf"));
+    let endless = format!("100:{}", u64::MAX);
+    worst(folder, &["--max-cycles", "0x1_000", "--window", &endless])
+        .refused(12, &["still running after 4096 cycles", "--max-cycles"]);
+    fine(worst(folder, &["--max-cycles", "1000", "--window", "100:1000"]));
+}
+
+#[test]
+fn a_priority_that_the_program_gives_on_the_way_is_told() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let folder = folder.path();
+    let mut code = vec![0xBF00; 16];
+    code[0] = 0xE012;
+    let handler = (START + 0x24) | 1;
+    code.extend([handler as u16, (handler >> 16) as u16, 0x4770, 0xBF00]);
+    // movs r0, #0x40; ldr r1, =NVIC_IPR2; str r0, [r1]; nop; b over the literal; nop
+    code.extend([0x2040, 0x4902, 0x6008, 0xBF00, 0xE002, 0xBF00, 0xE408, 0xE000]);
+    code.extend([0xBF00; 20]);
+    code.extend(EXIT);
+    Elf { code: &code, ..Elf::default() }.write(&folder.join("a.elf"));
+    let found = |window: &str| {
+        let asked = ["--window", window, "--format", "json"];
+        json(&fine(worst(folder, &asked)))["results"][0].clone()
+    };
+    let all = found("0:30");
+    assert_eq!((&all["priority"], &all["later_priority"]), (&0.into(), &0x40.into()));
+    let text = fine(worst(folder, &["--window", "0:30"]));
+    assert!(text.stdout.contains("priority 0x00, by the program 0x40 later"), "{text:#?}");
+    let later = found("20:30");
+    assert_eq!((&later["priority"], &later["later_priority"]), (&0x40.into(), &Value::Null));
+}
+
+/// A program for a Hazard3 whose loop only interrupts of priority 5 and greater interrupt:
+/// MEICONTEXT.PREEMPT is 5 there.
+fn image_for_hazard3(folder: &Path) {
+    let words: [u32; 16] = [
+        0x00C0_006F, // j main
+        0x3020_0073, // handler: mret
+        0x0000_0013, // nop
+        0x0000_0297, // main: auipc t0, 0
+        0xFF82_8293, // addi t0, t0, -8
+        0x3052_9073, // csrw mtvec, t0
+        0x0000_12B7, // lui t0, 1
+        0x8002_8293, // addi t0, t0, -2048
+        0x3042_A073, // csrs mie, t0: external interrupts
+        0x3004_6073, // csrsi mstatus, 8
+        0x0005_02B7, // lui t0, 0x50
+        0xBE52_A073, // csrs meicontext, t0
+        0x0640_0313, // li t1, 100
+        0xFFF3_0313, // loop: addi t1, t1, -1
+        0xFE03_1EE3, // bnez t1, loop
+        0x0000_006F, // j .
+    ];
+    let code: Vec<u16> =
+        words.iter().flat_map(|word| [*word as u16, (*word >> 16) as u16]).collect();
+    let base: u32 = 0x8000_0000;
+    let mut bytes = Elf { code: &code, base, ..Elf::default() }.bytes();
+    bytes[18] = 243; // e_machine: RISC-V
+    bytes[36..40].fill(0); // e_flags
+    for at in 0..bytes.len() - 3 {
+        let word = bytes[at..at + 4].try_into().map(u32::from_le_bytes);
+        match word {
+            // The entry, and the function's symbol: no bit says what it consists of.
+            Ok(word) if word == base + 0x41 => bytes[at] = 0x40,
+            // The first vector: j . + 0x40.
+            Ok(0x2000_0400) => bytes[at..at + 4].copy_from_slice(&0x0400_006F_u32.to_le_bytes()),
+            _ => {}
+        }
+    }
+    std::fs::write(folder.join("a.elf"), bytes).expect("writable");
+}
+
+#[test]
+fn the_most_urgent_priority_of_a_hazard3_is_its_greatest() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let folder = folder.path();
+    image_for_hazard3(folder);
+    let asked = ["worst", "a.elf", "--soc", "generic-hazard3", "--interrupt", "3"];
+    let found = |more: &[&str]| {
+        let window = ["--window", "30:130", "--format", "json"];
+        json(&fine(said(folder, &[&asked[..], &window, more].concat())))["results"][0].clone()
+    };
+    for above in [&["--above"] as &[&str], &[]] {
+        let found = found(above);
+        assert_eq!(found["priority"], 0xF0, "{found:#?}");
+        let worst = found["latencies"][0]["max"].as_u64().expect("a number");
+        assert!(worst < 10, "{found:#?}");
+    }
+    let least = found(&["--priority", "0"]);
+    // None of the moments has an answer, which is said.
+    let never = &least["unanswered"][0];
+    assert_eq!(
+        (&never["what"], &never["missing"]),
+        (&"handler".into(), &least["points"]),
+        "{least:#?}"
+    );
+    let text = said(folder, &[&asked[..], &["--window", "30:130", "--priority", "0"]].concat());
+    assert!(text.stdout.contains("no answer at 100 points"), "{text:#?}");
+    // Whose calls are looked for makes no difference to what is held back.
+    std::fs::write(folder.join("own.toml"), "name = \"own\"\ncalls = [\"start\"]\n")
+        .expect("writable");
+    let asked = ["calls", "a.elf", "--soc", "generic-hazard3", "--api", "own.toml"];
+    let cut = ["--max-cycles", "500", "--format", "json"];
+    let calls = json(&fine(said(folder, &[&asked[..], &cut].concat())));
+    let held: Vec<_> = calls["runs"][0]["held"].as_array().into_iter().flatten().collect();
+    assert!(!held.is_empty(), "{calls:#?}");
+    assert!(held.iter().all(|held| held["cycles"].as_u64() < Some(50)), "{held:#?}");
 }

@@ -154,8 +154,7 @@ impl Arguments {
         output::data(&text)?;
         if let Some(path) = &self.report {
             replace(path, document.page().as_bytes()).map_err(|error| {
-                let message = format!("{}: {error}", path.display());
-                CliError::new(Exit::Usage, message, "name a file in a folder that exists")
+                CliError::unwritten(path, &error, "name a file in a folder that exists")
             })?;
         }
         exit_of(document.outcome())

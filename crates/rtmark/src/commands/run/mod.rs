@@ -91,7 +91,7 @@ pub struct Arguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     placements: Option<u32>,
     /// Cycles after which a scenario is given up, instead of the catalogue's budget
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = super::sim::cycles)]
     max_cycles: Option<u64>,
     /// Measure only part K of N: another computer may measure another part; see `rtmark merge`
     #[arg(long, value_name = "K/N", requires = "state", conflicts_with_all = [

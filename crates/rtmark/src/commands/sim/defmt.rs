@@ -5,9 +5,10 @@
 use std::fs::File;
 use std::io::{self, Write};
 use std::num::NonZeroU64;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use super::prepare::{refuse, wrong};
+use super::observers::unwritten;
+use super::prepare::wrong;
 use super::{Arguments, Format, file};
 use crate::error::CliError;
 use crate::output;
@@ -17,10 +18,6 @@ pub struct Frames {
     to: Option<(PathBuf, Option<File>)>,
     bytes: u64,
     written: io::Result<()>,
-}
-
-fn unwritable(path: &Path, error: io::Error) -> CliError {
-    refuse(path, error, "choose a file that can be written")
 }
 
 impl Frames {
@@ -39,7 +36,7 @@ impl Frames {
             let problem = format!("stdout takes {other} already");
             return Err(wrong("--defmt", problem, "give it a file: --defmt=FILE"));
         }
-        let created = named.map(|path| File::create(path).map_err(|error| unwritable(path, error)));
+        let created = named.map(|path| File::create(path).map_err(|error| unwritten(path, &error)));
         let to = Some((path.clone(), created.transpose()?));
         Ok(Self { to, bytes: 0, written: Ok(()) })
     }
@@ -59,7 +56,7 @@ impl Frames {
     /// How many bytes were logged, if any.
     pub fn finish(self) -> Result<Option<NonZeroU64>, CliError> {
         let path = self.to.map(|(path, _)| path).unwrap_or_default();
-        self.written.map_err(|error| unwritable(&path, error))?;
+        self.written.map_err(|error| unwritten(&path, &error))?;
         Ok(NonZeroU64::new(self.bytes))
     }
 }

@@ -33,7 +33,8 @@ pub struct Executed<'a> {
     pub console: Console,
     /// How many bytes were logged by defmt.
     pub logged: Option<NonZeroU64>,
-    /// What is to be said of input that the program has not read, and of output that nobody has.
+    /// What is to be said of input that the program has not read, of output that nobody has, and of what was
+    /// awaited and never came.
     pub unread: Vec<String>,
 }
 
@@ -222,8 +223,37 @@ impl Arguments {
         frames.write(&session.machine.take_defmt());
         let logged = frames.finish()?;
         let gathered = self.finish(observers, image, bytes)?;
-        let unread = [inputs.unread(&mut session.machine), lost].into_iter().flatten().collect();
+        let mut unread: Vec<String> =
+            [inputs.unread(&mut session.machine), lost].into_iter().flatten().collect();
+        unread.extend(self.unmet(&session, until, &ended));
+        unread.extend(gathered.unmet.clone());
         Ok(Executed { session, entry, until, ended, dumps, gathered, console, logged, unread })
+    }
+}
+
+impl Arguments {
+    /// What was awaited and never came, though the run is over.
+    fn unmet(&self, session: &Session<'_>, until: Option<u32>, ended: &Ending) -> Vec<String> {
+        let mut unmet = Vec::new();
+        let reached = matches!(ended, Ending::Breakpoint(address) if until == Some(*address));
+        if let Some(address) = until.filter(|_| !reached) {
+            unmet.push(format!("--until: {} was never reached", session.place(address)));
+        }
+        if !matches!(ended, Ending::Output(_)) {
+            let text = |text: &String| {
+                format!("--until-output: `{}` was never printed", visible(text.as_bytes()))
+            };
+            unmet.extend(self.until_output.iter().map(text));
+        }
+        let end = session.machine.cycles().0;
+        let late = self.irq.iter().filter(|pend| pend.cycle > end);
+        unmet.extend(late.map(|pend| {
+            format!("--irq {}@{}: the run ended in cycle {end}", pend.interrupt, pend.cycle)
+        }));
+        if let Some(at) = self.snapshot_at.filter(|at| *at > end) {
+            unmet.push(format!("--snapshot-at {at}: the run ended in cycle {end}, which is kept"));
+        }
+        unmet
     }
 }
 

@@ -27,8 +27,8 @@ mod trace;
 mod values;
 
 pub use snapshot::keep_moment;
-pub use values::time;
 use values::{Dump, Pend, Place, Setting, When};
+pub use values::{cycles, number, time};
 
 /// Stands for stdout where an option takes a file.
 const NO_FILE: &str = "-";
@@ -93,7 +93,7 @@ pub struct Arguments {
     #[arg(long, value_name = "ADDR|SYMBOL", value_parser = values::place)]
     until: Option<Place>,
     /// Cycles after which to stop [default: ten seconds of the soc's clock]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = values::cycles)]
     max_cycles: Option<u64>,
     /// End the run, as a success, when the program prints this; may be repeated
     ///
@@ -172,12 +172,13 @@ pub struct Arguments {
     /// From the end of the instruction that sets a mask to the end of the one that clears
     /// it, time asleep left out. Equal ways count once, with how often they occurred.
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true,
-          default_missing_value = "10", conflicts_with = "gdb")]
+          default_missing_value = "10", conflicts_with = "gdb", value_parser = values::lines)]
     masked: Option<usize>,
     /// With --masked: held back by whatever it is, for an interrupt of this priority
     ///
-    /// As NVIC_SetPriority takes it: 0 is the most urgent. Then handlers of this priority
-    /// and of more urgent ones count, too, and instructions that take long.
+    /// As NVIC_SetPriority takes it: 0 is the most urgent, except on a Hazard3, where it is the
+    /// least. Then handlers of this priority and of more urgent ones count, too, and instructions
+    /// that take long.
     #[arg(long, value_name = "PRIORITY", requires = "masked")]
     masked_priority: Option<u8>,
     /// Wait for GDB before the first instruction, and do as it says
@@ -195,7 +196,7 @@ pub struct Arguments {
     snapshot: Option<PathBuf>,
     /// Keep this cycle instead, and run on
     #[arg(long, value_name = "CYCLE", requires = "snapshot",
-          value_parser = clap::value_parser!(u64).range(1..))]
+          value_parser = values::cycles)]
     snapshot_at: Option<u64>,
     /// Begin at the moment that a file of --snapshot holds
     ///

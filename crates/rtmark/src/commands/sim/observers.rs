@@ -1,5 +1,6 @@
 //! What looks on while a program runs: the trace and the profile, as asked for.
 
+use std::io;
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -8,12 +9,13 @@ use rtmark_observe::{HeldBack, HeldInterrupt, Lines, Map, Profile, Report, landm
 use rtmark_runner::{Ending, Session};
 use rtmark_sim::{Cycles, Image, Instruction, LandmarkObserver, Landmarks, Machine, Observer, Soc};
 
-use super::prepare::{refuse, resolve, wrong};
+use super::prepare::{resolve, wrong};
 use super::profile;
 use super::trace::{Mark, Trace};
 use super::values::When;
 use super::{Arguments, Format, file};
 use crate::error::CliError;
+use crate::replacement::replace;
 
 /// Those that were asked for.
 pub struct Observers<'a> {
@@ -34,6 +36,8 @@ pub struct Gathered {
     pub profile: Option<Report>,
     /// The longest intervals in which an interrupt was held back.
     pub masked: Option<Vec<HeldInterval>>,
+    /// What to say of a trace that was to be, and has no line.
+    pub unmet: Option<String>,
 }
 
 impl Observers<'_> {
@@ -123,8 +127,14 @@ impl LandmarkObserver for Observers<'_> {
     }
 }
 
-fn written(path: &Path, result: std::io::Result<()>) -> Result<(), CliError> {
-    result.map_err(|error| refuse(path, error, "choose a file that can be written"))
+/// What was to be written to a file, or to stdout.
+pub fn unwritten(path: &Path, error: &io::Error) -> CliError {
+    let path = file(path).unwrap_or(Path::new("stdout"));
+    CliError::unwritten(path, error, "choose a file that can be written")
+}
+
+fn written(path: &Path, result: io::Result<()>) -> Result<(), CliError> {
+    result.map_err(|error| unwritten(path, &error))
 }
 
 impl Arguments {
@@ -150,15 +160,15 @@ impl Arguments {
                 return Err(wrong("--trace", problem, "give the trace a file: --trace=FILE"));
             }
             Some(path) => {
-                let trace = Trace::new(file(path), symbols)
-                    .map_err(|error| refuse(path, error, "choose a file that can be written"))?;
+                let trace =
+                    Trace::new(file(path), symbols).map_err(|error| unwritten(path, &error))?;
                 let from = mark("--trace-from", &self.trace_from)?;
                 Some(trace.between(from, mark("--trace-to", &self.trace_to)?))
             }
         };
         let profiled = self.profile.is_some() || self.flame.is_some();
         let profile = profiled.then(|| Profile::new(machine, symbols));
-        let whose = self.whose(machine.soc());
+        let whose = self.whose(machine.soc())?;
         let held = self.masked.map(|_| HeldBack::new(machine, image, whose));
         let only_masks = trace.is_none() && profile.is_none() && whose == HeldInterrupt::Masked;
         let landmarks = (held.is_some() && only_masks).then(|| landmarks(symbols, []));
@@ -166,12 +176,17 @@ impl Arguments {
     }
 
     /// Which interrupts --masked is about.
-    fn whose(&self, soc: &Soc) -> HeldInterrupt {
+    fn whose(&self, soc: &Soc) -> Result<HeldInterrupt, CliError> {
+        let Some(priority) = self.masked_priority else { return Ok(HeldInterrupt::Masked) };
+        let last = (1_u32 << soc.priority_bits.min(8)) - 1;
+        if u32::from(priority) > last {
+            let problem = format!("{} has no priority {priority}", soc.name);
+            let hint = format!("its priorities are 0 to {last}, as NVIC_SetPriority takes them");
+            return Err(wrong("--masked-priority", problem, &hint));
+        }
         // As CMSIS' NVIC_SetPriority takes it: the bits that exist, right-aligned.
         let shift = 8_u8.saturating_sub(soc.priority_bits);
-        let register = |priority: u8| u32::from(priority).wrapping_shl(shift.into()) as u8;
-        self.masked_priority
-            .map_or(HeldInterrupt::Masked, |priority| HeldInterrupt::OfPriority(register(priority)))
+        Ok(HeldInterrupt::OfPriority(priority.checked_shl(shift.into()).unwrap_or(0)))
     }
 
     /// Writes what the observers have gathered, and answers the rest.
@@ -182,32 +197,40 @@ impl Arguments {
         image: &Image,
         file_bytes: &[u8],
     ) -> Result<Gathered, CliError> {
+        let mut unmet = None;
         if let Some(trace) = observers.trace {
+            if trace.is_empty() && (self.trace_from.is_some() || self.trace_to.is_some()) {
+                unmet = Some(
+                    "--trace: no instruction lies between --trace-from and --trace-to".to_owned(),
+                );
+            }
             written(self.trace.as_deref().unwrap_or(Path::new("trace")), trace.finish())?;
         }
         if observers.profile.is_none() && observers.held.is_none() {
-            return Ok(Gathered::default());
+            return Ok(Gathered { unmet, ..Gathered::default() });
         }
         let lines = Lines::new(file_bytes);
         let masked = observers.held.map(|held| {
             let mut intervals = held.intervals(Map::new(image, lines.as_ref()));
+            // An instruction that is over as it begins holds nothing back.
+            intervals.retain(|interval| interval.cycles > 0);
             intervals.truncate(self.masked.unwrap_or_default());
             intervals
         });
         let Some(profile) = observers.profile else {
-            return Ok(Gathered { profile: None, masked });
+            return Ok(Gathered { profile: None, masked, unmet });
         };
         let report = profile.report(lines.as_ref());
         if let Some(path) = self.profile.as_deref().and_then(file) {
             let mut text = report.folded.join("\n");
             text.push('\n');
-            written(path, std::fs::write(path, text))?;
+            written(path, replace(path, text.as_bytes()))?;
         }
         if let Some(path) = &self.flame {
             let title = self.image().file_name().unwrap_or(self.image().as_os_str());
             let title = rtmark_model::visible(title.to_string_lossy().as_bytes());
-            written(path, std::fs::write(path, profile::flame_graph(&report, &title)))?;
+            written(path, replace(path, profile::flame_graph(&report, &title).as_bytes()))?;
         }
-        Ok(Gathered { profile: Some(report), masked })
+        Ok(Gathered { profile: Some(report), masked, unmet })
     }
 }

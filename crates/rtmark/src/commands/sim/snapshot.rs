@@ -18,6 +18,7 @@ use crate::cli::Verbosity;
 use crate::commands::mistaken;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::replacement::replace;
 
 fn place(place: &Place) -> String {
     match place {
@@ -65,7 +66,7 @@ impl Arguments {
             .to_bytes()
             .map_err(|error| CliError::new(Exit::Internal, error, "report this as a defect"))?;
         let hint = "choose a file that can be written";
-        std::fs::write(file, bytes).map_err(|error| refuse(file, error, hint))
+        replace(file, &bytes).map_err(|error| CliError::unwritten(file, &error, hint))
     }
 }
 

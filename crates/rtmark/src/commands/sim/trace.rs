@@ -35,6 +35,7 @@ pub struct Trace<'a> {
     from: Option<Mark>,
     to: Option<Mark>,
     on: bool,
+    is_empty: bool,
     /// What has been written before, by address, bytes and condition.
     known: HashMap<(u32, u32, u8), String>,
     result: io::Result<()>,
@@ -48,7 +49,16 @@ impl<'a> Trace<'a> {
             None => Box::new(BufWriter::new(io::stdout())),
         };
         let known = HashMap::new();
-        Ok(Self { out, symbols, from: None, to: None, on: true, known, result: Ok(()) })
+        Ok(Self {
+            out,
+            symbols,
+            from: None,
+            to: None,
+            on: true,
+            is_empty: true,
+            known,
+            result: Ok(()),
+        })
     }
 
     /// Writes only what lies between two marks.
@@ -84,7 +94,13 @@ impl<'a> Trace<'a> {
         }
     }
 
+    /// Whether it has no line.
+    pub fn is_empty(&self) -> bool {
+        self.is_empty
+    }
+
     fn line(&mut self, line: std::fmt::Arguments<'_>) {
+        self.is_empty = false;
         if self.result.is_ok() {
             self.result = writeln!(self.out, "{line}");
         }

@@ -44,7 +44,7 @@ pub struct Pend {
 }
 
 /// A number in decimal, or in hexadecimal after `0x`; underscores may group digits.
-fn number(text: &str) -> Result<u64, String> {
+pub fn number(text: &str) -> Result<u64, String> {
     let digits = text.replace('_', "");
     let hexadecimal = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X"));
     let (digits, radix) = hexadecimal.map_or((digits.as_str(), 10), |hex| (hex, 16));
@@ -54,6 +54,19 @@ fn number(text: &str) -> Result<u64, String> {
     }
     u64::from_str_radix(digits, radix)
         .map_err(|_| format!("`{text}` is no number of up to 64 bits, such as 4096 or 0x1000"))
+}
+
+/// So many cycles, as `number` and not 0.
+pub fn cycles(text: &str) -> Result<u64, String> {
+    match number(text)? {
+        0 => Err("1 is the least".to_owned()),
+        cycles => Ok(cycles),
+    }
+}
+
+/// How many lines of a table, of which there is at least one.
+pub fn lines(text: &str) -> Result<usize, String> {
+    cycles(text).map(|lines| usize::try_from(lines).unwrap_or(usize::MAX))
 }
 
 /// A text that a program prints, which is not empty.
@@ -256,6 +269,8 @@ mod tests {
             assert!(word(bad).is_err(), "{bad}");
         }
         assert!(signed_word("-2147483649").is_err() && signed_word("--1").is_err());
+        assert_eq!((cycles("1_000"), cycles("0x3E8")), (Ok(1000), Ok(1000)));
+        assert!(cycles("0").is_err() && cycles("0x0").is_err() && cycles("+1").is_err());
     }
 
     #[test]

@@ -6,7 +6,8 @@ use clap::Args;
 use rtmark_firmware::{Builder, DEFAULT_PROFILE, Variant, sha256};
 use rtmark_model::{Basis, Pattern, ScenarioId};
 use rtmark_observe::untold;
-use rtmark_runner::{Plan, Platform, Selection, socs};
+use rtmark_runner::socs::{self, SocFile};
+use rtmark_runner::{Plan, Platform, Selection};
 use rtmark_sim::Image;
 
 use super::subject::{Subject, What};
@@ -70,15 +71,15 @@ impl Choice {
             if let Some(untold) = untold(&elf).filter(|_| !verbosity.quiet) {
                 say(format!("{}: {untold}", path.display()));
             }
-            let subject = |soc| Subject {
+            let subject = |soc: SocFile| Subject {
                 kernel: None,
                 scenario: self.select.clone(),
+                may_call: soc.soc.core.most_urgent_priority(),
                 soc,
                 path: path.display().to_string(),
                 sha256: sha256(&elf),
                 elf: elf.clone(),
                 image: image.clone(),
-                may_call: 0,
                 until_output: None,
                 inputs: inputs.clone(),
             };

@@ -11,10 +11,12 @@ use rtmark_worst::{
     Aspect, Case, Control, Findings, Latencies, Path, Reach, Share, Window, search,
 };
 
+use super::sim::number;
 use crate::cli::Verbosity;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, GENERATOR, say};
+use crate::replacement::replace;
 
 mod choice;
 mod explain;
@@ -63,7 +65,8 @@ pub struct Arguments {
     /// Its priority, as the register holds it [default: the most urgent that may call the kernel]
     #[arg(long, value_name = "P", value_parser = byte)]
     priority: Option<u8>,
-    /// The priority above all masks but PRIMASK: the same as --priority 0
+    /// The most urgent priority, above all masks but PRIMASK: the same as --priority 0, on a Hazard3
+    /// as --priority 0xf0
     #[arg(long, conflicts_with = "priority")]
     above: bool,
     /// A second interrupt, which becomes pending before and after the first one at every distance
@@ -77,7 +80,7 @@ pub struct Arguments {
     #[arg(long, value_name = "P", value_parser = byte, requires = "second")]
     second_priority: Option<u8>,
     /// The most cycles between the two [default: until the earlier one's handler has returned]
-    #[arg(long, value_name = "CYCLES", requires = "second")]
+    #[arg(long, value_name = "CYCLES", requires = "second", value_parser = number)]
     distance: Option<u64>,
     /// Follow each point until the interrupted code and its span have gone on
     ///
@@ -107,10 +110,11 @@ pub struct Arguments {
     #[arg(long, conflicts_with = "window")]
     whole_run: bool,
     /// Points after which to stop; what was found by then is shown as incomplete
-    #[arg(long, value_name = "POINTS", default_value_t = u64::MAX, hide_default_value = true)]
+    #[arg(long, value_name = "POINTS", default_value_t = u64::MAX, hide_default_value = true,
+          value_parser = number)]
     budget: u64,
     /// Cycles after which a run that has not ended is given up [default: ten seconds of the clock]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = super::sim::cycles)]
     max_cycles: Option<u64>,
     /// Search only part K of N: another computer may search another part
     #[arg(long, value_name = "K/N", requires = "state")]
@@ -140,20 +144,14 @@ pub enum Format {
     Json,
 }
 
-fn number(text: &str) -> Option<u64> {
-    match text.strip_prefix("0x") {
-        Some(digits) => u64::from_str_radix(digits, 16).ok(),
-        None => text.replace('_', "").parse().ok(),
-    }
-}
-
 pub fn byte(text: &str) -> Result<u8, String> {
-    let value = number(text).and_then(|value| u8::try_from(value).ok());
+    let value = number(text).ok().and_then(|value| u8::try_from(value).ok());
     value.ok_or_else(|| "a number from 0 to 255, such as 0x40".into())
 }
 
 pub fn window(text: &str) -> Result<Window, String> {
-    let ends = text.split_once(':').and_then(|(from, to)| Some((number(from)?, number(to)?)));
+    let ends =
+        text.split_once(':').and_then(|(from, to)| Some((number(from).ok()?, number(to).ok()?)));
     match ends {
         Some((from, to)) if from < to => Ok(Window { from, to }),
         _ => Err("two cycles, the first one before the second: 1000:2000".into()),
@@ -177,9 +175,8 @@ struct All {
 /// Shows what was found.
 pub fn show(found: Vec<Found>, format: Format, picture: Option<&FilePath>) -> Result<(), CliError> {
     if let Some(path) = picture {
-        std::fs::write(path, picture::picture(&found)).map_err(|error| {
-            let message = format!("{}: {error}", path.display());
-            CliError::new(Exit::Usage, message, "choose a file that can be written")
+        replace(path, picture::picture(&found).as_bytes()).map_err(|error| {
+            CliError::unwritten(path, &error, "choose a file that can be written")
         })?;
     }
     match format {
@@ -257,7 +254,17 @@ impl Arguments {
         let findings = self.search(subject, &path, cancelled, verbosity)?;
         let share = self.partition.unwrap_or(Share::WHOLE);
         let mine = (0..path.len()).filter(|piece| share.holds(*piece)).count();
-        all.is_cut |= findings.pieces.len() < mine;
+        let is_cut = findings.pieces.len() < mine;
+        all.is_cut |= is_cut;
+        if let (Some(Window { from, to }), 0, false) = (self.window, findings.points, is_cut)
+            && mine > 0
+        {
+            let problem =
+                format!("{}: no instruction begins in cycles {from} to {to}", subject.name());
+            let hint =
+                "points belong to the instructions that begin in a window: name a longer one";
+            return Err(CliError::new(Exit::Usage, problem, hint));
+        }
         all.races += usize::from(!findings.failures.is_empty());
         if let Some(worst) = findings.aspect(Aspect::Handler).and_then(Latencies::worst) {
             if self.explain {
@@ -303,7 +310,8 @@ impl Arguments {
     fn wish(&self, budget: u64) -> Wish {
         Wish {
             interrupt: self.interrupt,
-            priority: if self.above { Some(0) } else { self.priority },
+            priority: self.priority,
+            above: self.above,
             second: self.second.map(|interrupt| WishSecond {
                 interrupt,
                 priority: self.second_priority,
@@ -404,8 +412,9 @@ mod tests {
     #[test]
     fn values_of_options_are_read_or_refused() {
         assert_eq!(byte("0x40"), Ok(0x40));
-        assert!(byte("256").is_err());
-        assert_eq!(window("1_000:0x800"), Ok(Window { from: 1000, to: 0x800 }));
+        assert!(byte("256").is_err() && byte("+5").is_err());
+        let wide = Ok(Window { from: 1000, to: 0x1_0800 });
+        assert_eq!((window("1_000:0x1_0800"), window("1000:0X10800")), (wide.clone(), wide));
         assert!(window("5:5").is_err() && window("5").is_err());
     }
 }

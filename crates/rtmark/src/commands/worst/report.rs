@@ -52,6 +52,9 @@ pub struct Found {
     pub interrupt: u16,
     /// Its priority, as the register holds it.
     pub priority: u8,
+    /// The one that the program gives it on the way, where that is another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub later_priority: Option<u8>,
     /// With --second: the other interrupt, and how both met.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub second: Option<Beside>,
@@ -64,6 +67,8 @@ pub struct Found {
     /// Exact for the path that this load takes, and no bound over all inputs.
     pub reach: &'static str,
     pub latencies: Vec<Timed>,
+    /// What was to be timed and has no answer at any point.
+    pub unanswered: Vec<Unanswered>,
     /// With --check: points after which the program ran to its end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checked: Option<u64>,
@@ -133,6 +138,21 @@ pub struct Timed {
     /// Of each of the path's 480 slices that has points: its number, the least, the most.
     pub along_the_path: Vec<(u32, i64, i64)>,
     pub witnesses: Vec<Told>,
+}
+
+/// One thing that was to be timed and never came.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Unanswered {
+    /// handler, second, task, resume or delay.
+    pub what: &'static str,
+    /// The same in words.
+    pub text: String,
+    /// Points, all without an answer.
+    pub missing: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_missing: Option<u64>,
+    /// Why points have no answer, and how many.
+    pub unserved: Vec<(String, u64)>,
 }
 
 /// An instruction before which the interrupt does harm.
@@ -413,11 +433,7 @@ fn timed(
         points: found.points(),
         missing: found.missing,
         first_missing: found.first_missing,
-        unserved: found
-            .unserved
-            .iter()
-            .map(|(why, points)| (not_served(*why, &words.names), *points))
-            .collect(),
+        unserved: unserved(words, found),
         min: found.least().unwrap_or_default(),
         p50: quantile(0.5),
         p90: quantile(0.9),
@@ -432,6 +448,26 @@ fn timed(
             .map(|(case, witness)| words.told(path, case, &witness))
             .collect(),
     })
+}
+
+/// Why points have no answer.
+fn unserved(words: &Words<'_>, found: &Latencies) -> Vec<(String, u64)> {
+    let why = found.unserved.iter();
+    why.map(|(why, points)| (not_served(*why, &words.names), *points)).collect()
+}
+
+/// What was to be timed and has no answer at all.
+fn unanswered(words: &Words<'_>, path: &Path, findings: &Findings) -> Vec<Unanswered> {
+    let asked = Aspect::ALL.into_iter().filter_map(|it| Some((it, findings.aspects.get(&it)?)));
+    let never = asked.filter(|(_, found)| found.counts.is_empty() && found.missing > 0);
+    let told = never.map(|(aspect, found)| Unanswered {
+        what: aspect.name(),
+        text: text_of(path, aspect),
+        missing: found.missing,
+        first_missing: found.first_missing,
+        unserved: unserved(words, found),
+    });
+    told.collect()
 }
 
 impl Found {
@@ -452,12 +488,14 @@ impl Found {
             timing_model: rtmark_sim::TIMING_MODEL.to_owned(),
             interrupt: question.interrupt,
             priority: question.priority,
+            later_priority: path.later_priority(),
             second: beside(&words, path, findings),
             points: findings.points,
             windows: question.windows.len(),
             complete: findings.pieces.len() == path.len(),
             reach: "exact for the path that this load takes; no bound over all inputs",
             latencies: latencies.collect(),
+            unanswered: unanswered(&words, path, findings),
             checked: (question.reach == Reach::Check).then_some(findings.checked),
             races: races(&words, path, findings),
             held_back: longest

@@ -21,6 +21,9 @@ const LOAD: &str = "load.mixed";
 /// Cycles after which one point is given up.
 const PATIENCE: u64 = 200_000;
 
+/// The most cycles that are suggested where nobody says which.
+const SUGGESTED: u64 = 1_000_000;
+
 /// What of a kernel is searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
@@ -55,6 +58,8 @@ pub struct Subject {
 pub struct Wish {
     pub interrupt: u16,
     pub priority: Option<u8>,
+    /// The most urgent priority of the core.
+    pub above: bool,
     pub second: Option<WishSecond>,
     pub reach: Reach,
     /// The window instead of the scenario's spans.
@@ -72,6 +77,14 @@ pub struct WishSecond {
     /// The first one's without.
     pub priority: Option<u8>,
     pub distance: Option<u64>,
+}
+
+/// How a run ends, in a few words.
+fn how_it_ends(stop: &Stop) -> String {
+    match Verdict::from(stop) {
+        Verdict::Fine => "it ends well".to_owned(),
+        verdict => verdict.text(),
+    }
 }
 
 fn unfit(subject: &Subject, exit: Exit, problem: impl std::fmt::Display, hint: &str) -> CliError {
@@ -174,7 +187,7 @@ impl Subject {
             }
         }
         let windows = match wish.window {
-            Some(window) => vec![window],
+            Some(window) => vec![self.until_its_end(&start, window, wish.budget)?],
             None => self.windows(&start, &begins, &ends, wish)?,
         };
         let woken = wish.woken.as_ref().map(|name| {
@@ -182,7 +195,9 @@ impl Subject {
             let hint = "name a function of the image, as `arm-none-eabi-nm` shows it";
             found.ok_or_else(|| unfit(self, Exit::Usage, format!("no symbol `{name}`"), hint))
         });
-        let priority = wish.priority.unwrap_or(self.may_call);
+        let core = self.soc.soc.core;
+        let above = wish.above.then(|| core.most_urgent_priority());
+        let priority = above.or(wish.priority).unwrap_or(self.may_call);
         let mut question = Question {
             interrupt: wish.interrupt,
             priority,
@@ -205,7 +220,7 @@ impl Subject {
             }
             _ => {
                 question.priority = found;
-                wish.priority.is_none()
+                wish.priority.is_none() && !wish.above
             }
         };
         for _ in 0..=usize::from(question.second.is_some()) {
@@ -240,6 +255,37 @@ impl Subject {
         self.told(Path::new(self.machine(&self.records()?)?, question))
     }
 
+    /// A window as far as the program runs without any interrupt.
+    fn until_its_end(
+        &self,
+        start: &Machine,
+        window: Window,
+        budget: u64,
+    ) -> Result<Window, CliError> {
+        let Window { from, to } = window;
+        let run = spans(start, &[], &[], Cycles(to.min(budget)));
+        match &run.stop {
+            Stop::Internal(error) => Err(self.mistaken(error)),
+            Stop::Limit if to > budget => {
+                let problem =
+                    format!("it is still running after {budget} cycles, before the window's end");
+                let hint = "end the window sooner, or allow more with --max-cycles";
+                Err(unfit(self, Exit::OutOfBudget, problem, hint))
+            }
+            // In its sleep there are moments, too, and the interrupt may wake it.
+            Stop::Limit | Stop::Asleep => Ok(window),
+            stop if run.cycles <= from => {
+                let problem = format!(
+                    "the window begins behind its end: {} in cycle {}",
+                    how_it_ends(stop),
+                    run.cycles
+                );
+                Err(unfit(self, Exit::Usage, problem, "name earlier cycles with --window FROM:TO"))
+            }
+            _ => Ok(Window { from, to: to.min(run.cycles) }),
+        }
+    }
+
     fn windows(
         &self,
         start: &Machine,
@@ -251,7 +297,7 @@ impl Subject {
         let ended = match &run.stop {
             Stop::Limit => format!("it was still running after {} cycles", run.cycles),
             Stop::Exit(status) if status.0 == 0 => "it ran to its end".to_owned(),
-            other => format!("it ended with {other:?}"),
+            other => format!("{} in cycle {}", how_it_ends(other), run.cycles),
         };
         if let Stop::Internal(error) = &run.stop {
             return Err(self.mistaken(error));
@@ -261,8 +307,14 @@ impl Subject {
                 Stop::Fault(_) | Stop::Lockup(_) => Exit::Faulted,
                 _ => Exit::OutOfBudget,
             };
-            let problem = format!("no window is ever entered: {ended}");
-            let hint = "allow more with --max-cycles, or name a window with --window FROM:TO";
+            if begins.is_empty() {
+                let problem = format!("it has no probes that tell which cycles to search; {ended}");
+                let to = run.cycles.clamp(1, SUGGESTED);
+                let hint = format!("name the cycles: --window 0:{to}");
+                return Err(unfit(self, exit, problem, &hint));
+            }
+            let problem = format!("no span is ever entered: {ended}");
+            let hint = "allow more with --max-cycles, or name cycles with --window FROM:TO";
             return Err(unfit(self, exit, problem, hint));
         };
         Ok(if wish.whole_run {

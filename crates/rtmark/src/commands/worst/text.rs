@@ -12,6 +12,17 @@ const RACES: usize = 10;
 /// Functions that no window executed, of which so many are named.
 const NOT_EXECUTED: usize = 12;
 
+/// At how many points there is no answer, and why.
+fn write_missing(text: &mut String, points: u64, first: Option<u64>, why: &[(String, u64)]) {
+    let why: Vec<_> = why.iter().map(|(why, points)| format!("; at {points} {why}")).collect();
+    let first = first.unwrap_or_default();
+    let _ = writeln!(
+        text,
+        "    no answer at {points} points, the first in cycle {first}{}",
+        why.concat()
+    );
+}
+
 impl Found {
     /// The heading of it.
     pub fn title(&self) -> String {
@@ -63,14 +74,16 @@ impl Found {
         let second = self.second.as_ref();
         let beside =
             second.map(|second| format!(" and {} at {:#04x}", second.interrupt, second.priority));
+        let later = self.later_priority.map(|later| format!(", by the program {later:#04x} later"));
         let pairs = second.map(|second| format!("{} pairs from ", second.pairs));
         let _ = writeln!(
             text,
-            "{} · interrupt{} {} at priority {:#04x}{} · {}{} points in {} window{}, {part}",
+            "{} · interrupt{} {} at priority {:#04x}{}{} · {}{} points in {} window{}, {part}",
             self.title(),
             if beside.is_some() { "s" } else { "" },
             self.interrupt,
             self.priority,
+            later.unwrap_or_default(),
             beside.unwrap_or_default(),
             pairs.unwrap_or_default(),
             self.points,
@@ -98,16 +111,12 @@ impl Found {
                 timed.chance_in_1000 * 100.0
             );
             if timed.missing > 0 {
-                let first = timed.first_missing.unwrap_or_default();
-                let points = timed.missing;
-                let why = timed.unserved.iter();
-                let why: Vec<_> = why.map(|(why, points)| format!("; at {points} {why}")).collect();
-                let _ = writeln!(
-                    text,
-                    "    no answer at {points} points, the first in cycle {first}{}",
-                    why.concat()
-                );
+                write_missing(text, timed.missing, timed.first_missing, &timed.unserved);
             }
+        }
+        for never in &self.unanswered {
+            let _ = writeln!(text, "{:<46}{:>7}", never.text, "never");
+            write_missing(text, never.missing, never.first_missing, &never.unserved);
         }
     }
 
