@@ -197,9 +197,11 @@ impl Witness {
         let mut blockers: Vec<(Option<Blocker>, u64)> = Vec::new();
         let ends = self.steps.iter().skip(1).map(|step| step.cycle).chain([self.served]);
         for (step, end) in self.steps.iter().zip(ends) {
-            // The last step may lie behind the moment: where the handler's code has to be waited
-            // for, the instruction that follows its first one is told as well.
-            let cycles = end.max(self.point).saturating_sub(step.cycle.max(self.point));
+            // The last steps may lie behind the moment: where the handler's code has to be waited
+            // for, the instruction that follows its first one is told as well, and so is its return
+            // where it has no other instruction.
+            let end = end.min(self.served).max(self.point);
+            let cycles = end.saturating_sub(step.cycle.max(self.point));
             match blockers.iter_mut().find(|(held, _)| *held == step.held) {
                 _ if cycles == 0 => {}
                 Some((_, sum)) => *sum += cycles,

@@ -323,6 +323,31 @@ fn what_never_ends_has_windows_as_long_as_it_may_run() {
 }
 
 #[test]
+fn what_held_back_adds_up_where_a_handler_of_one_instruction_waits_for_flash() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let folder = folder.path();
+    let mut code = vec![0xBF00; 16];
+    code[0] = 0xE012;
+    let handler = (START + 0x24) | 1;
+    // The handler: bx lr.
+    code.extend([handler as u16, (handler >> 16) as u16, 0x4770, 0xBF00]);
+    // movs r0, #1; ldr r1, =FLASH_ACR; str r0, [r1]; b over the literal: a wait state.
+    code.extend([0x2001, 0x4901, 0x6008, 0xE001, 0x2000, 0x4002]);
+    // movs r0, #100; round: cpsid i; five nops; cpsie i; subs r0, #1; bne round
+    code.extend([0x2064, 0xB672, 0xBF00, 0xBF00, 0xBF00, 0xBF00, 0xBF00, 0xB662, 0x3801, 0xD1F6]);
+    code.extend(EXIT);
+    Elf { code: &code, ..Elf::default() }.write(&folder.join("a.elf"));
+    let found = json(&fine(worst(folder, &["--window", "30:800", "--format", "json"])));
+    let witnesses = found["results"][0]["latencies"][0]["witnesses"].as_array().expect("a list");
+    assert!(witnesses.len() > 1, "{found:#?}");
+    for witness in witnesses {
+        let held = witness["held"].as_array().into_iter().flatten();
+        let sum: i64 = held.map(|one| one[1].as_i64().expect("cycles")).sum();
+        assert_eq!(Some(sum), witness["cycles"].as_i64(), "{witness:#?}");
+    }
+}
+
+#[test]
 fn a_priority_that_the_program_gives_on_the_way_is_told() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let folder = folder.path();
