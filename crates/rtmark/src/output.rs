@@ -1,6 +1,7 @@
 //! The two streams: stdout for data, stderr for talk.
 
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 
 use serde::Serialize;
 
@@ -10,6 +11,11 @@ pub const GENERATOR: &str = concat!("rtmark ", env!("CARGO_PKG_VERSION"));
 /// A document as JSON.
 pub fn json(document: &impl Serialize) -> io::Result<String> {
     Ok(serde_json::to_string_pretty(document)? + "\n")
+}
+
+/// The file that an option names, unless it is `-`, which stands for stdout.
+pub fn file(path: &Path) -> Option<&Path> {
+    (path != Path::new("-")).then_some(path)
 }
 
 /// Writes data to stdout, colours only where they are wanted. Whoever reads may

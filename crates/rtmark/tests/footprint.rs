@@ -82,6 +82,11 @@ fn stacks_are_used_as_far_as_memory_shows() {
     for soc in ["stm32f405", "generic-hazard3", "zynqmp-r5"] {
         let asked = ["footprint", "-k", "freertos", "--soc", soc, "-s", "thread.yield"];
         let document = folder.say(&[&asked[..], &["queue.handover", "timer.wake"]].concat());
+        let schema = include_str!("../../../docs/schema/footprint.schema.json");
+        let schema: Value = serde_json::from_str(schema).expect("JSON");
+        let validator = jsonschema::validator_for(&schema).expect("a schema");
+        let problems: Vec<_> = validator.iter_errors(&document).map(|it| it.to_string()).collect();
+        assert!(problems.is_empty(), "{problems:?}");
         let footprints = document["footprints"].as_array().expect("footprints");
         let tasks: usize =
             footprints.iter().map(|footprint| memory_agrees(&folder, soc, footprint)).sum();

@@ -123,8 +123,8 @@ impl Shared {
         if comparison.pairs.is_empty() {
             let message =
                 format!("{} and {} have no series in common", comparison.before, comparison.after);
-            let hint =
-                "measure the same kernels, scenarios and socs on one backend: `rtmark show RUN`";
+            let hint = "measure the same kernels, scenarios and socs on one backend, in the same \
+                        profile (product+opt=3 is another one than product): `rtmark show RUN`";
             return Err(CliError::new(Exit::NothingSelected, message, hint));
         }
         let times = store.times(&after)?.into_iter().collect();

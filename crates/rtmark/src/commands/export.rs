@@ -10,7 +10,7 @@ use crate::cli::Verbosity;
 use crate::config::Config;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::output::{GENERATOR, count, say};
+use crate::output::{self, GENERATOR, count, say};
 use crate::replacement::Replacement;
 use crate::shelf::{StoreFlag, run_of};
 
@@ -26,7 +26,7 @@ pub struct Arguments {
     /// The runs: `latest`, `latest~1`, a name, the beginning of an id, a commit
     #[arg(default_value = "latest", value_name = "RUN")]
     runs: Vec<String>,
-    /// The file to write; stdout without
+    /// The file to write; stdout without, or for -
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -43,7 +43,7 @@ impl Arguments {
                 runs.push(run);
             }
         }
-        let answers = match &self.output {
+        let answers = match self.output.as_deref().and_then(output::file) {
             None => {
                 match bundle::export(&store, &runs, GENERATOR, Packing::Plain, io::stdout().lock())
                 {

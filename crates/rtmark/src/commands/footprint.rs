@@ -88,7 +88,6 @@ struct Document<'a> {
     /// What one more of an object takes, one for each kernel and object.
     objects: Vec<OneMore<'a>>,
     /// One for each image of somebody else's and soc.
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
     images: &'a [OfImage],
 }
 

@@ -192,10 +192,11 @@ impl Arguments {
             self.soc,
             self.profile.as_deref().unwrap_or(rtmark_firmware::DEFAULT_PROFILE)
         );
+        let soc = if self.soc.contains(' ') { format!("'{}'", self.soc) } else { self.soc.clone() };
         let hint = format!(
-            "`rtmark log -s {} -k {} --soc {}` shows the runs that asked for it; see also --profile, \
+            "`rtmark log -s {} -k {} --soc {soc}` shows the runs that asked for it; see also --profile, \
              --backend and --measure",
-            self.scenario, self.kernel, self.soc
+            self.scenario, self.kernel
         );
         Ok(CliError::new(Exit::NothingSelected, message, hint))
     }

@@ -63,7 +63,14 @@ impl Kind {
         Ok(match is_json {
             Ok(1) if first == *b"{" => Self::Sweep,
             _ if RunPart::is_in(path)? => Self::Run,
-            _ => Self::Search,
+            _ if Part::is_in(path)? => Self::Search,
+            _ => {
+                let problem = "no part of a run, of a search or of a sweep";
+                let hint = "give files that --state of `rtmark run` or `rtmark worst` has written, or what \
+                            `rtmark plan --sweep ... --partition K/N --format json` has printed";
+                let message = format!("{}: {problem}", path.display());
+                return Err(CliError::new(Exit::Usage, message, hint));
+            }
         })
     }
 }

@@ -43,7 +43,7 @@ pub struct Arguments {
     /// shows each and the difference between any two
     #[arg(default_value = "latest", value_name = "RUN", num_args = 1..)]
     runs: Vec<String>,
-    /// The file to write; stdout without
+    /// The file to write; stdout without, or for -
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// What stands above it
@@ -107,7 +107,7 @@ impl Arguments {
             runs: &runs,
             ..Report::of(&answers, &catalogue)
         };
-        let Some(path) = &self.output else {
+        let Some(path) = self.output.as_deref().and_then(output::file) else {
             output::data(&match self.format {
                 Format::Html => report.html().map_err(|error| {
                     CliError::new(Exit::Internal, error, "report this as a defect of rtmark")

@@ -36,7 +36,7 @@ Exit codes: see `rtmark help exit-codes`.")]
 pub struct Arguments {
     #[command(flatten)]
     choice: Choice,
-    /// The file that is written
+    /// The file that is written; - stands for stdout
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
     /// Cycles of the run to show, instead of all of it
@@ -101,18 +101,27 @@ impl Arguments {
             say(format!("{events} events: Perfetto may need long for them; --window cuts them"));
         }
         let bytes = ran.timeline.to_perfetto(&subject.name(), subject.soc.soc.clock);
-        write(&self.output, &bytes)?;
+        let to = output::file(&self.output);
+        match to {
+            Some(path) => write(path, &bytes)?,
+            None => output::raw(&bytes)?,
+        }
         let tracks = &ran.timeline.tracks;
         let tasks = tracks.iter().filter(|track| track.category == "task").count();
-        output::data(&format!(
-            "{}: {}, {} and {} in cycles {} to {}\n",
-            self.output.display(),
+        let told = format!(
+            "{}: {}, {} and {} in cycles {} to {}",
+            to.unwrap_or(FilePath::new("stdout")).display(),
             output::count(tasks, "task"),
             output::count(tracks.len() - tasks, "other track"),
             output::count(events, "event"),
             ran.window.from,
             ran.window.to,
-        ))?;
+        );
+        match to {
+            Some(_) => output::data(&(told + "\n"))?,
+            None if verbosity.quiet => {}
+            None => say(told),
+        }
         match ran.stop {
             Stop::Exit(status) if status.0 == 0 => Ok(Exit::Fine),
             Stop::Fault(_) | Stop::Lockup(_) => {

@@ -224,6 +224,23 @@ fn parts_join_to_the_whole_and_searches_go_on() {
     worst(folder, &["--state", "f.worst"]).refused(2, &["another search"]);
     std::fs::write(folder.join("x.worst"), "RTMARKWC and nothing").expect("writable");
     said(folder, &["merge", "x.worst"]).refused(2, &["too short"]);
+    let none = said(folder, &["merge", "a.elf"]);
+    none.refused(2, &["a.elf", "no part of a run", "--state"]);
+}
+
+#[test]
+fn a_timeline_goes_to_stdout_for_a_hyphen() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let folder = folder.path();
+    image(folder);
+    let trace = ["trace", "a.elf", "--soc", "stm32c031", "-o"];
+    let written = fine(said(folder, &[&trace[..], &["a.pftrace"]].concat()));
+    assert!(written.stdout.contains("a.pftrace: "), "{written:#?}");
+    let printed = fine(said(folder, &[&trace[..], &["-"]].concat()));
+    assert!(printed.stderr.contains("stdout: "), "{:?}", printed.stderr);
+    let file = std::fs::read(folder.join("a.pftrace")).expect("written");
+    assert_eq!(printed.stdout, String::from_utf8_lossy(&file));
+    assert!(!folder.join("-").exists());
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `rtmark sim`: a run is prepared by the arguments, executed, and presented.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
@@ -10,6 +10,7 @@ use crate::cli::Verbosity;
 use crate::commands::inputs::InputArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::output::file;
 
 mod defmt;
 pub mod ending;
@@ -32,11 +33,6 @@ pub use values::{cycles, number, time};
 
 /// Stands for stdout where an option takes a file.
 const NO_FILE: &str = "-";
-
-/// The file that an option names, unless it is stdout.
-fn file(path: &Path) -> Option<&Path> {
-    (path != Path::new(NO_FILE)).then_some(path)
-}
 
 /// Run any firmware in the simulator: print its console, say how it ended
 ///

@@ -85,6 +85,11 @@ impl Part {
         })
     }
 
+    /// Whether a file begins as one.
+    pub fn is_in(path: &FilePath) -> Result<bool, CliError> {
+        FORM.is_of(path)
+    }
+
     pub fn read(path: &FilePath) -> Result<Self, CliError> {
         let contents = FORM.read(path)?;
         let part: Self =
