@@ -105,6 +105,19 @@ pub fn find(name_or_path: &str) -> Result<MachineFile, FileError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rtmark_model::Catalogue;
+
+    #[test]
+    fn a_machine_says_why_it_lacks_what_it_leaves_out() {
+        let catalogue = Catalogue::builtin().expect("built in");
+        for file in builtin().expect("built in") {
+            let left_out = |group: &str| file.machine.without.iter().any(|image| image == group);
+            for scenario in catalogue.scenarios().iter().filter(|it| left_out(it.id.group())) {
+                let excuse = file.machine.not_applicable(&scenario.id);
+                assert!(excuse.is_some(), "{}: {}", file.machine.name, scenario.id);
+            }
+        }
+    }
 
     #[test]
     fn a_machine_that_runs_a_socs_firmware_is_built_for_as_that() {

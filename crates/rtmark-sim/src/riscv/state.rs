@@ -122,6 +122,10 @@ impl CoreState for State {
         &mut self.session.stops
     }
 
+    fn empty_caches(&mut self) {
+        self.core.system.empty_caches();
+    }
+
     fn code_changed(&mut self) {
         self.core.forget_code();
     }
@@ -266,6 +270,9 @@ impl State {
         };
         let cycle = self.core.cycle - 1;
         self.notice(passed, note.0, cycle);
+        if std::mem::take(&mut self.session.watches.empty) {
+            self.empty_caches();
+        }
         if passed == Passed::Refused
             && let Some(exception) = self.core.refused()
         {

@@ -65,6 +65,11 @@ impl System {
         }
     }
 
+    /// Empties the caches of memories.
+    pub fn empty_caches(&mut self) {
+        self.paths.for_each(LineMemory::empty);
+    }
+
     /// The memory with a cache that an address lies in, and where.
     fn cached_place(&self, address: u32) -> Option<Place> {
         self.bus.place(address).filter(|place| self.cached[place.memory])

@@ -409,18 +409,24 @@ fn a_cache_makes_the_first_pass_wait_alone() {
     // Three passes: auipc a0, 0; lw a1, 0(a0); nop; nop; nop; j back
     let words = [0x0000_0517, lw(A1, A0), NOP, NOP, NOP, 0xFEDF_F06F];
     let pass = words.len() as u64;
-    let spent = |soc: &Soc| {
+    let spent = |soc: &Soc, emptied: bool| {
         let mut machine = Machine::new(soc);
         machine.poke(BASE, &Code::words(&words).0).expect("it fits");
         machine.reset().expect("it begins");
-        machine.watch(Watch::Execute(BASE));
+        let watch = machine.watch(Watch::Execute(BASE));
+        if emptied {
+            machine.empty_caches_at(watch);
+        }
         machine.run(Cycles(1_000));
         let hits: Vec<u64> = machine.take_hits().iter().map(|hit| hit.cycle.0).collect();
         assert!(hits.len() > 3 && machine.instructions().0 > 3 * pass);
         [hits[1] - hits[0], hits[2] - hits[1], hits[3] - hits[2]]
     };
-    let (plain, cached) = (spent(&soc()), spent(&cached));
+    let (plain, emptied) = (spent(&soc(), false), spent(&cached, true));
+    let cached = spent(&cached, false);
     assert_eq!(cached[1..], plain[1..], "warm");
+    // Emptied at each pass's beginning, it is as cold as in the first one.
+    assert!(emptied.iter().all(|pass| *pass >= cached[0]), "{emptied:?} {cached:?}");
     // Three lines of the code, the first of which has been there before the first instruction.
     assert!(cached[0] >= plain[0] + 2 * WAITS, "{cached:?} {plain:?}");
 }
