@@ -46,13 +46,13 @@ fn start(spawner: Spawner) {
     spawner.spawn(busy(Interrupt::BENCH).unwrap());
 }
 
-begin_at_pend!("isr.entry", 16);
+begin_at_pend!("isr.entry", Interrupt::BENCH.exception());
 end_at_entry!("isr.entry", "BENCH");
-begin_at_pend!("isr.entry.task", 16);
+begin_at_pend!("isr.entry.task", Interrupt::BENCH.exception());
 end_at_entry!("isr.entry.task", "BENCH");
 
-begin_at_pend!("isr.wake.thread", 16);
-begin_at_pend!("isr.wake.notify", 16);
+begin_at_pend!("isr.wake.thread", Interrupt::BENCH.exception());
+begin_at_pend!("isr.wake.notify", Interrupt::BENCH.exception());
 
 static EXECUTOR_HIGH: InterruptExecutor = InterruptExecutor::new();
 static WORK: Signal<CriticalSectionRawMutex, ()> = Signal::new();
@@ -98,7 +98,7 @@ async fn busy(interrupt: Interrupt) {
 
 static PERMITS: GreedySemaphore<CriticalSectionRawMutex> = GreedySemaphore::new(0);
 
-begin_at_pend!("isr.wake.semaphore", 23);
+begin_at_pend!("isr.wake.semaphore", Interrupt::BENCH_SEMAPHORE.exception());
 
 #[interrupt]
 fn BENCH_SEMAPHORE() {
@@ -120,7 +120,7 @@ async fn taking() {
 const ITEM: Item<10> = Item([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
 static ITEMS: Channel<CriticalSectionRawMutex, Item<10>, 4> = Channel::new();
 
-begin_at_pend!("isr.wake.queue", 22);
+begin_at_pend!("isr.wake.queue", Interrupt::BENCH_QUEUE.exception());
 
 #[interrupt]
 fn BENCH_QUEUE() {
@@ -139,11 +139,11 @@ async fn receiving() {
 
 // What no kernel takes part in: an interrupt that counts, and two that pend it.
 
-begin_at_pend!("isr.round_trip", 17);
-end_at_return!("isr.round_trip", 17);
-end_at_return!("isr.return", 17);
+begin_at_pend!("isr.round_trip", Interrupt::PLAIN.exception());
+end_at_return!("isr.round_trip", Interrupt::PLAIN.exception());
+end_at_return!("isr.return", Interrupt::PLAIN.exception());
 end_at_entry!("isr.tail_chain", "PLAIN");
-begin_at_pend!("isr.nested", 17);
+begin_at_pend!("isr.nested", Interrupt::PLAIN.exception());
 end_at_entry!("isr.nested", "PLAIN");
 
 static PLAIN_COUNT: Counter = Counter::new();

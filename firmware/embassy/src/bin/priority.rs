@@ -47,8 +47,8 @@ static MIDDLE: Signal<CriticalSectionRawMutex, ()> = Signal::new();
 static HIGH_TIMES: Counter = Counter::new();
 static MIDDLE_TIMES: Counter = Counter::new();
 
-begin_at_pend!("priority.inversion.none", 16);
-begin_at_pend!("priority.inversion.ceiling", 16);
+begin_at_pend!("priority.inversion.none", Interrupt::BENCH.exception());
+begin_at_pend!("priority.inversion.ceiling", Interrupt::BENCH.exception());
 
 #[interrupt]
 fn BENCH() {

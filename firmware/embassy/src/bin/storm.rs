@@ -32,7 +32,7 @@ static WORK: Signal<CriticalSectionRawMutex, ()> = Signal::new();
 static CAME: Counter = Counter::new();
 static HANDLED: Counter = Counter::new();
 
-begin_at_pend!("storm.background", 16);
+begin_at_pend!("storm.background", Interrupt::BENCH.exception());
 
 #[interrupt]
 fn BENCH() {

@@ -46,7 +46,7 @@ fn main() -> ! {
     }
 }
 
-begin_at_pend!("isr.entry", 16);
+begin_at_pend!("isr.entry", Interrupt::BENCH.exception());
 end_at_entry!("isr.entry", "BENCH");
 
 /// What the executor does when nothing is left to do: in its stead, and as it does, but for the
@@ -65,11 +65,11 @@ async fn waiting() -> Infallible {
     scenario::ok();
 }
 
-begin_at_pend!("isr.entry.task", 16);
+begin_at_pend!("isr.entry.task", Interrupt::BENCH.exception());
 end_at_entry!("isr.entry.task", "BENCH");
 
-begin_at_pend!("isr.wake.thread", 16);
-begin_at_pend!("isr.wake.notify", 16);
+begin_at_pend!("isr.wake.thread", Interrupt::BENCH.exception());
+begin_at_pend!("isr.wake.notify", Interrupt::BENCH.exception());
 
 static WORK: Notify = Notify::new();
 static HANDLED: Counter = Counter::new();
@@ -106,7 +106,7 @@ async fn busy(interrupt: Interrupt, handled: &Counter) -> Infallible {
 const ITEM: Item<10> = Item([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
 static ITEMS: Mutex<RefCell<Option<Pusher<'static, Item<10>>>>> = Mutex::new(RefCell::new(None));
 
-begin_at_pend!("isr.wake.queue", 22);
+begin_at_pend!("isr.wake.queue", Interrupt::BENCH_QUEUE.exception());
 
 #[interrupt]
 fn BENCH_QUEUE() {
@@ -137,11 +137,11 @@ async fn receiving() -> Infallible {
 
 // What no kernel takes part in: an interrupt that counts, and two that pend it.
 
-begin_at_pend!("isr.round_trip", 17);
-end_at_return!("isr.round_trip", 17);
-end_at_return!("isr.return", 17);
+begin_at_pend!("isr.round_trip", Interrupt::PLAIN.exception());
+end_at_return!("isr.round_trip", Interrupt::PLAIN.exception());
+end_at_return!("isr.return", Interrupt::PLAIN.exception());
 end_at_entry!("isr.tail_chain", "PLAIN");
-begin_at_pend!("isr.nested", 17);
+begin_at_pend!("isr.nested", Interrupt::PLAIN.exception());
 end_at_entry!("isr.nested", "PLAIN");
 
 static PLAIN_COUNT: Counter = Counter::new();

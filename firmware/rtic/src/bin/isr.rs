@@ -31,13 +31,13 @@ mod app {
         (Shared {}, Local { sender, receiver })
     }
 
-    begin_at_pend!("isr.entry", 16);
+    begin_at_pend!("isr.entry", Interrupt::BENCH.exception());
     end_at_entry!("isr.entry", "BENCH");
-    begin_at_pend!("isr.entry.task", 16);
+    begin_at_pend!("isr.entry.task", Interrupt::BENCH.exception());
     end_at_entry!("isr.entry.task", "BENCH");
 
-    begin_at_pend!("isr.wake.thread", 16);
-    begin_at_pend!("isr.wake.notify", 16);
+    begin_at_pend!("isr.wake.thread", Interrupt::BENCH.exception());
+    begin_at_pend!("isr.wake.notify", Interrupt::BENCH.exception());
 
     static WORK: Signal<()> = Signal::new();
     static HANDLED: Counter = Counter::new();
@@ -101,7 +101,7 @@ mod app {
 
     const ITEM: Item<10> = Item([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]);
 
-    begin_at_pend!("isr.wake.queue", 22);
+    begin_at_pend!("isr.wake.queue", Interrupt::BENCH_QUEUE.exception());
 
     #[task(binds = BENCH_QUEUE, priority = 3, local = [sender])]
     fn bench_queue(cx: bench_queue::Context) {
@@ -119,11 +119,11 @@ mod app {
 
     // What wakes no task: an interrupt that counts, and two that pend it.
 
-    begin_at_pend!("isr.round_trip", 17);
-    end_at_return!("isr.round_trip", 17);
-    end_at_return!("isr.return", 17);
+    begin_at_pend!("isr.round_trip", Interrupt::PLAIN.exception());
+    end_at_return!("isr.round_trip", Interrupt::PLAIN.exception());
+    end_at_return!("isr.return", Interrupt::PLAIN.exception());
     end_at_entry!("isr.tail_chain", "PLAIN");
-    begin_at_pend!("isr.nested", 17);
+    begin_at_pend!("isr.nested", Interrupt::PLAIN.exception());
     end_at_entry!("isr.nested", "PLAIN");
 
     static PLAIN_COUNT: Counter = Counter::new();

@@ -37,8 +37,8 @@ mod app {
     static HIGH_TIMES: Counter = Counter::new();
     static MIDDLE_TIMES: Counter = Counter::new();
 
-    begin_at_pend!("priority.inversion.none", 16);
-    begin_at_pend!("priority.inversion.ceiling", 16);
+    begin_at_pend!("priority.inversion.none", Interrupt::BENCH.exception());
+    begin_at_pend!("priority.inversion.ceiling", Interrupt::BENCH.exception());
 
     #[task(binds = BENCH, priority = 4)]
     fn bench(_: bench::Context) {

@@ -27,7 +27,7 @@ mod app {
     static CAME: Counter = Counter::new();
     static HANDLED: Counter = Counter::new();
 
-    begin_at_pend!("storm.background", 16);
+    begin_at_pend!("storm.background", Interrupt::BENCH.exception());
 
     #[task(binds = BENCH, priority = 3)]
     fn bench(_: bench::Context) {
