@@ -78,10 +78,10 @@ pub use isa::{Disassembly, check as isa_check};
 pub use machine::{LandmarkObserver, Machine, NoPin, NoUart, Observer};
 pub use rtmark_units::{Cycles, Hertz, Instructions};
 pub use soc::{
-    Act, ActHow, BusMatrix, ClockEnable, Contents, Control, CoreKind, Erase, Follow, FollowHow,
+    Act, ActHow, BusMatrix, Contents, Control, CoreKind, EnableHow, Erase, Follow, FollowHow,
     Generation, InitWrite, Memory, MemoryKind, MemoryTiming, Peripheral, PeripheralClock,
-    PeripheralKind, PeripheralRegister, Pins, Program, Revision, Routes, Scale, Soc, SocError,
-    Tier, TimeBase, TimingBasis,
+    PeripheralKind, PeripheralRegister, Pins, Program, Revision, Routes, Scale, SlowRead, Soc,
+    SocError, Tier, TimeBase, TimeBaseEnable, TimingBasis,
 };
 pub use state::stop::{
     ExitStatus, FaultKind, FaultPolicy, FaultReport, InternalError, Stop, Transfer,

@@ -30,7 +30,7 @@ use std::collections::BTreeMap;
 use rtmark_units::Hertz;
 
 use crate::memory::Bus;
-use crate::soc::{Erase, Peripheral, PeripheralClock, PeripheralKind, Soc};
+use crate::soc::{Erase, Peripheral, PeripheralClock, PeripheralKind, SlowRead, Soc};
 use crate::timing::LineMemories;
 
 pub use access::Surroundings;
@@ -230,10 +230,21 @@ pub struct Attached {
     heard: u32,
     pub atomic_aliases: bool,
     /// Cycles that a read and a write take more, or less on an I/O port.
-    pub extra_cycles: [i16; 2],
+    extra_cycles: [i16; 2],
+    slow_read: Option<SlowRead>,
 }
 
 impl Attached {
+    /// Cycles that an access takes more than one of memory that never waits, or less.
+    pub fn extra_cycles(&self, address: u32, direction: Direction) -> i16 {
+        let extra = self.extra_cycles[direction as usize];
+        let is_slow = |slow: &SlowRead| {
+            direction == Direction::Read && address.wrapping_sub(self.base) == slow.offset
+        };
+        let slow = self.slow_read.filter(is_slow).map_or(0, |slow| slow.cycles);
+        extra + i16::from(slow)
+    }
+
     /// The receiving side of a UART.
     fn receiver(&mut self) -> Option<&mut Receiver> {
         match &mut self.device {
@@ -392,6 +403,7 @@ impl Devices {
                 atomic_aliases: peripheral.atomic_aliases,
                 extra_cycles: [peripheral.wait_states.0, peripheral.wait_states.1]
                     .map(|extra| i16::from(extra) - i16::from(peripheral.io_port)),
+                slow_read: peripheral.slow_read,
             })
             .collect();
         attached.sort_by_key(|attached| attached.base);

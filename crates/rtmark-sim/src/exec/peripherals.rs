@@ -31,7 +31,7 @@ impl State {
         let Some(at) = self.devices.find(address) else {
             return self.without_device(address, Direction::Read).map(|()| 0);
         };
-        let now = self.reach(at, Direction::Read);
+        let now = self.reach(at, address, Direction::Read);
         let offset = address - self.devices.attached[at].base;
         let atomic = self.devices.attached[at].atomic_aliases;
         let offset = if atomic { offset & 0xFFF } else { offset };
@@ -55,7 +55,7 @@ impl State {
             }
             return self.without_device(address, Direction::Write);
         };
-        let now = self.reach(at, Direction::Write);
+        let now = self.reach(at, address, Direction::Write);
         let offset = address - self.devices.attached[at].base;
         let (written, effects) = if self.devices.attached[at].atomic_aliases {
             // A narrow write comes replicated over the whole word (RP2040, 2.1.4).
@@ -134,8 +134,8 @@ impl State {
     }
 
     /// Takes the time that an access to a device takes; answers when it takes place.
-    fn reach(&mut self, at: usize, direction: Direction) -> u64 {
-        let extra = self.devices.attached[at].extra_cycles[direction as usize];
+    fn reach(&mut self, at: usize, address: u32, direction: Direction) -> u64 {
+        let extra = self.devices.attached[at].extra_cycles(address, direction);
         self.cycles = self.cycles.saturating_add_signed(extra.into());
         self.devices.waited += u64::try_from(extra).unwrap_or(0);
         let now = self.data_phase();

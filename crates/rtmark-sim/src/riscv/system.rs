@@ -3,7 +3,7 @@
 use super::isa::op::Width;
 use super::timer::Timer;
 use super::timing::{Demand, Flow, Memory};
-use crate::devices::{Attached, Console, Devices, Effects, Env, Surroundings};
+use crate::devices::{Attached, Console, Devices, Direction, Effects, Env, Surroundings};
 use crate::memory::{Bus, Place};
 use crate::soc::Soc;
 use crate::timing::{LineMemories, LineMemory};
@@ -97,7 +97,8 @@ impl System {
             return waits;
         }
         let device = self.devices.find(address).map(|at| &self.devices.attached[at]);
-        let extra = device.map_or(0, |device| device.extra_cycles[usize::from(writes)]);
+        let direction = if writes { Direction::Write } else { Direction::Read };
+        let extra = device.map_or(0, |device| device.extra_cycles(address, direction));
         waits.saturating_add(u8::try_from(extra).unwrap_or(0))
     }
 

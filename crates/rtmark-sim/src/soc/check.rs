@@ -213,13 +213,21 @@ impl Soc {
                 format!("the time base is {name}, which no peripheral of this soc is"),
             );
         };
-        if timer.kind != PeripheralKind::Stm32Timer {
-            return refuse(
-                &path("peripheral"),
-                format!("the time base is {name}: it must be of kind = \"stm32-timer\""),
-            );
-        }
-        if timer.irq.len() != 1 {
+        let has_alarms = match timer.kind {
+            PeripheralKind::Stm32Timer | PeripheralKind::NrfRtc => timer.irq.len() == 1,
+            // Each alarm has an interrupt, and drivers take the first.
+            PeripheralKind::Rp2040Timer | PeripheralKind::Rp2350Timer => !timer.irq.is_empty(),
+            _ => {
+                return refuse(
+                    &path("peripheral"),
+                    format!(
+                        "the time base is {name}: it must be of kind = \"stm32-timer\", \
+                         rp2040-timer, rp2350-timer or nrf-rtc, which there are drivers for"
+                    ),
+                );
+            }
+        };
+        if !has_alarms {
             return refuse(
                 &path("peripheral"),
                 format!("the time base is {name}: it must have one interrupt for everything"),

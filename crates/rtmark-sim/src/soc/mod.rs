@@ -23,7 +23,7 @@ pub use bus_matrix::BusMatrix;
 pub use core_kind::{CoreKind, FIRST_PRIVATE};
 pub use peripheral::{
     Act, ActHow, Control, Erase, Follow, FollowHow, Peripheral, PeripheralClock, PeripheralKind,
-    PeripheralRegister, Pins, Program, Routes, Scale,
+    PeripheralRegister, Pins, Program, Routes, Scale, SlowRead,
 };
 pub use revision::{Generation, Revision};
 
@@ -158,20 +158,34 @@ pub struct InitWrite {
 pub struct TimeBase {
     /// The peripheral's name.
     pub peripheral: String,
-    /// What switches its clock on.
-    pub enable: ClockEnable,
+    /// What lets it count.
+    pub enable: TimeBaseEnable,
 }
 
-/// The bit that switches a peripheral's clock on.
+/// The bit that lets a time base count: of its clock, or of its reset.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ClockEnable {
+pub struct TimeBaseEnable {
     /// The register's name in the reference manual.
     pub register: String,
     /// Its address.
     pub address: u32,
     /// The number of the bit.
     pub bit: u8,
+    /// What becomes of the bit.
+    #[serde(default)]
+    pub how: EnableHow,
+}
+
+/// What becomes of the bit that lets a time base count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EnableHow {
+    /// It is set: a clock runs.
+    #[default]
+    Set,
+    /// It is cleared: a reset ends.
+    Clear,
 }
 
 /// A chip: a core with clock, memories and interrupts.
@@ -426,14 +440,25 @@ mod tests {
         assert_eq!(soc.timer().map(|timer| timer.base), Some(0x4000_0400));
         for (from, to, expected) in [
             ("peripheral = 'TIM2'", "peripheral = 'TIM3'", "line 26: the time base is TIM3, which"),
-            ("peripheral = 'TIM2'", "peripheral = 'RCC'", "must be of kind = \"stm32-timer\""),
+            ("peripheral = 'TIM2'", "peripheral = 'RCC'", "must be of kind = \"stm32-timer\", "),
             ("irq = 28", "irq = [27, 28]", "one interrupt for everything"),
             ("bit = 0", "bit = 32", "line 27: register ENR: bit 32"),
+            ("bit = 0", "bit = 0, how = 'flip'", "unknown variant `flip`"),
         ] {
             assert!(good.contains(from), "{from}");
             let said = Soc::from_toml(&good.replace(from, to)).expect_err("refused").to_string();
             assert!(said.contains(expected), "{to}: {said}");
         }
+        // The first of four alarms is as good as a timer with one interrupt, a timer of Nordic's has no driver.
+        let of = |kind: &str, irq: &str| {
+            Soc::from_toml(&good.replace("stm32-timer", kind).replace("irq = 28", irq))
+        };
+        for (kind, irq) in [("rp2350-timer", "irq = [0, 1, 2, 3]"), ("nrf-rtc", "irq = 28")] {
+            let soc = of(kind, irq).unwrap_or_else(|error| panic!("{kind}: {error}"));
+            assert!(soc.timer().is_some(), "{kind}");
+        }
+        let said = of("nrf-timer", "irq = 28").expect_err("refused").to_string();
+        assert!(said.contains("rp2040-timer, rp2350-timer or nrf-rtc"), "{said}");
     }
 
     #[test]

@@ -109,6 +109,17 @@ fn interrupts<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<u
     })
 }
 
+/// A register that takes longer to read than the others of its peripheral: what it holds comes from
+/// another clock's domain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SlowRead {
+    /// Where the register lies.
+    pub offset: u32,
+    /// Cycles more than the `wait_states`.
+    pub cycles: u8,
+}
+
 /// One peripheral of a soc.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -148,6 +159,9 @@ pub struct Peripheral {
     /// bridge costs.
     #[serde(default)]
     pub wait_states: (u8, u8),
+    /// A register that takes longer to read than the others.
+    #[serde(default)]
+    pub slow_read: Option<SlowRead>,
     /// For the kind `registers`: whether it is memory that the factory or a programmer
     /// writes, such as option bytes: the program's stores change nothing, words without a
     /// register are erased (all ones), and an image may fill them.

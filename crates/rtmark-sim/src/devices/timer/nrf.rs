@@ -201,6 +201,8 @@ pub struct NrfRtc {
     routed: u32,
     prescaler: u32,
     compare: [u32; RTC_CHANNELS],
+    /// Those whose next match comes to nothing, a bit each: they were written too late for it.
+    late: u32,
 }
 
 impl NrfRtc {
@@ -212,9 +214,19 @@ impl NrfRtc {
             routed: 0,
             prescaler: 0,
             compare: [0; RTC_CHANNELS],
+            late: 0,
         };
         rtc.configure(0, ratio);
         rtc
+    }
+
+    /// Writes a compare register. With the counter at N only a match from N + 2 on is certain; one at N + 1
+    /// "may not trigger" (6.22.7), and here it does not, so that no program can rely on it.
+    fn set_compare(&mut self, at: usize, value: u32, now: u64) {
+        self.compare[at] = value & 0xFF_FFFF;
+        let next = (self.counter.value(now) + 1) % RTC_PERIOD;
+        let is_late = self.counter.is_running() && u64::from(self.compare[at]) == next;
+        self.late = self.late & !(1 << at) | u32::from(is_late) << at;
     }
 
     fn configure(&mut self, now: u64, ratio: ClockRatio) {
@@ -258,7 +270,7 @@ impl Registered for NrfRtc {
             0x508 if !self.counter.is_running() => self.prescaler = value & 0xFFF,
             0x504 | 0x508 => {}
             _ if Self::is_event(offset) => self.events.write(offset, value),
-            _ => self.compare[channel(offset, 0x540, RTC_CHANNELS)?] = value & 0xFF_FFFF,
+            _ => self.set_compare(channel(offset, 0x540, RTC_CHANNELS)?, value, env.now),
         }
         self.configure(env.now, env.ratio);
         Some(())
@@ -290,7 +302,8 @@ impl Registered for NrfRtc {
         }
         for (at, count) in self.compare.iter().enumerate() {
             if self.counter.passed(now, (*count).into()) {
-                happened |= 1 << (COMPARE as usize + at);
+                happened |= (!self.late >> at & 1) << (COMPARE as usize + at);
+                self.late &= !(1 << at);
             }
         }
         // Events that nobody is interested in are not generated, and to the PPI go those that EVTEN

@@ -169,6 +169,38 @@ fn rp2040_resets_divides_and_wakes() {
     assert_eq!((rp.read(timer + 0x28), rp.read(timer + 0x20)), (10, 0));
 }
 
+/// RP2040 datasheet, 4.6.3, and RP2350's, 12.8.3: an alarm goes off when the lower half of the time meets
+/// it, once, and not when it is past it.
+#[test]
+fn alarms_of_rp_timers_go_off_once_and_in_time_only() {
+    let socs = [
+        (machine!("rp2040"), 0x4005_4000, 0x34, 125),
+        (machine!("rp2350"), 0x400B_0000, 0x3C, 150),
+    ];
+    for (mut rp, timer, intr, microsecond) in socs {
+        let (alarm, armed, inte) = (timer + 0x10, timer + 0x20, timer + intr + 4);
+        rp.write(inte, 1);
+        rp.write(alarm, 10);
+        assert_eq!(rp.read(armed), 1, "a write arms it");
+        rp.until(10 * microsecond);
+        assert!(rp.pending(0));
+        assert_eq!((rp.read(armed), rp.read(timer + intr)), (0, 1));
+        rp.write(timer + intr, 1);
+        assert_eq!(rp.read(timer + intr), 0);
+        rp.write(alarm, 30);
+        rp.write(armed, 1);
+        rp.until(40 * microsecond);
+        assert_eq!(rp.read(timer + intr), 0, "disarmed");
+        for (past, until) in [(40, 60), (39, 80)] {
+            rp.write(alarm, past);
+            rp.until(until * microsecond);
+            assert_eq!((rp.read(armed), rp.read(timer + intr)), (1, 0), "{past}");
+        }
+        rp.until((1 << 32) * microsecond + 39 * microsecond);
+        assert_eq!(rp.read(timer + intr), 1, "a round later");
+    }
+}
+
 #[test]
 fn an_io_port_is_faster_and_a_bridge_slower() {
     let mut rp = machine!("rp2040");
