@@ -8,9 +8,15 @@ fn main() {
     // Otherwise the linker pads segments to pages, which a microcontroller has not.
     println!("cargo::rustc-link-arg-bins=--nmagic");
     // The monotonic calls its handler as the timer; the vector table has one name for all.
-    for timer in ["TIM2", "TIM3"] {
-        if env::var_os(format!("CARGO_FEATURE_{timer}")).is_some() {
-            println!("cargo::rustc-link-arg-bins=--defsym=TIMER={timer}");
+    for (feature, handler) in [
+        ("TIM2", "TIM2"),
+        ("TIM3", "TIM3"),
+        ("RP2040", "TIMER_IRQ_0"),
+        ("RP2350", "TIMER0_IRQ_0"),
+        ("NRF52840", "RTC1"),
+    ] {
+        if env::var_os(format!("CARGO_FEATURE_{feature}")).is_some() {
+            println!("cargo::rustc-link-arg-bins=--defsym=TIMER={handler}");
         }
     }
 }

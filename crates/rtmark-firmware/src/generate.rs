@@ -87,15 +87,17 @@ fn rust(target: &Target) -> String {
          pub const PRIORITY_BITS: u8 = {};\n\
          /// Bytes of the RAM that holds data and stacks.\n\
          pub const RAM_BYTES: u32 = {};\n\
-         /// A timer of the soc that counts the core's clock.\n\
+         /// A timer of the soc that sets alarms.\n\
          #[derive(Clone, Copy, Debug)]\n\
          pub struct Timer {{\n\
          \x20   /// Its first register.\n\
          \x20   pub base: u32,\n\
-         \x20   /// Its interrupt.\n\
+         \x20   /// Its interrupt, or that of its first alarm.\n\
          \x20   pub interrupt: u16,\n\
-         \x20   /// The register that switches its clock on, and the bits that do.\n\
-         \x20   pub enable: (u32, u32),\n\
+         \x20   /// How often its drivers have it count in a second.\n\
+         \x20   pub hertz: u32,\n\
+         \x20   /// The register that lets it count, the bits to clear there, and those to set.\n\
+         \x20   pub enable: (u32, u32, u32),\n\
          }}\n\
          /// The timer that time may be counted by.\n\
          pub const TIMER: Option<Timer> = {};\n\
@@ -125,10 +127,15 @@ fn rust(target: &Target) -> String {
 fn timer(target: &Target) -> String {
     target.timer().map_or_else(
         || "None".to_owned(),
-        |Timer { base, interrupt, enable: (register, bits), .. }| {
+        |timer| {
+            let Timer { base, interrupt, enable, .. } = timer;
             format!(
-                "Some(Timer {{ base: {base:#010x}, interrupt: {interrupt}, \
-                 enable: ({register:#010x}, {bits:#x}) }})"
+                "Some(Timer {{ base: {base:#010x}, interrupt: {interrupt}, hertz: {}, \
+                 enable: ({:#010x}, {:#x}, {:#x}) }})",
+                timer.hertz(),
+                enable.register,
+                enable.clear,
+                enable.set
             )
         },
     )
@@ -153,7 +160,15 @@ mod tests {
         assert!(rust.contains("&[(0x40022000, 0x00040701)"), "{rust}");
         assert!(rust.contains("RAM_BYTES: u32 = 12288;"), "{rust}");
         assert!(rust.ends_with(")];\n"), "{rust}");
-        let timer = "Some(Timer { base: 0x40000400, interrupt: 16, enable: (0x4002103c, 0x2) });";
+        let timer = "Some(Timer { base: 0x40000400, interrupt: 16, hertz: 1000000, \
+                     enable: (0x4002103c, 0x0, 0x2) });";
+        assert!(rust.contains(timer), "{rust}");
+        // A reset that ends, and the first of four alarms.
+        let text = include_str!("../../../socs/rp2040.toml");
+        let [_, _, (_, rust)] =
+            files(&Target::from(&Soc::from_toml(text).expect("good"))).expect("both memories");
+        let timer = "Some(Timer { base: 0x40054000, interrupt: 0, hertz: 1000000, \
+                     enable: (0x4000c000, 0x200000, 0x0) });";
         assert!(rust.contains(timer), "{rust}");
         assert!(!header.contains("COUNTER"), "{header}");
         let target = Target::from(&soc);

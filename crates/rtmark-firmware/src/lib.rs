@@ -35,7 +35,7 @@ pub use layout::Layouts;
 pub use manifest::{BuildSystem, Choice, Language, Manifest, NotApplicable};
 pub use rtmark_model::DEFAULT_PROFILE;
 pub use select::{Executable, NoExecutable, SelectError, select, select_in_elf, select_word};
-pub use target::{Console, Counter, Probes, Region, Target, Timer};
+pub use target::{Console, Counter, Probes, Region, Target, Timer, TimerEnable};
 pub use tools::{MissingTool, Tool, debian_packages, rust_target};
 pub use tree::{Kernel, OWN_VARIABLE, Sources, TREE_VARIABLE, Tree};
 pub use variant::{PROFILES, Switched, Variant, VariantError, chosen, successor};

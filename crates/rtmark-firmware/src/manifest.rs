@@ -107,7 +107,7 @@ pub struct Manifest {
     #[serde(skip)]
     by_build: BTreeMap<String, Vec<Setting>>,
     /// Cargo's features that bring a driver which counts time by the soc's time base, by the soc's
-    /// name, or under `any` for all.
+    /// name, by the timer's kind, or under `any` for all.
     #[serde(default)]
     pub time_bases: BTreeMap<String, String>,
     /// Images that find room in so much RAM only, in bytes: on smaller socs they are not built.
@@ -287,9 +287,9 @@ impl Manifest {
 
     /// The feature that brings a driver which counts time by this target's time base.
     pub(crate) fn driver(&self, target: &Target) -> Option<&str> {
-        target.timer()?;
-        let feature = self.time_bases.get(&target.name).or_else(|| self.time_bases.get("any"));
-        feature.map(String::as_str)
+        let kind = target.timer()?.kind_name();
+        let of = |name: &str| self.time_bases.get(name).map(String::as_str);
+        of(&target.name).or_else(|| of(kind)).or_else(|| of("any"))
     }
 
     /// Why the kernel has no answer to a scenario on a core, built in a variant and run by a backend,

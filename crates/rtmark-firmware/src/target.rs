@@ -1,6 +1,6 @@
 //! What a build must know of where its firmware will run.
 
-use rtmark_sim::{CoreKind, Hertz, MemoryKind, Peripheral, PeripheralKind, Soc};
+use rtmark_sim::{CoreKind, EnableHow, Hertz, MemoryKind, Peripheral, PeripheralKind, Soc};
 
 /// A stretch of memory that firmware is linked to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,11 +68,61 @@ pub struct Timer {
     pub name: String,
     /// Its first address.
     pub base: u32,
-    /// Its interrupt.
+    /// What it is.
+    pub kind: PeripheralKind,
+    /// Its interrupt, or that of its first alarm.
     pub interrupt: u16,
-    /// The register that switches its clock on, and the bits that do.
-    pub enable: (u32, u32),
+    /// What lets it count.
+    pub enable: TimerEnable,
 }
+
+/// What lets a timer count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimerEnable {
+    /// The register.
+    pub register: u32,
+    /// Bits to clear there.
+    pub clear: u32,
+    /// Bits to set there.
+    pub set: u32,
+}
+
+impl Timer {
+    /// How often its drivers have it count in a second.
+    pub const fn hertz(&self) -> u32 {
+        match self.kind {
+            PeripheralKind::NrfRtc => 32_768,
+            _ => MICROSECONDS,
+        }
+    }
+
+    /// Whether it counts whole microseconds.
+    pub const fn counts_microseconds(&self) -> bool {
+        self.hertz() == MICROSECONDS
+    }
+
+    /// Its kind, as `time_bases` in `kernel.toml` names it.
+    pub(crate) const fn kind_name(&self) -> &'static str {
+        match self.kind {
+            PeripheralKind::Stm32Timer => "stm32-timer",
+            PeripheralKind::Rp2040Timer => "rp2040-timer",
+            PeripheralKind::Rp2350Timer => "rp2350-timer",
+            PeripheralKind::NrfRtc => "nrf-rtc",
+            _ => "any",
+        }
+    }
+
+    /// What the setting `time_base` calls it.
+    pub(crate) fn described(&self) -> String {
+        if self.counts_microseconds() {
+            self.name.clone()
+        } else {
+            format!("{}, {} Hz", self.name, self.hertz())
+        }
+    }
+}
+
+const MICROSECONDS: u32 = 1_000_000;
 
 /// What probes are made of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -190,11 +240,17 @@ fn mtime(soc: &Soc) -> Option<[u32; 2]> {
 
 fn timer(soc: &Soc) -> Option<Timer> {
     let (peripheral, named) = (soc.timer()?, soc.time_base.as_ref()?);
+    let (bit, register) = (1_u32.checked_shl(named.enable.bit.into())?, named.enable.address);
+    let enable = match named.enable.how {
+        EnableHow::Set => TimerEnable { register, clear: 0, set: bit },
+        EnableHow::Clear => TimerEnable { register, clear: bit, set: 0 },
+    };
     Some(Timer {
         name: peripheral.name.clone(),
         base: peripheral.base,
+        kind: peripheral.kind,
         interrupt: *peripheral.irq.first()?,
-        enable: (named.enable.address, 1 << named.enable.bit),
+        enable,
     })
 }
 

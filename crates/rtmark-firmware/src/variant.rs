@@ -9,6 +9,7 @@ use std::fmt;
 use rtmark_model::{DEFAULT_PROFILE, Setting, Settings, setting_info};
 
 use crate::manifest::TICK_HZ;
+use crate::target::Timer;
 use crate::{Manifest, Target};
 
 /// What each kernel's own template or examples set: the first value of each of its `switches`.
@@ -237,7 +238,7 @@ impl Switched {
             return None;
         }
         let timer = self.driver(manifest, target).and_then(|_| target.timer());
-        Some(Setting::Text(timer.map_or("SysTick", |timer| timer.name.as_str()).to_owned()))
+        Some(Setting::Text(timer.map_or_else(|| "SysTick".to_owned(), Timer::described)))
     }
 
     /// The folder for such builds: `documented`, `asserts-off.opt-3`.
@@ -325,6 +326,7 @@ impl Switched {
 mod tests {
     use super::*;
     use rtmark_model::Backend;
+    use rtmark_sim::PeripheralKind;
 
     const CORE: &str = "cortex-m0plus";
 
@@ -416,6 +418,15 @@ fpu = { values = [true, false], cores = ["cortex-m4f"], reason = "No FPU." }
             assert_eq!(told("any = 'drv'", "documented", target), by_tick("1000"));
         }
         assert_eq!(told("other = 'drv'", "documented", &named), by_tick("1000"));
+        // A driver is for a kind of timer; one that counts no microseconds is told with its rate.
+        assert_eq!(told("stm32-timer = 'drv'\nany = 'x'", "documented", &named), by_timer);
+        assert_eq!(told("nrf-rtc = 'drv'", "documented", &named), by_tick("1000"));
+        let timer = named.timer.clone();
+        let timer = timer.map(|timer| Timer { kind: PeripheralKind::NrfRtc, ..timer });
+        let slow = Target { timer, ..named.clone() };
+        let (base, features, no_tick) = by_timer;
+        let by_slow_timer = (format!("{base}, 32768 Hz"), features, no_tick);
+        assert_eq!(told("nrf-rtc = 'drv'", "documented", &slow), by_slow_timer);
         assert_eq!(told("any = 'drv'", "documented+tick_hz=100", &named), by_tick("100"));
     }
 

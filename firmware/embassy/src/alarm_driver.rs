@@ -1,4 +1,4 @@
-//! Time for embassy-time: a timer of the chip counts, and interrupts when something is due.
+//! Time for embassy-time: a timer of an STM32 counts, and interrupts when something is due.
 //!
 //! Ours, from the reference manual (RM0090, 18.4), because embassy-stm32's driver comes only with
 //! that HAL's clocks, pins and vector table. It does what that one does: a counter of 16 bits, whose halves
@@ -97,7 +97,7 @@ embassy_time_driver::time_driver_impl!(static DRIVER: AlarmDriver = AlarmDriver 
 
 /// Starts the timer.
 pub fn start() {
-    let (clocks, bits) = COUNTER.enable;
+    let (clocks, _, bits) = COUNTER.enable;
     // SAFETY: the register that the soc file names, of which nobody else changes this bit; and the
     // handler of the interrupt is below.
     unsafe {

@@ -16,7 +16,16 @@ use rtmark_probe::scenario;
 pub use group::{Group, MOST};
 
 /// What the monotonic's users import.
-#[cfg(feature = "timer")]
+#[cfg(feature = "nrf52840")]
+pub use rtic_monotonics::nrf::rtc::prelude;
+/// What the monotonic's users import.
+#[cfg(feature = "rp2350")]
+pub use rtic_monotonics::rp235x::prelude;
+/// What the monotonic's users import.
+#[cfg(feature = "rp2040")]
+pub use rtic_monotonics::rp2040::prelude;
+/// What the monotonic's users import.
+#[cfg(feature = "stm32")]
 pub use rtic_monotonics::stm32::prelude;
 /// What the monotonic's users import.
 #[cfg(not(feature = "timer"))]
@@ -48,6 +57,19 @@ pub const EXCEPTION: u16 = 15;
 stm32_tim2_monotonic!(Mono, 1_000_000);
 #[cfg(feature = "tim3")]
 stm32_tim3_monotonic!(Mono, 1_000_000);
+#[cfg(feature = "rp2040")]
+rp2040_timer_monotonic!(Mono);
+#[cfg(feature = "rp2350")]
+rp235x_timer_monotonic!(Mono);
+#[cfg(feature = "nrf52840")]
+nrf_rtc1_monotonic!(Mono);
+
+/// How often the monotonic counts in a second.
+#[cfg(feature = "timer")]
+const HERTZ: u32 = match soc::TIMER {
+    Some(timer) => timer.hertz,
+    None => panic!("the soc file names no time base"),
+};
 
 #[cfg(feature = "timer")]
 rtmark_probe::setting!("tick_hz", 0);
@@ -66,8 +88,15 @@ pub type Instant = <Mono as TimerQueueBasedMonotonic>::Instant;
 pub type Duration = <Mono as TimerQueueBasedMonotonic>::Duration;
 
 /// So many milliseconds.
+#[cfg(not(feature = "nrf52840"))]
 pub fn millis(count: u32) -> Duration {
     Duration::from_millis(count.into())
+}
+
+/// So many milliseconds, or as little more as the monotonic can tell.
+#[cfg(feature = "nrf52840")]
+pub fn millis(count: u32) -> Duration {
+    Duration::from_millis_at_least(count.into())
 }
 
 /// Ends the run unless it is this moment, or less than a millisecond later.
@@ -85,10 +114,44 @@ pub fn start(systick: SYST) {
 }
 
 /// Sets the soc up and starts the monotonic. To be called once, first thing in `init`.
-#[cfg(feature = "timer")]
+#[cfg(feature = "stm32")]
 pub fn start(_: SYST) {
     rtmark_board::start();
     Mono::start(soc::CLOCK_HZ, Priority::rtic_default());
+}
+
+/// Sets the soc up and starts the monotonic. To be called once, first thing in `init`.
+///
+/// The tick that the timer counts is taken to run, as the core's clock is: a HAL's clocks see to both.
+#[cfg(feature = "rp2040")]
+pub fn start(_: SYST) {
+    rtmark_board::start();
+    // SAFETY: nobody else has them.
+    let chip = unsafe { rp2040_pac::Peripherals::steal() };
+    Mono::start(chip.TIMER, &chip.RESETS, Priority::rtic_default());
+}
+
+/// Sets the soc up and starts the monotonic. To be called once, first thing in `init`.
+///
+/// The tick that the timer counts is taken to run, as the core's clock is: a HAL's clocks see to both.
+#[cfg(feature = "rp2350")]
+pub fn start(_: SYST) {
+    rtmark_board::start();
+    // SAFETY: nobody else has them.
+    let chip = unsafe { rp235x_pac::Peripherals::steal() };
+    Mono::start(chip.TIMER0, &chip.RESETS, Priority::rtic_default());
+}
+
+/// Sets the soc up and starts the monotonic. To be called once, first thing in `init`.
+#[cfg(feature = "nrf52840")]
+pub fn start(_: SYST) {
+    rtmark_board::start();
+    // SAFETY: nobody else has them.
+    let chip = unsafe { nrf52840_pac::Peripherals::steal() };
+    // SAFETY: any value starts the task.
+    chip.CLOCK.tasks_lfclkstart.write(|w| unsafe { w.bits(1) });
+    while chip.CLOCK.events_lfclkstarted.read().bits() == 0 {}
+    Mono::start(chip.RTC1, Priority::rtic_default());
 }
 
 /// As [`start`], for the mixed load: ticks are of so many cycles, by a clock that would make them
@@ -111,8 +174,8 @@ pub fn load_ticks(count: u32, _: u32) -> Duration {
     Duration::from_ticks(count)
 }
 
-/// So many of the load's ticks, each of so many cycles, in whole microseconds.
+/// So many of the load's ticks, each of so many cycles, in whole counts of the monotonic.
 #[cfg(feature = "timer")]
 pub fn load_ticks(count: u32, cycles: u32) -> Duration {
-    Duration::from_ticks((count * cycles.div_ceil(soc::CLOCK_HZ / 1_000_000)).into())
+    Duration::from_ticks((count * cycles.div_ceil(soc::CLOCK_HZ / HERTZ)).into())
 }

@@ -11,7 +11,7 @@ use embassy_sync::blocking_mutex::raw::CriticalSectionRawMutex;
 use embassy_sync::channel::Channel;
 use embassy_sync::semaphore::{FairSemaphore, Semaphore};
 use embassy_sync::watch::Watch;
-use embassy_time::{Instant, Timer};
+use embassy_time::{Duration, Instant, Timer};
 use rtmark_board::{Counter, soc};
 use rtmark_embassy::EXCEPTION;
 use rtmark_probe::scenario::{self, POINT_SAMPLES};
@@ -92,9 +92,9 @@ fn now() -> u64 {
     Instant::now().as_millis()
 }
 
-/// Waits for so many milliseconds since the start.
+/// Waits for so many milliseconds since the start, or as little more as the timer can tell.
 async fn until(time: u64) {
-    Timer::at(Instant::from_millis(time)).await;
+    Timer::at(Instant::MIN + Duration::from_millis(time)).await;
 }
 
 // growth.yield.ready

@@ -20,6 +20,8 @@ use crate::plan::{INTERRUPTS, ITEMS, Message, QUEUES, SET, Task};
 
 // What releases tasks is the time driver's interrupt.
 begin_at_pend!("plan.clock", rtmark_embassy::EXCEPTION);
+// The first of those that release tasks by interrupts.
+begin_at_pend!("plan.interrupt", Interrupt::BENCH.exception());
 
 #[embassy_executor::main]
 async fn main(spawner: Spawner) {

@@ -82,13 +82,14 @@ async fn wake() {
 
 #[embassy_executor::task]
 async fn period() {
+    const PERIOD: Duration = Duration::from_millis(10);
     let mut next = Instant::now();
-    let mut ticker = Ticker::every(10 * MILLISECOND);
+    let mut ticker = Ticker::every(PERIOD);
     for _ in 0..SAMPLES {
         ticker.next().await;
         end!("timer.period.10ms");
         begin!("timer.period.10ms");
-        next += 10 * MILLISECOND;
+        next += PERIOD;
         expect_on_time(next);
     }
     scenario::ok();

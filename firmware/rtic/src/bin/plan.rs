@@ -22,6 +22,8 @@ use rtmark_probe::begin_at_pend;
 
 // What releases tasks is the monotonic's interrupt.
 begin_at_pend!("plan.clock", rtmark_rtic::EXCEPTION);
+// The first of those that release tasks by interrupts.
+begin_at_pend!("plan.interrupt", rtmark_board::Interrupt::BENCH.exception());
 
 /// A task for ever: its releases, and its jobs, which receive, go through their stretches, each with the
 /// resource that it names, and send.
