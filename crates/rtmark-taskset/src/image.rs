@@ -5,7 +5,7 @@ use rtmark_firmware::{SelectError, select};
 use rtmark_plan::{Model, Order, Protocol};
 use rtmark_sim::{Image, LoadError, Machine, Soc};
 
-use crate::run::{Mark, Traffic, Wanted};
+use crate::run::{FIRST_INTERRUPT, Mark, Traffic, Wanted};
 
 /// The most tasks that the table holds; an image may have fewer.
 pub const MOST_TASKS: usize = 8;
@@ -174,6 +174,8 @@ pub struct Bench {
     pub(crate) clock: Clock,
     pub(crate) order: Order,
     pub(crate) protocol: Protocol,
+    /// The first of the interrupts that release tasks, by its exception.
+    pub(crate) interrupts_from: u16,
     table: u32,
     traffic: u32,
 }
@@ -197,19 +199,21 @@ impl Bench {
             address.ok_or_else(|| SetError::Image(format!("it has no symbol {name}")))
         };
         let (table, traffic) = (address_of("rtmark_plan")?, address_of("rtmark_plan_traffic")?);
-        let alarm = records.iter().find_map(|record| match record.kind {
-            Kind::BeginAtPend(exception) if record.scenario.as_str() == "plan.clock" => {
-                Some(exception)
-            }
-            _ => None,
-        });
+        let exception_of = |name: &str| {
+            records.iter().find_map(|record| match record.kind {
+                Kind::BeginAtPend(exception) if record.scenario.as_str() == name => Some(exception),
+                _ => None,
+            })
+        };
+        let alarm = exception_of("plan.clock");
+        let interrupts_from = exception_of("plan.interrupt").unwrap_or(FIRST_INTERRUPT);
         let clock = match alarm {
             None => Clock::Tick,
             Some(SYSTICK) => {
                 let name = &soc.name;
                 return Err(SetError::Unfit(format!(
-                    "{name} names no time base, and without one {} counts by a tick, for which \
-                     there is no model",
+                    "{name} names no time base that counts microseconds, and without one {} counts \
+                     by a tick, for which there is no model",
                     model.kernel
                 )));
             }
@@ -220,7 +224,8 @@ impl Bench {
         };
         let probes = Probes::of(&records)?;
         let (order, protocol) = (model.order, model.protocol);
-        let mut bench = Self { fresh, probes, clock, order, protocol, table, traffic };
+        let mut bench =
+            Self { fresh, probes, clock, order, protocol, interrupts_from, table, traffic };
         if let Clock::Alarm(alarm) = clock {
             let start = bench.first_alarm(alarm)?;
             bench.clock = Clock::Alarm(Alarm { start, ..alarm });

@@ -173,7 +173,7 @@ impl Bench {
                 watched.insert(machine.watch(Watch::Return(PENDSV)), Mark::Switched);
             }
             for (number, _) in table.interrupts.iter().enumerate() {
-                let exception = FIRST_INTERRUPT + number as u16;
+                let exception = self.interrupts_from + number as u16;
                 watched.insert(machine.watch(Watch::Pend(exception)), Mark::Pended(number));
                 watched.insert(machine.watch(Watch::Return(exception)), Mark::Handled(number));
             }
@@ -187,7 +187,7 @@ impl Bench {
             };
             watched.insert(machine.watch(clock), Mark::TickEntered);
             for number in 0..table.interrupts.len() {
-                let entered = handler(&machine, number as u16)?;
+                let entered = handler(&machine, self.interrupt(number))?;
                 watched.insert(machine.watch(entered), Mark::Entered(number));
             }
         }
@@ -203,7 +203,7 @@ impl Bench {
         let mut scheduled = table.interrupts.is_empty();
         loop {
             if let (false, Ok(start)) = (scheduled, self.start(table, &marks)) {
-                schedule(&mut machine, table, start, limit);
+                self.schedule(&mut machine, table, start, limit);
                 scheduled = true;
             }
             let slice = if scheduled { SLICE } else { table.tick / 2 };
@@ -257,6 +257,22 @@ impl Bench {
             Clock::Alarm(alarm) => Ok(alarm.start),
         }
     }
+
+    /// The number of one of a table's interrupts.
+    fn interrupt(&self, number: usize) -> u16 {
+        self.interrupts_from.saturating_sub(FIRST_INTERRUPT) + number as u16
+    }
+
+    /// Has all interrupts of a table pended that come before the run is over.
+    fn schedule(&self, machine: &mut Machine, table: &Table, start: u64, limit: u64) {
+        for (number, pended) in table.interrupts.iter().enumerate() {
+            let mut at = start + pended.offset;
+            while at < limit {
+                machine.pend_interrupt(self.interrupt(number), Cycles(at));
+                at += pended.distance.max(1);
+            }
+        }
+    }
 }
 
 /// The first and the last beginning of a job, as cycle and cycles slept so far: then the core is awake, and
@@ -290,17 +306,6 @@ fn handler(machine: &Machine, interrupt: u16) -> Result<Watch, SetError> {
         SetError::Image(format!("the vector at {vector:#x} holds {holds:#x}, which is no handler"))
     };
     machine.handler_watch(interrupt).map_err(none)
-}
-
-/// Has all interrupts of a table pended that come before the run is over.
-fn schedule(machine: &mut Machine, table: &Table, start: u64, limit: u64) {
-    for (number, pended) in table.interrupts.iter().enumerate() {
-        let mut at = start + pended.offset;
-        while at < limit {
-            machine.pend_interrupt(number as u16, Cycles(at));
-            at += pended.distance.max(1);
-        }
-    }
 }
 
 /// What is watched.

@@ -446,3 +446,41 @@ fn a_profile_that_is_none_is_refused_where_it_stands() {
         assert!(said.contains(problem), "{said}");
     }
 }
+
+/// RP2040's alarm has the interrupt that images elsewhere pend for tasks; nRF52840's counter, which its users
+/// have, counts no whole microseconds.
+#[test]
+fn alarms_release_tasks_where_they_count_microseconds() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let file = folder.path().join("system.toml");
+    let answer = |kernel: &str, soc: &str| {
+        let text = format!(
+            "soc = \"{soc}\"\nkernels = [\"embassy\", \"rtic\"]\n\
+             [[task]]\nname = \"control\"\nperiod = \"1ms\"\npriority = 2\nwork = \"50us\"\n\
+             [[interrupt]]\nname = \"line\"\ndistance = \"3ms\"\nwork = \"4us\"\n\
+             [[task]]\nname = \"bus\"\non = \"line\"\npriority = 1\nwork = \"50us\"\n"
+        );
+        std::fs::write(&file, text).expect("writable");
+        let run = ["--run", "--offsets", "1", "--max-cycles", "2000000"];
+        let (code, document) = answered_by(kernel, "plan", &file, &run);
+        assert_eq!(code, 0, "{kernel}, {soc}: {document:#}");
+        document["kernels"][0].clone()
+    };
+    for kernel in ["embassy", "rtic"] {
+        let there = answer(kernel, "rp2040");
+        assert_eq!(
+            (&there["profile"], &there["run"]["not_run"]),
+            (&"product".into(), &Value::Null)
+        );
+        let tasks = there["run"]["tasks"].as_array().expect("runs");
+        for task in tasks {
+            let number = |key: &str| task[key].as_u64().expect("a number");
+            assert!(number("jobs") > 3 && number("longest") <= number("bound"), "{task:#}");
+        }
+        assert_eq!(tasks.len(), 2);
+    }
+    let there = answer("embassy", "nrf52840");
+    assert_eq!(there["profile"], "product+tick_hz=1000", "{there:#}");
+    let why = there["run"]["not_run"].as_str().expect("a reason");
+    assert!(why.contains("no time base that counts microseconds"), "{why}");
+}

@@ -172,7 +172,8 @@ impl Arguments {
         let budget = self.max_cycles.unwrap_or(clock.0.into());
         let lines = Lines::new(&subject.elf);
         let recorder = CallRecorder::new(&machine, image, api, lines.as_ref());
-        let most_urgent = HeldInterrupt::MaskedOrHandled(subject.soc.soc.core.most_urgent_priority());
+        let most_urgent =
+            HeldInterrupt::MaskedOrHandled(subject.soc.soc.core.most_urgent_priority());
         let held = HeldBack::new(&machine, image, most_urgent);
         let bar = if verbosity.quiet { ProgressBar::hidden() } else { ProgressBar::new(budget) };
         let template = "{spinner} {bar:24} {percent:>3} %  {msg}  about {eta} left";

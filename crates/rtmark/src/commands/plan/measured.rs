@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use rtmark_firmware::{Kernel, Target, Variant};
-use rtmark_model::{Answer, Basis, Pattern, Series};
+use rtmark_model::{Answer, Basis, Pattern, Series, Setting};
 use rtmark_plan::{
     Chip, Costs, Curves, Function, KernelPlan, Model, Protocol, Set, Spans, System, Timer, Work,
     search,
@@ -23,6 +23,9 @@ use crate::exit::Exit;
 use crate::shelf;
 use crate::sources::FoundSources;
 use crate::tools::refuse_without_tools;
+
+/// Ticks a second where a kernel counts by a tick and the file names none.
+const TICK_HZ: i64 = 1000;
 
 /// What is measured with.
 pub struct Bench<'a> {
@@ -187,12 +190,22 @@ impl Bench<'_> {
                         (None, _) => refuse(format!("{name}: {reason}")),
                     }
                 })?;
-            let built = switched.at(&kernel.manifest, &Target::from(&self.soc.soc));
+            let target = Target::from(&self.soc.soc);
+            let built = switched.at(&kernel.manifest, &target);
             let mut model = model;
             if model.timer == Timer::Alarm && built.get("tick_hz").is_some() {
                 // Without a timer that it has a driver for, this kernel counts by a tick as well.
                 model.timer = Timer::Tick;
                 variant = self.variant(kernel, &model)?;
+            } else if model.timer == Timer::Alarm
+                && target.timer().is_some_and(|timer| !timer.counts_microseconds())
+            {
+                // Times of a set are no whole counts of such a timer, and near alarms come late.
+                model.timer = Timer::Tick;
+                variant = self.variant(kernel, &model)?;
+                if self.system.tick.is_none() {
+                    variant = variant.with("tick_hz", Setting::Number(TICK_HZ));
+                }
             }
             let (tasks, most) = (self.system.task.len(), self.most_tasks(&model));
             if tasks > most {
