@@ -324,7 +324,7 @@ fn a_report_is_written_as_a_whole_or_not_at_all() {
     };
     std::fs::write(disk.join("r.html"), "old").expect("writable");
     said(&["report", "imported", "-o", "disk/r.html"])
-        .refused(2, &["disk/r.html", "check the path"]);
+        .refused(1, &["disk/r.html", "No space left", "make room there"]);
     assert_eq!(std::fs::read_to_string(disk.join("r.html")).expect("there"), "old");
     assert_eq!(std::fs::read_dir(&disk).expect("a folder").count(), 1, "nothing else stays");
 }
