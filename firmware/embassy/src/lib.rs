@@ -2,14 +2,8 @@
 
 #![no_std]
 
-#[cfg(feature = "stm32_timer")]
-#[path = "alarm_driver.rs"]
-mod time_driver;
-#[cfg(any(feature = "rp2040_timer", feature = "rp2350_timer"))]
-#[path = "rp_alarm_driver.rs"]
-mod time_driver;
-#[cfg(feature = "nrf_rtc")]
-#[path = "rtc_driver.rs"]
+#[cfg(feature = "timer")]
+#[path = "alarms.rs"]
 mod time_driver;
 #[cfg(not(any(feature = "timer", own_start)))]
 mod time_driver;

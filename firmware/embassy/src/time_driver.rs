@@ -2,7 +2,7 @@
 //! interruptor does.
 //!
 //! For chips whose timers rtmark has no description of. SysTick cannot be set to a distant moment,
-//! so it interrupts at every tick; `alarm_driver.rs` does what Embassy's HALs do.
+//! so it interrupts at every tick; `alarms.rs` sets alarms, as its HALs do.
 
 use core::cell::{Cell, RefCell};
 use core::sync::atomic::{AtomicU32, Ordering};
