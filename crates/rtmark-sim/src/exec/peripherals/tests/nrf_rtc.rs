@@ -1,0 +1,63 @@
+//! nRF52840's real-time counters, by the Product Specification.
+
+use super::*;
+
+const RTC: u32 = 0x4001_1000;
+const START: u32 = 0;
+const COMPARE: u32 = 0x140;
+const COUNTER: u32 = 0x504;
+const CC: u32 = 0x540;
+
+impl Rig {
+    /// A real-time counter without a prescaler, that interrupts by its first compare register.
+    fn start_rtc(&mut self) {
+        self.write(RTC + 0x304, 1 << 16);
+        self.write(RTC + START, 1);
+    }
+
+    /// Lets so many counts of the low-frequency clock pass from cycle 0 on, and half a count.
+    fn until_count(&mut self, count: u64) {
+        self.until((2 * count + 1) * 64_000_000 / 65_536);
+    }
+}
+
+/// 6.22.7: from N + 2 on it is certain, N and N + 1 may come to nothing, which programs must expect.
+#[test]
+fn the_rtc_meets_what_is_written_two_counts_ahead() {
+    for (ahead, meets) in [(0, false), (1, false), (2, true), (3, true)] {
+        let mut nrf = machine!("nrf52840");
+        nrf.start_rtc();
+        nrf.until_count(10);
+        assert_eq!(nrf.read(RTC + COUNTER), 10);
+        nrf.write(RTC + CC, 10 + ahead);
+        nrf.until_count(20);
+        assert_eq!((nrf.pending(17), nrf.read(RTC + COMPARE)), (meets, meets.into()), "{ahead}");
+        // A round later it is there in any case.
+        nrf.write(RTC + COMPARE, 0);
+        nrf.until_count((1 << 24) + 20);
+        assert!(nrf.pending(17), "{ahead}");
+    }
+    // What was too late is forgotten with the next write, and nothing is late for one that stands.
+    let mut nrf = machine!("nrf52840");
+    nrf.write(RTC + CC, 1);
+    nrf.start_rtc();
+    nrf.until_count(1);
+    assert!(nrf.pending(17), "written before the start");
+    nrf.write(RTC + COMPARE, 0);
+    nrf.write(RTC + CC, 2);
+    nrf.write(RTC + CC, 4);
+    nrf.until_count(4);
+    assert_eq!(nrf.read(RTC + COMPARE), 1);
+}
+
+/// 6.22.8: five periods of 16 MHz, of which a load takes two cycles anyway.
+#[test]
+fn a_read_of_the_rtcs_counter_stops_the_core() {
+    let mut nrf = machine!("nrf52840");
+    nrf.0.cortex_m_state().cycles = 100;
+    nrf.read(RTC + CC);
+    nrf.write(RTC + COUNTER, 0);
+    assert_eq!(nrf.0.cortex_m_state().cycles, 100);
+    nrf.read(RTC + COUNTER);
+    assert_eq!(nrf.0.cortex_m_state().cycles, 118);
+}
