@@ -8,6 +8,8 @@ use std::error::Error;
 use std::fmt;
 use std::path::Path;
 
+use crate::given;
+
 /// What a file describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -155,7 +157,7 @@ pub(crate) fn builtin<D: Described>() -> Result<Vec<D>, FileError> {
 pub(crate) fn find<D: Described>(name_or_path: &str) -> Result<D, FileError> {
     if is_path(name_or_path) {
         let origin = name_or_path.to_owned();
-        let text = std::fs::read_to_string(name_or_path).map_err(|source| FileError::Read {
+        let text = given::read_text(Path::new(name_or_path)).map_err(|source| FileError::Read {
             kind: D::KIND,
             origin,
             source,

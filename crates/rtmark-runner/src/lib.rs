@@ -27,6 +27,7 @@ mod emulate;
 mod explain;
 pub mod fairness;
 mod footprint;
+pub mod given;
 mod held;
 mod images;
 mod judge;

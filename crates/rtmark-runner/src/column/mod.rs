@@ -20,6 +20,7 @@ use rtmark_model::{Answer, Catalogue, IdError, KernelId, Pattern, Scenario, visi
 use rtmark_sim::{Image, Machine};
 use rtmark_units::Cycles;
 
+use crate::given;
 use crate::socs::SocFile;
 
 pub use observed::ImageFootprint;
@@ -102,7 +103,7 @@ impl Foreign {
     pub fn read(name: &str, path: &Path) -> Result<Self, ColumnError> {
         let name = name.parse()?;
         let shown = visible(path.display().to_string().as_bytes());
-        let elf = std::fs::read(path)
+        let elf = given::read_bytes(path)
             .map_err(|error| ColumnError::File { path: shown.clone(), error })?;
         let refuse = |problem: String| ColumnError::Image { path: shown.clone(), problem };
         let image = Image::from_elf(&elf).map_err(|error| refuse(error.to_string()))?;

@@ -1,13 +1,14 @@
 //! `rtmark calls`
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use rtmark_calls::{Api, CallRecorder, Called, InlinedCall, Origin, Outcome, Paid, Site};
 use rtmark_model::HeldInterval;
 use rtmark_observe::{HeldBack, HeldInterrupt, Lines, Map};
-use rtmark_runner::{Ending, Session};
+use rtmark_runner::{Ending, Session, given};
 use rtmark_units::Cycles;
 use serde::Serialize;
 
@@ -227,7 +228,7 @@ fn named(api: &str, known: &[Api]) -> Result<Api, CliError> {
     if let Some(found) = known.iter().find(|known| known.id == api) {
         return Ok(found.clone());
     }
-    let text = std::fs::read_to_string(api).map_err(|error| {
+    let text = given::read_text(Path::new(api)).map_err(|error| {
         let ids: Vec<&str> = known.iter().map(|known| known.id.as_str()).collect();
         let hint = format!("give the path of a file, or one of {}", ids.join(", "));
         CliError::new(Exit::Usage, format!("{api}: {error}"), &hint)

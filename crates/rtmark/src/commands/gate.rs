@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use rtmark_compare::{Policy, gate};
+use rtmark_runner::given;
 
 use crate::cli::Verbosity;
 use crate::commands::compare::Shared;
@@ -65,6 +66,6 @@ fn read(path: &Path) -> Result<Policy, CliError> {
         let hint = "docs/ci.md tells what a budget file holds";
         CliError::new(Exit::Usage, format!("{}: {problem}", path.display()), hint)
     };
-    let text = std::fs::read_to_string(path).map_err(|error| refuse(&error))?;
+    let text = given::read_text(path).map_err(|error| refuse(&error))?;
     Policy::from_toml(&text).map_err(|error| refuse(&error))
 }

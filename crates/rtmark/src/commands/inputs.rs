@@ -1,11 +1,11 @@
 //! What reaches a program from outside: bytes at the UARTs of its chip, levels at its pins.
 
-use std::io::Read as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
+use rtmark_runner::given;
 use rtmark_sim::{Level, Machine, PinChange};
 
 use super::sim::time;
@@ -146,13 +146,12 @@ impl Line {
         if file == TERMINAL {
             return Ok(Self { uart, from: Origin::Terminal });
         }
-        let mut bytes = Vec::new();
         let read = if file == STDIN {
-            std::io::stdin().lock().read_to_end(&mut bytes)
+            given::all_of(std::io::stdin().lock())
         } else {
-            std::fs::File::open(file).and_then(|mut file| file.read_to_end(&mut bytes))
+            given::read_bytes(Path::new(file))
         };
-        read.map_err(|error| {
+        let bytes = read.map_err(|error| {
             CliError::new(Exit::Usage, format!("--uart-in: {file}: {error}"), "check the path")
         })?;
         Ok(Self { uart, from: Origin::Bytes(bytes.into()) })

@@ -1,7 +1,6 @@
 //! `rtmark report`
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -9,6 +8,7 @@ use clap::{Args, ValueEnum};
 use rtmark_compare::{Measure, RunLabel, history};
 use rtmark_model::{Answer, Key, Series};
 use rtmark_report::{History, HistoryPoint, OtherRun, Report, RunFacts};
+use rtmark_runner::given;
 use rtmark_store::{Kind, RunInfo, Store, StoreError};
 
 use crate::cli::Verbosity;
@@ -186,7 +186,7 @@ fn read<T, L: IntoIterator<Item = T>, E: std::fmt::Display>(
             let hint = format!("make it by `rtmark {command} --format json > FILE`");
             CliError::new(Exit::Usage, message, hint)
         };
-        let text = fs::read_to_string(path).map_err(|error| refuse(&error))?;
+        let text = given::read_text(path).map_err(|error| refuse(&error))?;
         all.extend(parse(&text).map_err(|error| refuse(&error))?);
     }
     Ok(all)

@@ -203,6 +203,17 @@ fn a_scenario_is_selected_by_name() {
 
 #[cfg(unix)]
 #[test]
+fn a_file_without_an_end_is_refused() {
+    let scratch = Scratch::new();
+    let too_long = ["/dev/zero", "it holds more than 256 MiB"];
+    scratch.sim("/dev/zero", &[]).refused(2, &too_long);
+    scratch.run_code(LOOP, &["--uart-in", "/dev/zero"]).refused(2, &too_long);
+    scratch.run_code(LOOP, &["--soc", "/dev/zero"]).refused(2, &["/dev/zero"]);
+    said(scratch.folder.path(), &["plan", "/dev/zero"]).refused(2, &too_long);
+}
+
+#[cfg(unix)]
+#[test]
 fn a_reader_that_stops_is_no_error() {
     use std::process::Stdio;
     let scratch = Scratch::new();

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use clap::{Args as _, FromArgMatches as _};
 use rtmark_runner::socs::{self, SocFile};
-use rtmark_runner::{Ending, Session};
+use rtmark_runner::{Ending, Session, given};
 use rtmark_sim::{Cycles, Machine};
 use rtmark_snapshot::{Begun, Snapshot};
 
@@ -99,7 +99,7 @@ pub fn keep_moment(
 
 /// Reads a file.
 pub fn read(path: &Path) -> Result<Snapshot, CliError> {
-    let bytes = std::fs::read(path).map_err(|error| refuse(path, error, "check the path"))?;
+    let bytes = given::read_bytes(path).map_err(|error| refuse(path, error, "check the path"))?;
     Snapshot::from_bytes(&bytes).map_err(|error| refuse(path, &error, error.hint()))
 }
 

@@ -7,7 +7,7 @@ use rtmark_firmware::{Builder, DEFAULT_PROFILE, Variant, sha256};
 use rtmark_model::{Basis, Pattern, ScenarioId};
 use rtmark_observe::untold;
 use rtmark_runner::socs::{self, SocFile};
-use rtmark_runner::{Plan, Platform, Selection};
+use rtmark_runner::{Plan, Platform, Selection, given};
 use rtmark_sim::Image;
 
 use super::subject::{Subject, What};
@@ -64,8 +64,8 @@ impl Choice {
             let refuse = |problem: String, hint: &str| {
                 CliError::new(Exit::Usage, format!("{}: {problem}", path.display()), hint)
             };
-            let elf =
-                std::fs::read(path).map_err(|error| refuse(error.to_string(), "check the path"))?;
+            let elf = given::read_bytes(path)
+                .map_err(|error| refuse(error.to_string(), "check the path"))?;
             let image = Image::from_elf(&elf)
                 .map_err(|error| refuse(error.to_string(), "give an ELF file"))?;
             if let Some(untold) = untold(&elf).filter(|_| !verbosity.quiet) {
