@@ -208,8 +208,9 @@ fn a_file_without_an_end_is_refused() {
     let too_long = ["/dev/zero", "it holds more than 256 MiB"];
     scratch.sim("/dev/zero", &[]).refused(2, &too_long);
     scratch.run_code(LOOP, &["--uart-in", "/dev/zero"]).refused(2, &too_long);
-    scratch.run_code(LOOP, &["--soc", "/dev/zero"]).refused(2, &["/dev/zero"]);
-    said(scratch.folder.path(), &["plan", "/dev/zero"]).refused(2, &too_long);
+    let told = |arguments: &[&str]| said(scratch.folder.path(), arguments);
+    told(&["sim", "image.elf", "--soc", "/dev/zero"]).refused(2, &too_long);
+    told(&["plan", "/dev/zero"]).refused(2, &too_long);
 }
 
 #[cfg(unix)]
