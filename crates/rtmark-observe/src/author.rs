@@ -118,7 +118,7 @@ mod tests {
     fn crates_and_rusts_own_library_are_nobodys_own() {
         use Owner::{Author as Own, Library};
         let author = Author::of("/home/a/app/src/main.rs", "/home/a/app");
-        let crates = "/root/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f";
+        let crates = "/home/a/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f";
         owners(
             &author,
             &[

@@ -15,6 +15,15 @@ pub const START: u32 = FLASH + 0x40;
 /// Where a program's `rtmark_select` is.
 const SELECT: u32 = 0x100;
 
+/// Prints on USART2 what it receives there, until a line ends. It polls.
+pub const ECHO: &[u16] = &[
+    0x2440, 0x0624, 0x2044, 0x0200, 0x1824, // r4 = 0x4000_4400
+    0x2010, 0x60E0, 0x200D, 0x6020, // BRR = 16; CR1 = UE, TE, RE
+    0x69E0, 0x0980, 0xD3FC, // wait for RXNE
+    0x6A61, 0x62A1, 0x290A, 0xD1F8, // RDR to TDR, until a line ends
+    0x2018, 0x4901, 0xBEAB, 0xE7FE, 0x0026, 0x0002,
+];
+
 /// Ends with success: `movs r0, #0x18; ldr r1, =0x20026; bkpt 0xab; b .`.
 pub const EXIT: &[u16] = &[0x2018, 0x4901, 0xBEAB, 0xE7FE, 0x0026, 0x0002];
 /// Ends with failure.

@@ -5,18 +5,9 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStderr, Stdio};
 use std::time::Duration;
 
-use crate::common::{Elf, LOOP, rtmark, said};
+use crate::common::{ECHO, Elf, LOOP, rtmark, said};
 
-/// Prints on USART2 what it receives there, until a line ends. It polls.
-const POLLS: &[u16] = &[
-    0x2440, 0x0624, 0x2044, 0x0200, 0x1824, // r4 = 0x4000_4400
-    0x2010, 0x60E0, 0x200D, 0x6020, // BRR = 16; CR1 = UE, TE, RE
-    0x69E0, 0x0980, 0xD3FC, // wait for RXNE
-    0x6A61, 0x62A1, 0x290A, 0xD1F8, // RDR to TDR, until a line ends
-    0x2018, 0x4901, 0xBEAB, 0xE7FE, 0x0026, 0x0002,
-];
-
-/// The same, asleep until USART2's interrupt is pending, with nothing else that could wake it.
+/// As [`ECHO`], asleep until USART2's interrupt is pending, with nothing else that could wake it.
 const SLEEPS: &[u16] = &[
     0xB672, 0x4C0B, 0x480B, 0x490C, 0x6001, // PRIMASK; r4 = 0x4000_4400; ISER = 1 << 28
     0x2010, 0x60E0, 0x202D, 0x6020, // BRR = 16; CR1 = UE, RXNEIE, TE, RE
@@ -67,7 +58,7 @@ impl Run {
 
 #[test]
 fn a_program_talks_to_a_terminal() {
-    for (code, line) in [(POLLS, "pty"), (SLEEPS, "USART2=pty")] {
+    for (code, line) in [(ECHO, "pty"), (SLEEPS, "USART2=pty")] {
         let run = Run::begin(code, line, &[]);
         let mut terminal = run.open();
         // Each part is typed when the one before was echoed.
@@ -85,7 +76,7 @@ fn a_program_talks_to_a_terminal() {
 
 #[test]
 fn what_is_typed_too_much_is_told() {
-    let run = Run::begin(POLLS, "pty", &[]);
+    let run = Run::begin(ECHO, "pty", &[]);
     let mut terminal = run.open();
     terminal.write_all(b"one\ntwo\n").expect("typed");
     let mut shown = [0; 4];
@@ -128,7 +119,7 @@ fn a_run_with_a_terminal_ends_by_itself_too() {
 #[test]
 fn a_terminal_is_refused_where_nobody_can_type() {
     let home = tempfile::tempdir().expect("a scratch folder");
-    Elf { code: POLLS, ..Elf::default() }.write(&home.path().join("a.elf"));
+    Elf { code: ECHO, ..Elf::default() }.write(&home.path().join("a.elf"));
     let refused = |arguments: &[&str], words: &[&str]| {
         let image = ["a.elf", "--soc", "stm32c031", "--uart-in"];
         let arguments = [&arguments[..1], &image, &arguments[1..]].concat();

@@ -193,17 +193,14 @@ impl Bench<'_> {
             let target = Target::from(&self.soc.soc);
             let built = switched.at(&kernel.manifest, &target);
             let mut model = model;
-            if model.timer == Timer::Alarm && built.get("tick_hz").is_some() {
-                // Without a timer that it has a driver for, this kernel counts by a tick as well.
+            let has_tick = built.get("tick_hz").is_some();
+            let is_coarse = target.timer().is_some_and(|timer| !timer.counts_microseconds());
+            if model.timer == Timer::Alarm && (has_tick || is_coarse) {
+                // Without a timer that it has a driver for, this kernel counts by a tick as well; and times
+                // of a set are no whole counts of a coarse one, whose near alarms come late.
                 model.timer = Timer::Tick;
                 variant = self.variant(kernel, &model)?;
-            } else if model.timer == Timer::Alarm
-                && target.timer().is_some_and(|timer| !timer.counts_microseconds())
-            {
-                // Times of a set are no whole counts of such a timer, and near alarms come late.
-                model.timer = Timer::Tick;
-                variant = self.variant(kernel, &model)?;
-                if self.system.tick.is_none() {
+                if !has_tick && self.system.tick.is_none() {
                     variant = variant.with("tick_hz", Setting::Number(TICK_HZ));
                 }
             }

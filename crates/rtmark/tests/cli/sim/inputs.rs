@@ -1,16 +1,7 @@
 //! `rtmark sim`: what a program receives: bytes, pins, interrupts.
 
 use super::{Scratch, json};
-use crate::common::{Elf, SLEEP};
-
-/// Prints on USART2 what it receives there, a line at most.
-const ECHO: &[u16] = &[
-    0x2440, 0x0624, 0x2044, 0x0200, 0x1824, // r4 = 0x4000_4400
-    0x2010, 0x60E0, 0x200D, 0x6020, // BRR = 16; CR1 = UE, TE, RE
-    0x69E0, 0x0980, 0xD3FC, // wait for RXNE
-    0x6A61, 0x62A1, 0x290A, 0xD1F8, // RDR to TDR, until a line ends
-    0x2018, 0x4901, 0xBEAB, 0xE7FE, 0x0026, 0x0002,
-];
+use crate::common::{ECHO, Elf, SLEEP};
 
 #[test]
 fn a_program_receives_what_it_is_sent() {
