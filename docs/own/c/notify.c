@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A flag by which a handler tells the main loop that there is work. */
+/* A flag with which a handler tells the main loop that there is work. */
 #include <stdbool.h>
 
 #include "rtmark_firmware.h"
@@ -25,7 +25,7 @@ static void immediate(void)
         const bool there = take();
         RTMARK_END("notify.take.immediate");
 
-        /* That what was measured has really happened. */
+        /* Check that what was measured really happened. */
         rtmark_expect("work there", there, true);
         rtmark_expect("work left", work, false);
     }

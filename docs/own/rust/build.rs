@@ -1,7 +1,7 @@
-//! Has images linked for the soc that rtmark builds for.
+//! Links images for the soc that rtmark builds for.
 
 fn main() {
-    // rtmark writes memory.x and rtmark_soc.rs of the soc there.
+    // rtmark writes the soc's memory.x and rtmark_soc.rs there.
     println!("cargo::rerun-if-env-changed=RTMARK_GEN");
     match std::env::var("RTMARK_GEN") {
         Ok(generated) => println!("cargo::rustc-link-search={generated}"),
