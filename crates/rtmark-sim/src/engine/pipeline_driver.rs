@@ -301,7 +301,7 @@ impl State {
         let pc = self.cpu.pc;
         let pipe = self.pipe.with_condition(condition);
         self.enter(classify, pc, pipe).unwrap_or_else(|| {
-            self.renew_pace();
+            self.renumber_pipe_states();
             let pipe = self.pipe.with_condition(condition);
             // The table has just been emptied, so this succeeds, except in a trial or run that has
             // already failed and whose cycles are not used.
@@ -310,7 +310,7 @@ impl State {
     }
 
     /// Renumbers the pipeline's states, and forgets the schedules that contain old numbers.
-    pub(crate) fn renew_pace(&mut self) {
+    pub(crate) fn renumber_pipe_states(&mut self) {
         if self.failed.is_some() {
             return;
         }

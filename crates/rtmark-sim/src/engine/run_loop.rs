@@ -139,7 +139,7 @@ impl CortexM {
                         LookedUp::Full => {
                             self.state.set_progress(point);
                             self.suspend(it);
-                            self.state.renew_pace();
+                            self.state.renumber_pipe_states();
                             return Ok(Went::On);
                         }
                     }
