@@ -1,14 +1,14 @@
 # Two commands for everybody:
 #   make run    install what is missing, build, run the default suite, show the table
 #   make test   the same for the tests
-# With a board behind a debug probe: make board, for an rtmark that has probe-rs in it.
+# For a board with a debug probe, make board builds rtmark with probe-rs.
 # For developers: make quick, make lint, make bench, make lockstep, make rtl, make sets, make soak,
 # make silicon, make pictures, make site, make clean. For releases: make dist, make deb, make image,
 # scripts/package.
 
 CARGO ?= cargo
 RTMARK = target/release/rtmark
-# Uses the firmware's sources of this checkout, so that a change of them compiles nothing else.
+# Builds firmware from this checkout's sources, so that changing them does not rebuild rtmark.
 HERE = --no-default-features
 CORES = cortex-m0 cortex-m0plus cortex-m3 cortex-m4 cortex-m4f cortex-m7 cortex-m33
 
@@ -31,7 +31,7 @@ test:
 	$(CARGO) test --workspace --no-fail-fast
 	$(CARGO) test --manifest-path firmware/Cargo.toml
 
-# After each change: format, lints, and the tests that need neither firmware nor QEMU.
+# After each change: formatting, lints, and the tests that need neither firmware nor QEMU.
 quick:
 	@scripts/quick
 
@@ -46,8 +46,8 @@ bench:
 	$(CARGO) build --quiet --release -p rtmark-bench
 	@target/release/rtmark-bench
 
-# Random programs on the simulator and on QEMU: 100 million instructions a core, of a Cortex-R5, whose
-# programs are short and start QEMU each time, 20 million.
+# Runs random programs on the simulator and on QEMU: 100 million instructions for each core, 20 million for
+# the Cortex-R5, whose short programs each start QEMU anew.
 lockstep:
 	@scripts/setup test
 	$(CARGO) build --quiet --release -p rtmark-judge
@@ -57,42 +57,42 @@ lockstep:
 	@target/release/rtmark-judge arm-r --instructions 20000000
 	@target/release/rtmark-judge risc-v --instructions 100000000
 
-# Random programs on the simulator and on the RTL of an Ibex, which a package brings: a million instructions,
-# cycle by cycle, with wait states, traps and interrupts.
+# Runs random programs on the simulator and on the RTL of an Ibex, which comes as a package: a million
+# instructions, compared cycle by cycle, with wait states, traps and interrupts.
 rtl:
 	@scripts/rtl
 	$(CARGO) build --quiet --release -p rtmark-judge
 	@target/release/rtmark-judge rtl $(ARGS)
 
-# A thousand random task sets for each kernel on a Cortex-M4F and an M0+: is any run above its bound?
+# Runs a thousand random task sets for each kernel on a Cortex-M4F and an M0+: does any exceed its bound?
 sets:
 	@scripts/setup test
 	RTMARK_SETS=1000 $(CARGO) test -p rtmark-taskset --test sets no_run -- --nocapture
 
-# A million interrupts at random under the load of real kernels: is any worse than the worst?
+# Injects a million interrupts at random moments under real kernels' load: does any exceed the worst case?
 soak:
 	@scripts/setup test
 	RTMARK_SAMPLES=1000000 $(CARGO) test -p rtmark --test loads random
 
-# The timing models beside cycles measured on chips (RTMARK_SILICON names the folder).
+# Compares the timing models with cycles measured on chips (in the folder RTMARK_SILICON).
 silicon:
 	$(CARGO) build --quiet --release -p rtmark-silicon
 	@target/release/rtmark-silicon $(ARGS)
 
-# A static site in which anybody tries a chip in a browser: target/site.
+# Builds a static site that simulates a chip in the browser: target/site.
 site:
 	@scripts/setup run
 	@$(CARGO) build --quiet --release -p rtmark
 	@scripts/site
 
-# The pictures of README.md, from results measured here.
+# Makes README.md's pictures from results measured here.
 pictures:
 	@scripts/setup test
 	$(CARGO) build --quiet --release -p rtmark $(HERE)
 	@scripts/pictures
 
-# What a release offers: a static program with manual, completions and licences; a Debian package and
-# an image of that.
+# Builds the release: a static program with manual pages, completions and licences; as a Debian package; and
+# as a container image.
 dist:
 	@scripts/dist $(TARGET)
 

@@ -161,7 +161,7 @@ impl Observed for CortexM {
         }
         let taken = self.state.watches.taken;
         match self.run_unobserved() {
-            Ok(Went::Nowhere) => (None, Ok(())),
+            Ok(Went::NoBlock) => (None, Ok(())),
             went => {
                 // An exception that an instruction has raised is taken with it.
                 let Watches { taken: now, entry_began, .. } = self.state.watches;

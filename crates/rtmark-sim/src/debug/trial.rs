@@ -457,7 +457,7 @@ impl Kept {
         machine.state.bus.code_writes.dirty = self.writes_dirty;
         let trial = std::mem::take(&mut machine.state.trial);
         if trial == Trial::Failed {
-            machine.state.renew_pace();
+            machine.state.renumber_pipe_states();
         }
         if machine.state.failed.is_some() {
             machine.state.attend_soon();

@@ -1,10 +1,12 @@
-//! Blocks and their schedules: instructions along a likely path, prepared to be executed at one go.
+//! Blocks and their schedules: superblocks along a likely path, with their timing computed in
+//! advance.
 //!
-//! How far the program has come at each instruction of a block is worked out once, before
-//! any is executed: its *schedule*, one for each state in which the pipeline may enter the block.
-//! Executing keeps no account, then. What turns out not to go as expected leaves the block at that
-//! instruction, where the schedule says how far it has come, and another block begins behind it.
-//! A block whose passes have been profiled is translated once more, along the path that they took.
+//! A *schedule* states how far the program has come (cycles, pipeline state, instructions) at each
+//! instruction of a block. It is computed once, before any of them executes; a block has one for
+//! each pipeline state in which it may be entered. Executing a block therefore keeps no account of
+//! time. An instruction that does not go as the schedule expects leaves the block there: the
+//! schedule says how far the program has come, and another block begins after it. A block that
+//! executes often is profiled and then translated again, along the path that its passes took.
 
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -18,107 +20,105 @@ use crate::isa::Slot;
 use crate::timing::Rules;
 use crate::timing::memo::PipeState;
 
-/// How far the program has come when an instruction of a block begins, counted from the
-/// block's beginning.
+/// The scheduled position of an instruction, relative to the beginning of its block.
 #[derive(Clone, Copy, Debug)]
 pub struct Begin {
     pub cycles: u32,
-    /// How the pipeline stands with the instruction in its execute stage.
+    /// The pipeline's state with the instruction in its execute stage.
     pub pipe: PipeState,
-    /// Bytes to the instruction: fewer than none where a branch has led back.
+    /// Byte offset of the instruction, negative where a branch has led back.
     pub offset: i16,
-    /// Instructions before it.
+    /// Instructions executed before it.
     pub count: u8,
-    /// Cycles that it takes, unless they are counted when the next one enters a pipeline.
+    /// Cycles that it takes, unless a pipeline counts them when the next instruction enters.
     pub cost: u8,
-    /// Its place among the slots of the block.
+    /// Its index among the slots of the block.
     pub place: u8,
-    /// Where its fetch is plan: how many points the memory has come to when it is executed.
+    /// In a fetch plan: how many of the plan's points the memory has passed when it executes.
     pub points: u8,
-    /// What the engine makes of the instruction. It stands here where there is room for it.
+    /// How the block executes it. The field is here because there is room for it.
     pub kind: Kind,
 }
 
-/// An instruction on its schedule. The slot comes first, since nothing else is looked at where
-/// all goes as expected.
+/// A scheduled slot. The slot comes first because the expected path reads nothing else.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct ScheduledOp {
     pub slot: Slot,
-    /// What executes the one behind it.
+    /// Executes the next step.
     pub next: OpFn,
     pub begin: Begin,
 }
 
-/// Nothing is larger for telling of what kind a step is.
+/// The kind fits into padding; steps fill the host's caches.
 const _: () = assert!(size_of::<ScheduledOp>() <= 40);
 
-/// Steps one behind the other, with what entering them takes. Clones share the steps.
+/// Steps in sequence, and what entering them needs. Clones share the steps.
 #[derive(Clone, Debug)]
 pub struct Schedule {
     pub steps: Arc<[ScheduledOp]>,
-    /// What executes the first.
+    /// Executes the first step.
     pub run: OpFn,
-    /// Cycles until the first one begins, and the last one.
+    /// Cycles until the first and the last step begin.
     pub first: u32,
     pub last: u32,
 }
 
-/// A schedule with what fetching its steps waits for, where that is known.
+/// A schedule and its fetch plans: variants in which the waits of instruction fetches are known.
 #[derive(Clone, Debug)]
 pub struct Passage {
     pub schedule: Schedule,
     pub plans: Arc<FetchPlans>,
 }
 
-/// The schedule of a block that the pipeline enters in one state. Schedules of a block are a tree,
-/// along which the bits of a hash lead: of blocks behind calls and returns there may be hundreds.
+/// A block's schedule for one pipeline state. A block's schedules form a tree that is descended by
+/// bits of a hash: blocks after calls and returns may have hundreds.
 #[derive(Debug)]
 struct ScheduleNode {
-    /// How the pipeline stands before the first instruction enters.
+    /// The pipeline's state before the first instruction enters.
     pipe: PipeState,
     passage: Passage,
     next: [OnceLock<Box<ScheduleNode>>; WAYS],
 }
 
-/// Branches of each node of that tree.
+/// Children of each node of that tree.
 const WAYS: usize = 4;
 
-/// The bits that lead to a state's schedule, the lowest first.
+/// Returns the hash of a state, whose bits select a child at each node, lowest first.
 const fn way_to(pipe: PipeState) -> u32 {
     pipe.bits().wrapping_mul(0x9E37_79B9).rotate_right(16)
 }
 
-/// Instructions up to the first one whose successor is not known beforehand, or as far as is
-/// prepared. Behind a branch that is followed comes its target.
+/// A superblock: instructions up to the first one whose successor is unknown, or up to the limit of
+/// its length. A followed branch is succeeded by its target.
 #[derive(Debug)]
 pub struct Block {
-    /// Where it begins.
+    /// The address of its first instruction.
     pub address: u32,
-    /// The schedule by the table of costs.
+    /// The schedule by fixed costs, without a pipeline.
     pub outline: Passage,
-    /// ITSTATE before each slot up to the last one of an IT block, and behind the last slot of all
-    /// where that decides about the rest of one.
+    /// ITSTATE before each slot up to the last one inside an IT block, and after the last slot of
+    /// all where that decides the rest of an IT block.
     its: Box<[u8]>,
-    /// How it is conditional from its beginning on.
+    /// The outcome of the IT that it begins after, if it begins inside an IT block.
     pub it_outcome: Option<ItOutcome>,
-    /// Bytes from the first halfword of its first instruction to the last one.
+    /// Byte distance from the first to the last halfword of its first instruction.
     pub first_reach: u32,
-    /// The number of the line of its memory in which it begins.
+    /// The number of the memory line in which it begins.
     pub line: u32,
-    /// An address in each page that it reaches besides the one in which it begins.
+    /// One address in each page that it touches besides its first.
     pub far_pages: Box<[u32]>,
-    /// The schedules through a pipeline, by its state at the block's beginning.
+    /// Its schedules, by the pipeline's state at its beginning.
     schedules: OnceLock<Box<ScheduleNode>>,
-    /// Steps that are kept of it: its own, of schedules and of fetch plans.
+    /// Steps that it keeps in memory: its own, and those of schedules and fetch plans.
     kept: AtomicUsize,
-    /// Passes that have ended, as far as they are counted.
+    /// Profiled passes so far.
     profiled: AtomicU32,
-    /// The block formed once more, by what has been seen of its branches.
+    /// The retranslation of this block by its branch profile.
     retranslated: OnceLock<Arc<Block>>,
 }
 
-/// Passes through a block that are looked at before it is formed once more.
+/// Profiled passes before a block is retranslated.
 const PROFILED: u32 = 64;
 
 impl Schedule {
@@ -137,13 +137,13 @@ impl Passage {
 }
 
 impl Block {
-    /// Whether an observer is told before its first instruction executes.
+    /// Returns whether an observer at landmarks stops before its first instruction.
     pub fn begins_at_border(&self) -> bool {
         self.outline.schedule.steps.first().is_some_and(|step| step.slot.is_border())
     }
 
-    /// The block at an address in a line of its memory. Its first slots may be of IT blocks,
-    /// with ITSTATE before each in `its`.
+    /// Creates the block at an address in a line of its memory. If it begins inside an IT block,
+    /// `its` holds ITSTATE before each of the conditional slots.
     pub fn new(
         address: u32,
         line: u32,
@@ -192,67 +192,67 @@ impl Block {
         }
     }
 
-    /// The block as it has been translated last.
+    /// Returns the newest translation of the block.
     #[inline(always)]
     pub fn latest(self: &Arc<Self>) -> &Arc<Self> {
         self.retranslated.get().unwrap_or(self)
     }
 
-    /// Steps that are kept of it.
+    /// Returns how many steps it keeps in memory.
     pub fn kept(&self) -> usize {
         self.kept.load(Ordering::Relaxed)
     }
 
-    /// Counts further steps that are kept of it; answers how many these are.
+    /// Counts `steps` more that it keeps, and returns `steps`.
     pub fn keep_more(&self, steps: usize) -> usize {
         self.kept.fetch_add(steps, Ordering::Relaxed);
         steps
     }
 
-    /// The first address of each page that it reaches into.
+    /// Returns the first address of each page that it touches.
     pub fn pages(&self) -> impl Iterator<Item = u32> {
         std::iter::once(page_of(self.address)).chain(self.far_pages.iter().copied())
     }
 
-    /// Whether one of its instructions begins at an address.
+    /// Returns whether one of its instructions begins at an address.
     pub fn executes_from(&self, address: u32) -> bool {
         let mut steps = self.outline.schedule.steps.iter();
         steps.any(|step| step.is_instruction() && step.address(self.address) == address)
     }
 
-    /// Has a retranslation executed in its place from now on.
+    /// Installs a retranslation, which executes in its place from now on.
     pub fn replace(&self, retranslated: Self) -> &Arc<Self> {
         retranslated.profiled.store(PROFILED, Ordering::Relaxed);
         self.retranslated.get_or_init(|| Arc::new(retranslated))
     }
 
-    /// Whether passes through it are still profiled.
+    /// Returns whether passes through it are still profiled.
     #[inline(always)]
     pub fn is_profiled(&self) -> bool {
         self.profiled.load(Ordering::Relaxed) < PROFILED
     }
 
-    /// Counts a profiled pass; answers whether it is time to translate the block once more. What other
-    /// threads count at the same time may be lost, of which nothing depends but how soon that is.
+    /// Counts a profiled pass, and returns whether the block is due for retranslation. Increments
+    /// that other threads make at the same time may be lost, which only delays that.
     pub fn count_profiled(&self) -> bool {
         let profiled = self.profiled.load(Ordering::Relaxed) + 1;
         self.profiled.store(profiled, Ordering::Relaxed);
         profiled == PROFILED
     }
 
-    /// The slots from the beginning on that may be of IT blocks.
+    /// Returns the number of slots for which ITSTATE may differ from zero.
     pub fn conditional_slots(&self) -> u8 {
-        // No block has more slots than that: see [`Begin::place`].
+        // A block has at most as many slots as [`Begin::place`] can number.
         self.its.len() as u8
     }
 
-    /// ITSTATE before a slot, which is zero outside IT blocks.
+    /// Returns ITSTATE before a slot; zero outside IT blocks.
     #[inline(always)]
     pub fn it_before(&self, index: usize) -> u8 {
         self.its.get(index).copied().unwrap_or(0)
     }
 
-    /// The schedule through a pipeline that stands like this, if it is known.
+    /// Returns the schedule for a pipeline state, if there is one.
     #[inline(always)]
     pub fn passage(&self, pipe: PipeState) -> Option<&Passage> {
         let mut node = self.schedules.get()?;
@@ -264,8 +264,8 @@ impl Block {
         Some(&node.passage)
     }
 
-    /// Keeps a schedule. Clones of a machine share blocks: at the same time another thread may
-    /// keep one, of this state or of another.
+    /// Adds a schedule and returns it. Clones of a machine share blocks, so another thread may add
+    /// one at the same time, for the same or another state; the first one stays.
     pub fn keep(&self, pipe: PipeState, steps: Vec<ScheduledOp>) -> &Passage {
         let mut steps = Some(steps);
         let mut schedules = &self.schedules;
@@ -284,7 +284,7 @@ impl Block {
     }
 }
 
-/// Links steps: each names what executes the one behind it.
+/// Links steps: stores in each step the function that executes the next one.
 pub fn link(steps: &mut [ScheduledOp]) {
     let mut at = 0;
     while at < steps.len() {
@@ -296,14 +296,14 @@ pub fn link(steps: &mut [ScheduledOp]) {
         if let [first, second, ..] = &steps[at - 1..]
             && run_both(&first.micro(), &second.micro()).is_some()
         {
-            // Alone only where the first one ended otherwise.
+            // The second step executes alone only if the first one left the fused function.
             steps[at - 1].next = second.run();
             at += 1;
         }
     }
 }
 
-/// What executes the first of some steps, perhaps with the second one.
+/// Returns the function that executes the first step, fused with the second one where possible.
 fn begin_with(steps: &[ScheduledOp]) -> OpFn {
     match steps {
         [] => end,
@@ -329,7 +329,7 @@ fn far_pages(address: u32, steps: &[ScheduledOp]) -> Box<[u32]> {
     pages.into()
 }
 
-/// How far the program has come at the beginning.
+/// The position at the beginning of a block.
 const NOWHERE: Begin = Begin {
     cycles: 0,
     pipe: PipeState::EMPTY,
@@ -341,7 +341,7 @@ const NOWHERE: Begin = Begin {
     kind: Kind::Plain,
 };
 
-/// Nothing has been taken from a block yet.
+/// The current step of a cursor that has taken none yet.
 pub const NOTHING: &ScheduledOp = &ScheduledOp::alone(Slot::undefined(2));
 
 impl ScheduledOp {
@@ -349,34 +349,34 @@ impl ScheduledOp {
         Self { slot, next: end, begin: Begin { kind, ..begin } }
     }
 
-    /// Whether it executes an instruction, or passes over one.
+    /// Returns whether it executes or skips an instruction.
     const fn is_instruction(&self) -> bool {
         !matches!(self.begin.kind, Kind::Line | Kind::Foresee)
     }
 
-    /// What it does.
+    /// Returns the micro-operation of the step.
     #[inline(always)]
     pub const fn micro(&self) -> MicroOp {
         MicroOp { slot: self.slot, kind: self.begin.kind }
     }
 
-    /// What executes it, and those behind it.
+    /// Returns the function that executes it and continues with the steps after it.
     #[inline(always)]
     pub fn run(&self) -> OpFn {
         self.micro().run()
     }
 
-    /// Its address, where the block begins at `base`.
+    /// Returns its address, in a block that begins at `base`.
     pub const fn address(&self, base: u32) -> u32 {
         base.wrapping_add_signed(self.begin.offset as i32)
     }
 
-    /// Does something else at its place.
+    /// Returns the step with another micro-operation in the same position.
     pub const fn with(self, MicroOp { slot, kind }: MicroOp) -> Self {
         Self { slot, next: self.next, begin: Begin { kind, ..self.begin } }
     }
 
-    /// An instruction alone, behind which the program counter stands.
+    /// Creates a step for a single instruction, with the program counter already after it.
     pub const fn alone(slot: Slot) -> Self {
         let offset = -(slot.size() as i16);
         Self::new(MicroOp::plain(slot), Begin { offset, ..NOWHERE })
@@ -398,7 +398,7 @@ mod tests {
         for _ in 0..20 {
             let block = Block::new(0, 0, Vec::new(), Vec::new(), None, rules);
             let barrier = Barrier::new(THREADS as usize);
-            // All threads at the end of the same list.
+            // All threads append to the same tree.
             let keep = |thread: u32| {
                 barrier.wait();
                 for number in (thread..WORDS * THREADS).step_by(THREADS as usize) {

@@ -1,9 +1,9 @@
-//! Forms blocks of decoded instructions: superblocks along the branches that are mostly taken.
+//! Builds blocks: superblocks of decoded instructions along the branches that are mostly taken.
 //!
-//! A block goes on behind a branch at the target where it mostly leads there, behind a call at
-//! the function, and behind a return at the caller, as far as earlier passes have shown; behind
-//! an IT, with the instructions that its condition mostly lets execute. What blocks look like
-//! changes speed and nothing else.
+//! A block continues at a branch's target if the branch mostly leads there, in the callee after a
+//! call, and in the caller after a return, as far as earlier passes have shown. After an IT it
+//! continues with the instructions that its condition mostly executes. The shape of blocks affects
+//! speed and nothing else.
 
 use std::sync::atomic::Ordering;
 
@@ -16,14 +16,14 @@ use crate::memory::pages::Window;
 use crate::state::State;
 
 impl Window<Page> {
-    /// The instruction at an address, if it is in the window.
+    /// Returns the instruction at an address, if it is in the window.
     fn slot(&self, state: &mut State, address: u32) -> Option<Slot> {
         if self.covers(address) { state.predecoded.slot(&mut state.bus, address) } else { None }
     }
 
-    /// The instructions that an IT instruction right before `address` makes conditional,
-    /// each with ITSTATE before it; `None` when they do not all go together: when one is no
-    /// plain instruction, or begins too far away.
+    /// Returns the instructions of the IT block that starts at `address`, each with ITSTATE before
+    /// it. Returns `None` if a block cannot hold them all: one must execute by itself, or begins
+    /// out of reach.
     fn it_block(
         &mut self,
         state: &mut State,
@@ -57,8 +57,8 @@ impl Window<Page> {
         Some(slots)
     }
 
-    /// The block at an address, which may stand behind an IT. It has so many slots at most, and
-    /// goes on behind so many branches of which nobody knows where they mostly lead.
+    /// Builds the block at an address, which may be inside an IT block. It has at most `slots`
+    /// slots, and continues after at most `unsure` branches without a likely direction.
     pub fn block(
         &mut self,
         state: &mut State,
@@ -74,7 +74,7 @@ impl Window<Page> {
         let mut push = |slots: &mut Vec<MicroOp>, micro: MicroOp| {
             let (slot, address) = (&micro.slot, at);
             let last = at.wrapping_add(u32::from(slot.size()) - 2);
-            // Whoever enters a block fetches its first instruction.
+            // Entering a block fetches its first instruction.
             if let Some(bytes) = line_bytes
                 && let Some(before) = slots.iter().rfind(|before| before.kind != Kind::Foresee)
                 && if before.is_followed() {
@@ -97,14 +97,14 @@ impl Window<Page> {
         let mut returns = Vec::new();
         let mut unsure = 0;
         let (mut its, skip) = (Vec::new(), state.rules.skip);
-        // ITSTATE behind the last slot.
+        // ITSTATE after the last slot.
         let mut undecided = 0;
         if let Some(ItOutcome { it, holds }) = it_outcome {
             let group = self.it_block(state, address, it, reach)?;
             let decided = Decided::by(holds, group, skip);
             for (slot, before) in decided.slots {
                 next = push(&mut slots, slot);
-                // A line has the same before it.
+                // A fetch has the ITSTATE of its instruction.
                 its.resize(slots.len(), before);
             }
             undecided = decided.then;
@@ -130,7 +130,7 @@ impl Window<Page> {
             let (behind, it) = (next.wrapping_add(slot.size().into()), slot.imm as u8);
             let Some(group) = self.it_block(state, behind, it, reach) else {
                 if slots.is_empty() {
-                    // Its block goes instruction by instruction.
+                    // The IT block executes by single steps.
                     push(&mut slots, MicroOp::plain(slot));
                 }
                 break;
@@ -152,15 +152,15 @@ impl Window<Page> {
         (!slots.is_empty()).then(|| Block::new(address, line, slots, its, it_outcome, state.rules))
     }
 
-    /// How much more often the branch at an address has been seen to be taken than not.
+    /// Returns how many more times the branch at an address was taken than not.
     fn taken(&mut self, address: u32) -> i8 {
         let (_, within) = self.place(address);
         self.page(address).taken[within].load(Ordering::Relaxed)
     }
 
-    /// The branch at an address, if the block is to go on at its target: where it always
-    /// leads there, or has mostly done so; before that is known, where it leads back, as loops
-    /// do. A return leads to behind the call that was followed last.
+    /// Returns the branch at an address as one that the block follows, if it should: an
+    /// unconditional branch, one that is mostly taken, or, without a profile, a backward one, as
+    /// loops have. A return is followed to the most recently followed call's successor.
     fn followed(
         &mut self,
         state: &mut State,
@@ -190,7 +190,7 @@ impl Window<Page> {
         }
         let size = self.slot(state, target)?.size();
         let last = target.wrapping_add(u32::from(size) - 2);
-        // Whoever jumps fetches the lines of the target one by one.
+        // A jump fetches the lines of its target one at a time.
         let one_line = self.line_bytes.is_none_or(|bytes| (target ^ last) & !(bytes - 1) == 0);
         if matches!(slot.op, Op::Bl | Op::BlxR) {
             returns.push(address.wrapping_add(slot.size().into()));
@@ -199,25 +199,25 @@ impl Window<Page> {
     }
 }
 
-/// How long a block may become.
+/// The limits of a block's length.
 #[derive(Clone, Copy, Debug)]
 pub struct Extent {
-    /// Instructions.
+    /// The most slots.
     pub slots: usize,
-    /// Branches and ITs that have led one way about as often as the other. Behind each of them
-    /// half of the passes have left: what is prepared there is mostly prepared in vain.
+    /// The most branches and ITs without a likely direction. Half of the passes leave at each of
+    /// them, so that what is prepared after it is mostly wasted.
     pub unsure: usize,
 }
 
-/// How much more often a branch leads one way than the other of which that is sure.
+/// The surplus of one direction from which a branch counts as biased.
 const SURE: u8 = 12;
 
-/// Whether the last instruction of some slots leaves nothing to be executed behind it.
+/// Returns whether no slot can follow the last instruction of `slots`.
 fn has_ended(slots: &[MicroOp]) -> bool {
     slots.iter().rfind(|micro| micro.kind != Kind::Foresee).is_some_and(MicroOp::ends_block)
 }
 
-/// Where the instructions of a block may be.
+/// The range of addresses that a block may contain.
 #[derive(Clone, Copy)]
 struct Reach {
     block: u32,
@@ -230,21 +230,21 @@ impl Reach {
     }
 }
 
-/// Bytes that an instruction may be away from the beginning of its block.
+/// The largest distance in bytes of an instruction from the beginning of its block.
 const FAR: i32 = i16::MAX as i32 - 4;
 
-/// Instructions of an IT block of which it is known whether they are executed.
+/// The leading instructions of an IT block whose conditions are decided by one outcome.
 struct Decided {
-    /// Each with ITSTATE before it.
+    /// The slots, each with ITSTATE before it.
     slots: Vec<(MicroOp, u8)>,
-    /// ITSTATE behind them: zero, unless the last one sets the flags by which the rest of the IT
-    /// block is decided.
+    /// ITSTATE after them: zero, unless the last one sets the flags that decide the rest of the IT
+    /// block.
     then: u8,
 }
 
 impl Decided {
-    /// Those that are decided by whether the condition holds of the first one of some. Passing
-    /// over one takes `skip` cycles.
+    /// Decides `group` by whether the condition of its first instruction holds. A skipped
+    /// instruction takes `skip` cycles.
     fn by(holds: bool, group: Vec<(Slot, u8)>, skip: u8) -> Self {
         let first = group.first().map_or(0, |(_, it)| it >> 4);
         let mut slots = Vec::with_capacity(group.len());

@@ -1,11 +1,9 @@
-//! The code cache: blocks by their addresses, and the profile of branches that forms them.
+//! The code cache: blocks by address, and the branch profile that shapes them.
 //!
-//! The run loop executes *blocks*: the instructions from one address up to the
-//! first one that always goes elsewhere, one after the other in memory, so that
-//! the next one is found without looking at this one. Blocks of code in flash are shared by every
-//! clone of a machine; those of code in RAM are each machine's own, and end with the first byte of
-//! theirs that is written over. A machine's state, which knows when that happens, knows nothing
-//! of blocks: the cache follows it ([`CodeCache::follow`]) before a block is looked for.
+//! All clones of a machine share the blocks of code in flash. Blocks of code in RAM belong to one
+//! machine, and end when a byte of their instructions is overwritten. The machine's state records
+//! such writes but knows no blocks; the cache catches up ([`CodeCache::follow`]) before a block is
+//! looked up.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI8, AtomicU32, Ordering};
@@ -20,20 +18,21 @@ use crate::memory::pages::{CodePage, PAGE_HALFWORDS, Window};
 use crate::soc::Soc;
 use crate::state::State;
 
-/// How long a block is at first: blocks may overlap.
+/// The limits of a new block. Blocks may overlap.
 const AT_FIRST: Extent = Extent { slots: 32, unsure: 4 };
-/// How long a block is that is executed often.
+/// The limits of a retranslated block.
 const OFTEN: Extent = Extent { slots: 192, unsure: 3 };
 
-/// The blocks that begin in a page of code, and what branches in it have done.
+/// The blocks that begin in a page of code, and the profile of its branches.
 #[derive(Debug)]
 pub struct Page {
     blocks: [OnceLock<Arc<Block>>; PAGE_HALFWORDS],
-    /// Behind an IT: the block where its condition does not hold, and where it does.
+    /// The blocks that begin inside an IT block: for a condition that fails, and for one that
+    /// holds.
     it_blocks: [OnceLock<Box<[Arc<Block>; 2]>>; PAGE_HALFWORDS],
-    /// How much more often each branch has been seen to be taken than not.
+    /// How many more times each branch was taken than not.
     pub taken: [AtomicI8; PAGE_HALFWORDS],
-    /// Where each indirect jump has been seen to lead last; zero before that.
+    /// The last target of each indirect jump; zero if there was none.
     pub leads: [AtomicU32; PAGE_HALFWORDS],
 }
 
@@ -49,7 +48,8 @@ impl CodePage for Page {
 }
 
 impl Page {
-    /// The block that begins at a halfword, behind an IT or not.
+    /// Returns the block that begins at a halfword, after an IT with the given outcome or outside
+    /// IT blocks.
     fn block(&self, halfword: usize, it_outcome: Option<ItOutcome>) -> Option<&Arc<Block>> {
         match it_outcome {
             None => self.blocks.get(halfword)?.get(),
@@ -59,14 +59,14 @@ impl Page {
         }
     }
 
-    /// Forgets the blocks that begin at a halfword; answers them.
+    /// Removes and returns the blocks that begin at a halfword.
     fn forget(&mut self, halfword: usize) -> impl Iterator<Item = Arc<Block>> + use<> {
         let block = self.blocks.get_mut(halfword).and_then(OnceLock::take);
         let it_blocks = self.it_blocks.get_mut(halfword).and_then(OnceLock::take);
         block.into_iter().chain(it_blocks.into_iter().flat_map(|both| *both))
     }
 
-    /// Notes what the jump at a halfword of the page has done.
+    /// Records the outcome of the branch at a halfword of the page.
     fn note(&self, halfword: usize, seen: BranchOutcome) {
         let taken = &self.taken[halfword];
         let more = taken.load(Ordering::Relaxed);
@@ -78,17 +78,17 @@ impl Page {
     }
 }
 
-/// What a jump has done, by which blocks are formed.
+/// The outcome of a branch, as profiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BranchOutcome {
-    /// A branch; of an IT, that its condition held.
+    /// A branch was taken, or an IT's condition held.
     Taken,
     NotTaken,
-    /// An indirect jump.
+    /// An indirect jump reached this target.
     LedTo(u32),
 }
 
-/// How a block that stands behind an IT is conditional.
+/// The condition under which a block begins inside an IT block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ItOutcome {
     /// ITSTATE before its first instruction.
@@ -98,23 +98,23 @@ pub struct ItOutcome {
 }
 
 impl ItOutcome {
-    /// A number of its own, which is not zero.
+    /// Returns a unique number other than zero.
     #[inline(always)]
     pub fn number(self) -> u16 {
         u16::from(self.it) << 1 | u16::from(self.holds)
     }
 }
 
-/// Blocks by the memories that they are from.
+/// Blocks, by the memory that holds their code.
 #[derive(Debug)]
 struct Generation {
     windows: Vec<Window<Page>>,
-    /// Blocks that reach into a page of code in RAM, by the page's first address.
+    /// Blocks of code in RAM, by the first address of each page that they touch.
     own: BTreeMap<u32, Vec<Arc<Block>>>,
 }
 
 impl Clone for Generation {
-    /// Code in RAM is prepared anew by each clone.
+    /// Leaves out code in RAM, which each clone prepares for itself.
     fn clone(&self) -> Self {
         Self { windows: self.windows.clone(), own: BTreeMap::new() }
     }
@@ -125,14 +125,14 @@ impl Generation {
         self.windows.iter_mut().find(|window| window.covers(address))
     }
 
-    /// The block at an address as it has been translated last.
+    /// Returns the newest translation of the block at an address.
     fn find(&self, address: u32, it_outcome: Option<ItOutcome>) -> Option<&Arc<Block>> {
         let window = self.windows.iter().find(|window| window.covers(address))?;
         let (_, within) = window.place(address);
         Some(window.known_page(address)?.block(within, it_outcome)?.latest())
     }
 
-    /// Has a block found at its address, or one that another thread has kept before.
+    /// Adds a block, and returns it, or the one that another thread added first.
     fn keep(&mut self, block: Arc<Block>) -> Option<Arc<Block>> {
         let window = self.window(block.address)?;
         let (_, within) = window.place(block.address);
@@ -142,7 +142,8 @@ impl Generation {
         Some(kept)
     }
 
-    /// The same with two of them that stand behind an IT.
+    /// Adds the two blocks for both outcomes of an IT, and returns them, or those that another
+    /// thread added first.
     fn keep_both(&mut self, both: [Arc<Block>; 2]) -> Option<[Arc<Block>; 2]> {
         let address = both[0].address;
         let window = self.window(address)?;
@@ -152,7 +153,7 @@ impl Generation {
         Some(*kept)
     }
 
-    /// Notes where a block of code in RAM reaches.
+    /// Records the pages that a block of code in RAM touches.
     fn register(&mut self, block: &Arc<Block>) {
         if self.window(block.address).is_some_and(|window| window.is_own()) {
             for page in block.pages() {
@@ -164,7 +165,7 @@ impl Generation {
         }
     }
 
-    /// Ends the blocks that execute an instruction from a halfword in RAM.
+    /// Removes the blocks that execute the instruction at a halfword in RAM.
     fn end_at(&mut self, halfword: u32) {
         let known = self.own.get(&page_of(halfword)).map_or(&[][..], Vec::as_slice);
         let ended = known.iter().filter(|block| block.executes_from(halfword));
@@ -174,7 +175,7 @@ impl Generation {
         }
     }
 
-    /// Ends the blocks that begin at an address in RAM.
+    /// Removes the blocks that begin at an address in RAM.
     fn end_block(&mut self, address: u32) {
         let Some(window) = self.window(address) else { return };
         let (_, within) = window.place(address);
@@ -194,27 +195,27 @@ impl Generation {
     }
 }
 
-/// Steps of blocks, schedules and fetch plans that a generation of blocks keeps. A machine has two
-/// of them at most, a step takes 40 bytes.
+/// The most steps of blocks, schedules and fetch plans that a generation keeps. A machine has at
+/// most two generations, and a step takes 40 bytes.
 const STEPS: usize = 1 << 21;
 
 /// The blocks of every memory of a soc.
 ///
-/// Their memory is bounded: when there are too many they become the old ones, and new ones are kept
-/// in their place. An old one that is executed is taken over; the others go when the new ones have
-/// become too many in their turn.
+/// Their memory is bounded by two generations: when the young one is full it becomes the old one,
+/// and a new one begins. An old block that executes moves to the young generation; the others are
+/// dropped when the young generation is full again.
 #[derive(Clone, Debug)]
 pub struct CodeCache {
     young: Generation,
     old: Option<Generation>,
-    /// How often everything has been forgotten.
+    /// The epoch of the predecoded instructions that the blocks are built from.
     epoch: u32,
     pub counts: SharedCounts,
-    /// Steps that the young blocks may keep.
+    /// The most steps of the young generation.
     most: usize,
-    /// How often there have been more.
+    /// How often the young generation was full.
     pub evictions: u64,
-    /// The blocks that are executed now, where they are found at one look.
+    /// The blocks that execute at present.
     pub entries: Entries,
 }
 
@@ -231,12 +232,12 @@ impl CodeCache {
         }
     }
 
-    /// Keeps so many steps at most, for tests of what becomes of that.
+    /// Lowers the limit of steps, to test evictions.
     pub fn limit(&mut self, steps: usize) {
         self.most = steps.min(STEPS);
     }
 
-    /// Forgets what the state has forgotten since.
+    /// Drops blocks whose code the state has invalidated since the last call.
     #[inline(always)]
     pub fn follow(&mut self, state: &mut State, entries: &mut Entries) {
         if !state.predecoded.overwritten.is_empty() {
@@ -250,7 +251,7 @@ impl CodeCache {
         }
     }
 
-    /// Ends the blocks that have been written over.
+    /// Drops blocks whose instructions were overwritten.
     #[inline(never)]
     fn end_overwritten(&mut self, state: &mut State) {
         let overwritten = std::mem::take(&mut state.predecoded.overwritten);
@@ -262,7 +263,7 @@ impl CodeCache {
         }
     }
 
-    /// Makes room if there are too many blocks.
+    /// Starts a new generation if the young one is full.
     #[inline(always)]
     pub fn make_room(&mut self, entries: &mut Entries) {
         if self.counts.kept() >= self.most {
@@ -281,8 +282,8 @@ impl CodeCache {
         entries.forget();
     }
 
-    /// The block at an address, behind an IT or not, formed now if need be; `None` where there
-    /// is none.
+    /// Returns the block at an address, after an IT with the given outcome or outside IT blocks,
+    /// building it if necessary. Returns `None` if the address has none.
     pub fn block(
         &mut self,
         state: &mut State,
@@ -303,7 +304,7 @@ impl CodeCache {
         Some(if it_outcome.holds { holds } else { fails })
     }
 
-    /// A block that is among the old ones, or is formed now.
+    /// Takes a block from the old generation, or builds it.
     fn take_over_or_form(
         &mut self,
         state: &mut State,
@@ -321,7 +322,7 @@ impl CodeCache {
         Some(block)
     }
 
-    /// Notes what the jump at an address has done.
+    /// Records the outcome of the branch at an address.
     pub fn note(&mut self, address: u32, seen: BranchOutcome) {
         if let Some(window) = self.young.window(address) {
             let (_, within) = window.place(address);
@@ -329,7 +330,7 @@ impl CodeCache {
         }
     }
 
-    /// Forms a block once more, by what has been seen of its branches.
+    /// Retranslates a block by the profile of its branches.
     pub fn retranslate(&mut self, state: &mut State, block: &Block) {
         let Some(window) = self.young.window(block.address) else { return };
         if let Some(again) = window.block(state, block.address, block.it_outcome, OFTEN) {

@@ -1,8 +1,8 @@
-//! Cursors: where in a block's schedule a run is.
+//! Cursors: the position of a run within a block's schedule.
 //!
-//! A cursor keeps no account of cycles while all goes as scheduled: how far the program has come
-//! is told by the schedule. What comes unexpected is added to where the pass began, and mostly
-//! ends the pass.
+//! A cursor keeps no account of cycles while execution follows the schedule, which states how far
+//! the program has come. Extra cycles are added to the point at which the pass began, and mostly
+//! end the pass.
 
 use std::slice::Iter;
 
@@ -17,47 +17,47 @@ use crate::state::{ProgramPoint, State};
 use crate::timing::NOT_TAKEN;
 use crate::timing::memo::PipeState;
 
-/// Whether a pass goes on behind the instruction that executes.
+/// How far a pass may continue after the current instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Going {
-    /// As far as its steps reach.
-    On,
-    /// For so many slots at most.
-    For(usize),
-    /// It ends here.
-    Nowhere,
+enum PassLimit {
+    /// To the end of its steps.
+    Steps,
+    /// For this many slots at most.
+    Slots(usize),
+    /// Not at all: the pass ends here.
+    Leave,
 }
 
-/// A pass through a block. Between the instruction that has been taken from it last and
-/// the next one it is a point in the program: see [`Cursor::progress`].
+/// A pass through a block. Between the step it took last and the next one it denotes a program
+/// point: see [`Cursor::progress`].
 #[derive(Clone, Debug)]
 pub struct Cursor<'a> {
-    /// What is executed before the block is left, and in how many cycles at most.
+    /// The steps of the schedule, and the cycle offset of the last one.
     steps: &'a [ScheduledOp],
     last: u32,
-    /// What is still to be executed of it. Nothing but taking the next slot changes this while
-    /// slots follow each other, so that they do so quickly.
+    /// The steps not executed yet. While slots follow each other, only taking the next one changes
+    /// this field, which keeps that fast.
     rest: Iter<'a, ScheduledOp>,
-    going: Going,
-    /// What is being executed.
+    limit: PassLimit,
+    /// The current step.
     current: &'a ScheduledOp,
-    /// How far the program had come at the beginning, and what came unexpected since.
+    /// The program point at which the pass began, plus cycles beyond the schedule since.
     pub from: ProgramPoint,
-    /// Where a jump has led.
+    /// The target of the last jump.
     pub target: u32,
-    /// If its fetches are plan.
+    /// The position in a fetch plan, if the pass follows one.
     pub plan: Option<PlanCursor<'a>>,
 }
 
 impl<'a> Cursor<'a> {
-    /// A cursor through nothing yet.
+    /// Creates a cursor at a program point, before it enters a schedule.
     #[inline(always)]
     pub fn from(from: ProgramPoint) -> Self {
         Self {
             steps: &[],
             last: 0,
             rest: [].iter(),
-            going: Going::On,
+            limit: PassLimit::Steps,
             current: NOTHING,
             from,
             target: from.pc,
@@ -71,7 +71,7 @@ impl<'a> Cursor<'a> {
         self.steps = &schedule.steps;
         self.last = schedule.last;
         self.rest = schedule.steps.iter();
-        self.going = Going::On;
+        self.limit = PassLimit::Steps;
         self.from.pipe = PipeState::NONE;
         self.plan = None;
     }
@@ -83,14 +83,14 @@ impl<'a> Cursor<'a> {
         self.plan = Some(PlanCursor::begin(plan, self.from.cycles));
     }
 
-    /// Enters a schedule as far as a deadline allows.
+    /// Enters a schedule, to leave it in time for a deadline.
     pub fn enter_until(&mut self, schedule: &'a Schedule, deadline: u64) {
         self.enter(schedule);
         self.current = NOTHING;
         self.leave_before(deadline);
     }
 
-    /// Where the program goes on behind the instruction that has executed, if it does not jump.
+    /// Returns the program point after the current instruction, if it does not jump.
     #[inline(always)]
     pub fn after(&self) -> ProgramPoint {
         let begin = self.begin();
@@ -103,7 +103,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A cursor through an instruction alone.
+    /// Creates a cursor over a single instruction.
     pub fn alone(step: &'a ScheduledOp, from: ProgramPoint) -> Self {
         Self {
             steps: std::slice::from_ref(step),
@@ -112,76 +112,75 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// What is executed next.
+    /// Returns the next step.
     #[inline(always)]
     pub fn next(&self) -> Option<&'a ScheduledOp> {
         self.rest.as_slice().first()
     }
 
-    /// What has not been executed yet.
+    /// Returns the steps not executed yet.
     #[inline(always)]
     pub fn rest(&self) -> Iter<'a, ScheduledOp> {
         self.rest.clone()
     }
 
-    /// Moves to a step.
+    /// Moves to a step, with the steps after it.
     #[inline(always)]
     pub fn move_to(&mut self, step: &'a ScheduledOp, rest: &Iter<'a, ScheduledOp>) {
         self.current = step;
         self.rest = rest.clone();
     }
 
-    /// Moves behind the last step.
+    /// Moves past the last step.
     pub fn move_to_end(&mut self, rest: &Iter<'a, ScheduledOp>) {
         self.move_to(self.steps.last().unwrap_or(NOTHING), rest);
     }
 
-    /// Whether the next slot may not be taken just like that: see [`Cursor::goes_on`].
+    /// Returns whether the pass must ask [`Cursor::goes_on`] before it takes the next slot.
     #[inline(always)]
     pub fn halts(&self) -> bool {
-        self.going != Going::On
+        self.limit != PassLimit::Steps
     }
 
-    /// Whether the next slot is to be taken after all, where the pass has halted.
+    /// Resumes a pass that halted: applies its limit, and returns whether it continues.
     #[inline(always)]
     pub fn goes_on(&mut self) -> bool {
-        let Going::For(count) = self.going else { return false };
+        let PassLimit::Slots(count) = self.limit else { return false };
         let rest = self.rest.as_slice();
         if let Some(kept) = rest.get(..count) {
             let steps = self.steps.len() - (rest.len() - kept.len());
             self.steps = self.steps.get(..steps).unwrap_or_default();
             self.rest = kept.iter();
         }
-        self.going = Going::On;
+        self.limit = PassLimit::Steps;
         true
     }
 
-    /// Which slot is being executed.
+    /// Returns the index of the current step in the schedule.
     #[inline(always)]
     pub fn index(&self) -> usize {
         self.steps.len().wrapping_sub(1 + self.rest.len())
     }
 
-    /// The place of that slot in the block.
+    /// Returns the index of the current slot in the block.
     #[inline(always)]
     pub fn place(&self) -> usize {
         self.current.begin.place.into()
     }
 
-    /// What executes there.
+    /// Returns the current micro-operation.
     #[inline(always)]
     pub const fn micro(&self) -> MicroOp {
         self.current.micro()
     }
 
-    /// Whether that slot is an IT.
+    /// Returns whether the current slot is an expected IT.
     #[inline(always)]
     pub fn is_behind_it(&self) -> bool {
         self.current.begin.kind == Kind::ExpectedIt
     }
 
-    /// The branch with which the pass ends, by its address, and where it leads, if that may be
-    /// foreseen wrongly.
+    /// Returns the address and target of the predicted branch that ends the pass, if one does.
     pub fn last_branch(&self, flow: Flow) -> Option<(u32, u32)> {
         let is_branch = matches!(self.current.begin.kind, Kind::Plain | Kind::Followed)
             && self.current.slot.is_foreseen();
@@ -189,13 +188,13 @@ impl<'a> Cursor<'a> {
         is_branch.then(|| (self.address(), target))
     }
 
-    /// Whether the pass has ended with a fetch, whose instruction has not entered the pipeline.
+    /// Returns whether the pass ended with a fetch, whose instruction has not entered the pipeline.
     pub fn has_fetched(&self) -> bool {
         self.current.begin.kind == Kind::Line
     }
 
-    /// The jumps up to that slot by their addresses, and what they have done, where that slot
-    /// leads on like this.
+    /// Returns the branches of the pass with their outcomes, up to the current slot, which ends
+    /// with `flow`.
     pub fn jumps(&self, flow: Flow) -> impl Iterator<Item = (u32, BranchOutcome)> {
         let last = self.index();
         self.steps.iter().take(last + 1).enumerate().filter_map(move |(at, step)| {
@@ -215,25 +214,25 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    /// How far the schedule is when that slot begins.
+    /// Returns the scheduled position of the current step.
     #[inline(always)]
     pub const fn begin(&self) -> Begin {
         self.current.begin
     }
 
-    /// The cycle in which a slot begins.
+    /// Returns the cycle in which a step begins.
     #[inline(always)]
     pub fn begin_of(&self, step: &ScheduledOp) -> u64 {
         self.from.cycles.wrapping_add(step.begin.cycles.into())
     }
 
-    /// The address of the instruction that executes.
+    /// Returns the address of the current instruction.
     #[inline(always)]
     pub fn address(&self) -> u32 {
         self.current.address(self.from.pc)
     }
 
-    /// How far the program has come while the instruction executes.
+    /// Returns the program point during the current instruction.
     #[inline(always)]
     pub fn progress(&self) -> ProgramPoint {
         let begin = self.begin();
@@ -245,23 +244,25 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Leaves the block behind this instruction.
+    /// Leaves the block after the current instruction.
     #[inline(always)]
     pub fn leave(&mut self) {
-        self.going = Going::Nowhere;
+        self.limit = PassLimit::Leave;
     }
 
-    /// Leaves the block in time for a deadline, but not before an instruction that is next.
+    /// Leaves the block in time for a deadline, but not before an instruction that must execute
+    /// next.
     #[inline(always)]
     pub fn leave_before(&mut self, deadline: u64) {
-        // The target of a jump may be fetched, but not have entered a pipeline yet.
+        // A jump's target may have been fetched without having entered a pipeline.
         let least = usize::from(!self.begin().pipe.is_taken());
         let rest = self.rest.as_slice();
-        self.going = Going::For(before(rest, deadline.saturating_sub(self.from.cycles)).max(least));
+        self.limit =
+            PassLimit::Slots(before(rest, deadline.saturating_sub(self.from.cycles)).max(least));
     }
 
-    /// Waits before the next instruction, unless that is a reason to leave; answers whether it
-    /// waits.
+    /// Delays the next instruction, unless a deadline would then fall within the pass. Returns
+    /// whether it was delayed.
     #[inline(always)]
     pub fn wait(&mut self, cycles: u64, deadline: u64) -> bool {
         let then = self.from.cycles.wrapping_add(cycles);
@@ -272,7 +273,7 @@ impl<'a> Cursor<'a> {
         waits
     }
 
-    /// Waits before the next instruction, whatever comes of it.
+    /// Delays the next instruction, and leaves the block in time for the deadline.
     #[inline(always)]
     pub fn wait_for_next(&mut self, cycles: u64, deadline: u64) {
         self.from.cycles = self.from.cycles.wrapping_add(cycles);
@@ -281,8 +282,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Takes more cycles than the schedule says, which is a reason to leave if a deadline
-    /// comes closer.
+    /// Adds cycles beyond the schedule, and leaves the block if a deadline comes within it, or if
+    /// later fetches of a plan would come late.
     #[inline(always)]
     pub fn take_longer(&mut self, cycles: u64, deadline: u64) {
         self.from.cycles = self.from.cycles.wrapping_add(cycles);
@@ -292,7 +293,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The pipeline stands otherwise than the schedule says.
+    /// Records a pipeline state other than the scheduled one, and leaves the block.
     #[inline(always)]
     pub fn deviate(&mut self, pipe: PipeState) {
         self.from.pipe = pipe;
@@ -300,7 +301,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// How many begin before a cycle.
+/// Returns how many steps begin before a cycle offset.
 #[inline(never)]
 fn before(steps: &[ScheduledOp], cycle: u64) -> usize {
     steps.iter().take_while(|step| u64::from(step.begin.cycles) < cycle).count()
@@ -333,7 +334,7 @@ impl ExecContext for Cursor<'_> {
         state.take_longer(self, (state.rules.divide)(n, m, op == Op::Sdiv));
     }
 
-    /// Measured on a Cortex-M3, in handlers: it takes a cycle more.
+    /// Adds the extra cycle measured on a Cortex-M3, in handlers.
     #[inline(always)]
     fn raises_priority(&mut self, state: &State) {
         if state.rules.model_buses() {
@@ -365,7 +366,7 @@ impl ExecContext for Cursor<'_> {
 }
 
 impl State {
-    /// Does something that needs a cursor, where there is none.
+    /// Runs an action that needs a cursor, outside of any block.
     #[inline(always)]
     pub(crate) fn within<T>(&mut self, act: impl FnOnce(&mut Self, &mut Cursor<'_>) -> T) -> T {
         let mut at = Cursor::from(self.progress());

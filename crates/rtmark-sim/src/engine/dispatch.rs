@@ -1,12 +1,12 @@
-//! Dispatch: operations that call each other, as threaded code does.
+//! Dispatch: threaded code, in which each operation calls the next.
 //!
-//! Each micro-operation has a function of its own, made from what [`State::perform_micro`] says of
-//! it, which ends with a call of the next one's. The compiler makes jumps of these calls: no loop
-//! and no table stands between two instructions, and each has a jump of its own for the host to
-//! predict. Where it does not, no more calls are under way than a block has slots. Each function
-//! is made twice: for the *fast path*, which calls nothing and for which no registers have to be
-//! saved, and for the *slow path*, which is complete. Pairs that are common, of an instruction that
-//! sets flags and the branch behind it, are fused into one function.
+//! Each micro-operation has a function of its own, instantiated from [`State::perform_micro`], that
+//! ends with a call of the next step's function. The compiler turns these calls into jumps: no loop
+//! and no table lies between two instructions, and each has a jump of its own for the host to
+//! predict. Where the compiler does not, at most as many calls are active as a block has slots.
+//! Each function exists twice: on the *fast path*, which makes no calls and so saves no registers,
+//! and on the *slow path*, which is complete. Common pairs of an instruction that sets flags and
+//! the following branch are fused into one function.
 
 use std::slice::Iter;
 
@@ -20,11 +20,11 @@ use crate::isa::{Op, PerOp, Slot};
 use crate::memory::Place;
 use crate::state::State;
 
-/// Executes the next step, and those behind it as far as one follows the other.
+/// Executes the next step, and the steps after it as far as they follow each other.
 pub type OpFn = for<'a> fn(&mut State, &mut Cursor<'a>, Iter<'a, ScheduledOp>) -> Ending;
 
-/// What executes each operation, of an instruction that may write the stack pointer, whose low
-/// bits are always clear, or of another one.
+/// Selects the function of an operation, for an instruction that may write the stack pointer, whose
+/// low bits are always clear, or for any other.
 pub struct OpFns {
     with_stack_pointer: bool,
 }
@@ -44,7 +44,7 @@ impl PerOp for OpFns {
     }
 }
 
-/// Where a pass is while a step executes. The pass itself is told only when somebody asks.
+/// The position of a pass while a step executes. The cursor itself is updated only on demand.
 pub struct OpCursor<'p, 'a> {
     pass: &'p mut Cursor<'a>,
     step: &'a ScheduledOp,
@@ -72,7 +72,7 @@ impl<'a> Executing<'a> for OpCursor<'_, 'a> {
         let (deadline, has_pipeline) = (state.deadline, state.rules.model_buses());
         let near = state.lines.near_mut();
         if self.pass.plan.is_some() {
-            // What is in the read buffer is in the plan, too.
+            // The plan accounts for the read buffer, too.
             return near.read_kept(place.offset);
         }
         near.read_at_once(place.offset, |waits| !has_pipeline && self.wait(waits, deadline))
@@ -85,27 +85,27 @@ impl<'a> Executing<'a> for OpCursor<'_, 'a> {
 }
 
 impl<'a> OpCursor<'_, 'a> {
-    /// The pass, at this step.
+    /// Returns the cursor, moved to this step.
     #[inline(always)]
     pub fn pass(&mut self) -> &mut Cursor<'a> {
         self.pass.move_to(self.step, &self.rest);
         self.pass
     }
 
-    /// The cycle in which the step begins.
+    /// Returns the cycle in which the step begins.
     #[inline(always)]
     pub fn now(&self) -> u64 {
         self.pass.begin_of(self.step)
     }
 
-    /// Waits before the next instruction, unless that is a reason to go no further; answers
-    /// whether it waits.
+    /// Delays the next instruction, unless a deadline would then fall within the pass. Returns
+    /// whether it was delayed.
     #[inline(always)]
     pub fn wait(&mut self, cycles: u64, deadline: u64) -> bool {
         self.pass.wait(cycles, deadline)
     }
 
-    /// Leads past so many steps, as if they had been executed.
+    /// Skips `steps` steps, as if they had executed.
     #[inline(always)]
     pub fn hop(&mut self, steps: u32) {
         if let Some(last) = self.rest.nth((steps as usize).wrapping_sub(1)) {
@@ -113,7 +113,7 @@ impl<'a> OpCursor<'_, 'a> {
         }
     }
 
-    /// Whether the pass ends with this step.
+    /// Returns whether the pass ends with this step.
     #[inline(always)]
     pub fn is_over(&self) -> bool {
         self.rest.as_slice().is_empty()
@@ -121,7 +121,7 @@ impl<'a> OpCursor<'_, 'a> {
 }
 
 impl MicroOp {
-    /// What executes it, and those behind it.
+    /// Returns the function that executes it and continues with the steps after it.
     #[inline(always)]
     pub fn run(&self) -> OpFn {
         let slot = &self.slot;
@@ -146,7 +146,7 @@ impl MicroOp {
 
 macro_rules! shifted {
     ($($op:ident $shift:literal)*) => {
-        /// What executes an operation with a shift of a known type.
+        /// Returns the function of an operation with a known shift type.
         fn shifted<const SP: bool>(op: Op, shift: u32) -> OpFn {
             match (op, shift) {
                 $((Op::$op, $shift) => run::<{ SHIFTED * (1 + $shift) + Op::$op as u16 }, SP>,)*
@@ -163,7 +163,7 @@ shifted! {
 
 macro_rules! followed {
     ($($op:ident)*) => {
-        /// What executes a branch that is followed.
+        /// Returns the function of a followed branch.
         fn followed(op: Op) -> OpFn {
             match op {
                 $(Op::$op => run::<{ FOLLOWED + Op::$op as u16 }, false>,)*
@@ -179,7 +179,7 @@ followed! {
 
 macro_rules! conditional {
     ($($condition:literal)*) => {
-        /// What executes an IT that leads either way by a condition.
+        /// Returns the function of an if-converted IT.
         fn conditional(condition: u8) -> OpFn {
             match condition {
                 $($condition => run::<{ IF + $condition }, false>,)*
@@ -191,8 +191,8 @@ macro_rules! conditional {
 
 conditional! { 0 1 2 3 4 5 6 7 8 9 10 11 12 13 }
 
-/// What executes an instruction that sets flags and the branch behind it: of two jumps, the
-/// host has one to foresee. `None` for any others.
+/// Returns the fused function of an instruction that sets flags and the branch after it, which
+/// leaves the host one jump to predict instead of two. Returns `None` for other pairs.
 pub fn run_both(first: &MicroOp, second: &MicroOp) -> Option<OpFn> {
     let plain = first.kind == Kind::Plain && !OpFns::of(&first.slot).with_stack_pointer;
     if plain { set_flags(first, second) } else { None }
@@ -252,7 +252,7 @@ fn run<'a, const MICRO: u16, const SP: bool>(
     })
 }
 
-/// Executes an operation the fast path, and goes on by `next` where it leads to the end.
+/// Executes an operation on the fast path, and continues with `next` if it completes.
 #[inline(always)]
 fn run_before<'a, const MICRO: u16, const SP: bool>(
     machine: &mut State,
@@ -289,7 +289,7 @@ fn run_slowly<'a, const MICRO: u16, const SP: bool>(
     outcome.into()
 }
 
-/// Behind the last step.
+/// Ends a pass after its last step.
 #[expect(clippy::needless_pass_by_value, reason = "one of those that a step names")]
 #[inline(never)]
 pub fn end<'a>(_: &mut State, pass: &mut Cursor<'a>, rest: Iter<'a, ScheduledOp>) -> Ending {

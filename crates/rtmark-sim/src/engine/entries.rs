@@ -1,9 +1,9 @@
-//! Entries: the blocks that are executed now, found at one look.
+//! Entries: a direct-mapped cache of the blocks that execute at present.
 //!
-//! What leads from a program counter to a schedule is spread over pages, blocks and their trees of
-//! schedules, which all machines that share code share: of a large program little of it is in the
-//! host's caches. Here stands what is executed at present, of one machine alone, by program
-//! counter and pipeline state. It is a cache of what is known elsewhere, and bounded.
+//! The way from a program counter to a schedule leads through pages, blocks and trees of schedules,
+//! which all machines that share code share; of a large program little of it is in the host's
+//! caches. An entry leads there in one look, by program counter and pipeline state. Entries belong
+//! to one machine, only repeat what is known elsewhere, and are bounded in number.
 
 use std::sync::Arc;
 
@@ -13,19 +13,20 @@ use crate::engine::cursor::Cursor;
 use crate::engine::micro_op::Kind;
 use crate::state::ProgramPoint;
 
-/// Entries at first, so that copies of a machine that soon end stay small, and at most.
+/// The initial and the greatest number of entries. It starts small because copies of a machine are
+/// often short-lived.
 const FIRST: usize = 1 << 6;
 const MOST: usize = 1 << 15;
 
-/// A block to be executed, with its schedule, and what is asked of the block in each pass, so that
-/// mostly nothing else is looked at than an entry and its steps.
+/// A block and its schedule, with copies of the fields that each pass reads, so that most passes
+/// touch only the entry and the steps.
 #[derive(Clone, Debug)]
 pub struct Entry {
     pub block: Arc<Block>,
     pub passage: Passage,
-    /// Of those that are all looked up at once, see [`Entries::renew`].
+    /// The generation in which it was added: see [`Entries::renew`].
     generation: u32,
-    /// How it is conditional from its beginning on, see [`ItOutcome::number`].
+    /// The outcome of the IT that it begins after: see [`ItOutcome::number`].
     it_outcome: u16,
     /// See [`Block::conditional_slots`].
     conditional_slots: u8,
@@ -46,7 +47,7 @@ impl Entry {
         self.first_reach as u32
     }
 
-    /// ITSTATE where a pass has come to that has not ended with a jump.
+    /// Returns ITSTATE after a pass that did not end with a jump.
     #[inline(always)]
     pub fn it_behind(&self, at: &Cursor<'_>) -> u8 {
         if at.place() + 1 >= usize::from(self.conditional_slots) {
@@ -61,7 +62,7 @@ impl Entry {
     }
 }
 
-/// An entry where it is looked for: in one line of the host's cache.
+/// An entry with its key, in one line of the host's cache.
 #[derive(Debug)]
 #[repr(C, align(64))]
 struct Place {
@@ -74,16 +75,16 @@ const _: () = assert!(size_of::<Option<Place>>() == 64);
 /// The entries of a machine.
 #[derive(Debug, Default)]
 pub struct Entries {
-    /// As many as a power of two, or none.
+    /// The table: empty, or a power of two in length.
     places: Vec<Option<Place>>,
-    /// How many have been added since there were as many places as now.
+    /// Entries added since the table last grew.
     added: usize,
-    /// How often all have had to be looked up again.
+    /// The current generation: entries of earlier ones are stale.
     generation: u32,
 }
 
 impl Clone for Entries {
-    /// A clone looks for itself.
+    /// Starts empty: a clone looks up its own entries.
     fn clone(&self) -> Self {
         Self::default()
     }
@@ -96,14 +97,15 @@ impl Entries {
         hash as usize & self.places.len().wrapping_sub(1)
     }
 
-    /// By what the entry of a program point is found. Without a pipeline its state does not matter.
+    /// Returns the key of a program point. Without a pipeline its state is ignored.
     #[inline(always)]
     pub const fn key<const PIPELINED: bool>(at: ProgramPoint, it_outcome: u16) -> u64 {
         let pipe = if PIPELINED { at.pipe.bits() as u64 } else { 0 };
         ((at.pc as u64) << 32 | pipe) ^ (it_outcome as u64) << 16
     }
 
-    /// The entry of a key with an outcome of an IT, which not all keys with it share.
+    /// Returns the entry of a key. `it_outcome` is compared separately, since different outcomes
+    /// may share a key.
     #[inline(always)]
     pub fn get(&self, key: u64, it_outcome: u16) -> Option<&Entry> {
         match self.places.get(self.place(key)) {
@@ -118,7 +120,7 @@ impl Entries {
         }
     }
 
-    /// Adds an entry, perhaps in the place of another one.
+    /// Adds an entry, which may replace another.
     #[inline(never)]
     pub fn add(&mut self, key: u64, mut entry: Entry) {
         let places = self.places.len();
@@ -139,7 +141,7 @@ impl Entries {
         self.places[at] = Some(Place { key, entry });
     }
 
-    /// Has all looked up again.
+    /// Makes all entries stale, so that blocks are looked up again.
     pub fn renew(&mut self) {
         match self.generation.checked_add(1) {
             Some(next) => self.generation = next,
@@ -147,7 +149,7 @@ impl Entries {
         }
     }
 
-    /// Forgets all, and lets go of what they lead to.
+    /// Drops all entries, and with them their references to blocks.
     pub fn forget(&mut self) {
         self.places.fill_with(|| None);
         self.generation = 0;

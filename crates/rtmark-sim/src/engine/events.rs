@@ -1,7 +1,7 @@
-//! What happens between instructions: exceptions, clocks, devices, sleep, the end of a run.
+//! Events between instructions: exceptions, clocks, devices, sleep, the end of a run.
 //!
-//! The deadline is the first cycle in which any of this may be due; until then the run loop looks
-//! at instructions alone.
+//! The deadline is the first cycle in which any of them may be due; until then the run loop
+//! executes instructions only.
 
 use crate::arch::armm::nvic::{Masks, SYSTICK};
 use crate::state::stop::Stop;
@@ -14,12 +14,12 @@ pub(crate) enum Due {
     Instruction,
     /// An instruction of an IT block.
     Conditional,
-    /// Another look: something has happened that was none.
+    /// Another look: something other than an instruction has happened.
     Attention,
 }
 
 impl State {
-    /// Looks after everything that is not a plain instruction, at an instruction's boundary.
+    /// Handles everything that is due besides plain instructions, at an instruction boundary.
     #[inline(never)]
     pub(super) fn attend(&mut self) -> Option<Stop> {
         loop {
@@ -36,7 +36,7 @@ impl State {
         }
     }
 
-    /// Lets one thing happen that is no instruction, if one is due; answers what is due then.
+    /// Handles one event, if one is due, and returns what is due next.
     pub(crate) fn attend_once(&mut self) -> Result<Due, Stop> {
         if let Some(error) = &self.failed {
             return Err(Stop::Internal(error.clone()));
@@ -86,7 +86,7 @@ impl State {
         Ok(Due::Instruction)
     }
 
-    /// Lets everything happen that is due by `now`, in its order.
+    /// Processes everything that is due by `now`, in order.
     #[inline(always)]
     pub(crate) fn pass_time(&mut self, now: u64) {
         let clocks = self.system.systick.next_zero().min(self.devices.next());
@@ -122,7 +122,7 @@ impl State {
         self.scheduled.first().map_or(u64::MAX, |&(at, _)| at)
     }
 
-    /// When a sleeping core could next be woken by a clock of its own or a scheduled interrupt.
+    /// Returns when a clock of its own or a scheduled interrupt could next wake a sleeping core.
     fn next_wake(&self) -> Option<u64> {
         let zero = self.system.systick.next_interrupt();
         let first = zero.min(self.next_scheduled()).min(self.devices.next());

@@ -1,7 +1,7 @@
-//! Instruction fetches: when the core has to wait for the memory that its code is in.
+//! Instruction fetches: the waits for the memory that holds the code.
 //!
-//! Code is fetched a line of its memory at a time. Who comes to a line that is not the last
-//! one enters it, by the quickest way that one look shows ([`crate::timing::LineMemory`]). Where
+//! Code is fetched in lines of its memory. Execution that reaches another line than the latest one
+//! enters it, by the quickest way that one look allows ([`crate::timing::LineMemory`]). Where
 //! fetches repeat, their waits are planned: see [`crate::engine::fetch_plan`].
 
 use crate::engine::block::Block;
@@ -11,20 +11,20 @@ use crate::isa::Slot;
 use crate::state::{NOT_FETCHED, State};
 
 impl State {
-    /// Whether a block may be executed whose first page may be.
+    /// Returns whether a block may execute, given that its first page may.
     #[inline(always)]
     pub(crate) fn may_execute_block(&mut self, block: &Block) -> bool {
         !self.protected || block.far_pages.iter().all(|&address| self.may_execute_page(address))
     }
 
-    /// Whether an instruction, by the addresses of its first and last halfword, reaches
-    /// beyond the line that code is fetched from.
+    /// Returns whether an instruction, given by the addresses of its first and last halfword,
+    /// reaches beyond the line that code comes from.
     #[inline(always)]
     pub(crate) const fn is_elsewhere(&self, first: u32, last: u32) -> bool {
         ((first ^ self.line) | (last ^ self.line)) & self.line_mask != 0
     }
 
-    /// Waits for the instruction that executes next, unless that is fetched already.
+    /// Waits for the next instruction, unless it is fetched already.
     pub(crate) fn fetch(&mut self, pc: u32, size: u8) {
         let last = pc.wrapping_add(u32::from(size) - 2);
         if self.fetched != pc && self.is_elsewhere(pc, last) {
@@ -33,15 +33,15 @@ impl State {
         self.fetched = NOT_FETCHED;
     }
 
-    /// Fetches an instruction, whose address is on the bus in a cycle: the one in which it has
-    /// come.
+    /// Fetches an instruction whose address is on the bus in cycle `asked`, and returns the cycle
+    /// in which it arrives.
     pub(crate) fn wait_for_code(&mut self, pc: u32, size: u8, asked: u64) -> u64 {
         let last = pc.wrapping_add(u32::from(size) - 2);
         if self.is_elsewhere(pc, last) { self.fetch_lines(pc, last, asked) } else { asked }
     }
 
-    /// Fetches the next instruction of a block, which enters a line, if one look shows how;
-    /// answers whether it has.
+    /// Enters the line of a block's next instruction, if one look shows how. Returns whether it
+    /// did.
     #[inline(always)]
     pub(crate) fn fetch_next_at_once(&mut self, at: &mut OpCursor<'_, '_>) -> bool {
         let memory = self.lines.near_mut();
@@ -53,8 +53,8 @@ impl State {
         enters
     }
 
-    /// Fetches the next instruction of a block, which enters a line, however long it takes;
-    /// answers the cycles that the core waits for it.
+    /// Enters the line of a block's next instruction, and returns the cycles that the core waits
+    /// for it.
     #[inline(always)]
     pub(crate) fn fetch_next(&mut self, now: u64, line: &Slot) -> u64 {
         let memory = self.lines.near_mut();
@@ -62,8 +62,8 @@ impl State {
         memory.enter(line.aux, now)
     }
 
-    /// Waits for the lines of a block's first instruction, whose memory is near; answers the
-    /// cycle in which it is there.
+    /// Enters the lines of a block's first instruction in the near memory, and returns the cycle in
+    /// which it arrives.
     #[inline(always)]
     pub(crate) fn fetch_first(
         &mut self,
@@ -91,7 +91,7 @@ impl State {
         now
     }
 
-    /// Waits for the lines of an instruction; answers the cycle in which it is there.
+    /// Enters the lines of an instruction, and returns the cycle in which it arrives.
     #[inline(always)]
     fn fetch_lines(&mut self, first: u32, last: u32, mut now: u64) -> u64 {
         if (first ^ self.line) & self.line_mask != 0 {
@@ -103,7 +103,7 @@ impl State {
         now
     }
 
-    /// Begins to execute from a line of the near memory: the cycles that the core waits.
+    /// Enters a line of the near memory, and returns the cycles that the core waits.
     #[inline(never)]
     fn enter_otherwise(&mut self, line: u32, now: u64) -> u64 {
         self.lines.near_mut().enter(line, now)
@@ -114,7 +114,7 @@ impl State {
         self.enter_line(address, now)
     }
 
-    /// Begins to execute from the line of an address: the cycles that the core waits.
+    /// Enters the line of an address, and returns the cycles that the core waits.
     #[inline(always)]
     fn enter_line(&mut self, address: u32, now: u64) -> u64 {
         let Some(place) = self.bus.code_place(address) else { return 0 };

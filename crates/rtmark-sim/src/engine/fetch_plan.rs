@@ -1,14 +1,15 @@
-//! Fetch plans: schedules in which the waits of instruction fetches are known before a pass begins.
+//! Fetch plans: schedules in which the waits of instruction fetches are known in advance.
 //!
-//! A memoization of the memory's read path, as schedules are one of the pipeline. What fetching a block's code waits for depends on how its memory stands, and that repeats as
-//! code does. So a block that is executed often gets plans for the ways in which its memory
-//! has stood: fetches are no steps of theirs, and what each waits for is in the cycles that
-//! they tell. Behind such a pass the memory is brought to stand as if it had been asked. With
-//! or without them the cycles are the same.
+//! Fetch plans memoize a memory's read path as schedules memoize the pipeline. How long the fetches
+//! of a block wait depends on the state of its memory (read buffers, cache, prefetch), and that
+//! state repeats as code does. So a block that executes often gets a plan for each state in which
+//! its memory was found: the plan's cycles include the waits, and its steps no fetches. After such
+//! a pass the memory is brought to the state that the fetches would have left. Cycles are the same
+//! with or without plans.
 //!
-//! Whatever takes longer than expected ends such a pass, since later fetches come later then.
-//! How a memory stands, and what will become of it, is told by [`crate::timing::Lookahead`]; this
-//! module knows nothing of caches and read buffers.
+//! Anything that takes longer than expected ends a planned pass, because later fetches then come
+//! later. [`crate::timing::Lookahead`] describes the state of a memory and its changes; this module
+//! knows nothing of caches and read buffers.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -21,68 +22,68 @@ use crate::isa::{Op, Slot};
 use crate::state::{ProgramPoint, State};
 use crate::timing::{Change, FetchState, LineCame, LineMemory, Lookahead};
 
-/// A schedule whose fetches are known to wait so long, if the memory stands like this.
+/// A schedule whose fetch waits hold for one state of the memory.
 #[derive(Debug)]
 pub struct FetchPlan {
     fetch_state: FetchState,
-    /// An address in the line that code came from before.
+    /// An address in the line from which code came before the pass.
     line: u32,
     pub schedule: Schedule,
     points: Box<[Point]>,
-    /// The cached lines that are used, one after the other, by their places.
+    /// The places of the cached lines that the pass uses, in order.
     used: Box<[u8]>,
     next: OnceLock<Box<FetchPlan>>,
 }
 
-/// What has become of the memory when some step of a plan is executed.
+/// The memory's state at some step of a plan.
 #[derive(Debug)]
 struct Point {
     change: Change,
-    /// Cached lines used until then.
+    /// How many cached lines were used so far.
     used: usize,
-    /// An address in the line that code comes from.
+    /// An address in the line from which code comes.
     line: u32,
 }
 
-/// The fetch plans of a schedule, a list to which threads may add at once.
+/// The fetch plans of a schedule: a list to which threads may append concurrently.
 #[derive(Debug, Default)]
 pub struct FetchPlans {
     first: OnceLock<Box<FetchPlan>>,
-    /// Passes for which there was none, as far as they are counted.
+    /// Passes that found no plan, as far as they are counted.
     missed: AtomicU32,
 }
 
-/// Passes for which there is no plan, of which the last one is planned.
+/// Passes without a plan before one is made.
 const MISSED: u32 = 8;
-/// The most plans that a schedule has.
+/// The most plans of a schedule.
 const MOST: u32 = 12;
-/// Steps of plans that a machine and its clones keep, which bounds their memory.
+/// The most steps of plans that a machine and its clones keep, which bounds their memory.
 const STEPS: usize = 1 << 18;
 
-/// Counts of what machines that share code have planned.
+/// Counters shared by all machines that share code.
 #[derive(Clone, Debug, Default)]
 pub struct SharedCounts {
-    /// Numbers that have been given to what caches keep.
+    /// Identifiers given to cache contents.
     numbers: Arc<AtomicU64>,
-    /// Steps of plans.
+    /// Steps of fetch plans.
     steps: Arc<AtomicUsize>,
-    /// Steps of blocks and all that is scheduled of them.
+    /// Steps of blocks, schedules and fetch plans.
     kept: Arc<AtomicUsize>,
 }
 
 impl SharedCounts {
-    /// Begins to count steps anew, when all code is forgotten.
+    /// Restarts the counts of steps, when all code is forgotten.
     pub fn forget_steps(&mut self) {
         self.steps = Arc::default();
         self.kept = Arc::default();
     }
 
-    /// Counts steps that a block keeps.
+    /// Adds steps that a block keeps.
     pub fn keep(&self, steps: usize) {
         self.kept.fetch_add(steps, Ordering::Relaxed);
     }
 
-    /// Steps that blocks keep.
+    /// Returns the steps that blocks keep.
     pub fn kept(&self) -> usize {
         self.kept.load(Ordering::Relaxed)
     }
@@ -101,7 +102,7 @@ impl SharedCounts {
 }
 
 impl FetchPlans {
-    /// Finds the plan for a memory that stands like this.
+    /// Finds the plan for the memory's present state.
     #[inline(always)]
     fn find(&self, memory: &LineMemory, line: u32, now: u64) -> Option<&FetchPlan> {
         let mut plan = self.first.get()?;
@@ -112,8 +113,8 @@ impl FetchPlans {
         Some(plan)
     }
 
-    /// Whether it is time to plan the schedule's fetches once more. What other threads count at the same
-    /// time may be lost, of which nothing depends but how soon that is.
+    /// Returns whether it is time to make another plan. Increments that other threads make at the
+    /// same time may be lost, which only delays that.
     fn is_time(&self) -> bool {
         let missed = self.missed.load(Ordering::Relaxed);
         if missed >= MISSED * MOST {
@@ -127,7 +128,7 @@ impl FetchPlans {
         let mut own = Some(Box::new(plan));
         let mut place = &self.first;
         loop {
-            // Another thread may have kept one there meanwhile.
+            // Another thread may have added one here meanwhile.
             let kept = place.get_or_init(|| own.take().unwrap_or_else(|| unreachable!()));
             if own.is_none() {
                 return kept;
@@ -137,12 +138,12 @@ impl FetchPlans {
     }
 }
 
-/// Where a pass through a plan is.
+/// The position of a pass within a plan.
 #[derive(Clone, Copy, Debug)]
 pub struct PlanCursor<'a> {
     plan: &'a FetchPlan,
     began: u64,
-    /// Points that the memory has come to.
+    /// How many of the plan's points the memory has passed.
     stood: u8,
 }
 
@@ -153,7 +154,7 @@ impl<'a> PlanCursor<'a> {
 }
 
 impl State {
-    /// Has the memory stand as it does when the step is executed that a pass has come to.
+    /// Brings the memory to its state at the pass's current step.
     #[inline(always)]
     pub(crate) fn settle_memory(&mut self, at: &mut Cursor<'_>) {
         if let Some(plan) = at.plan {
@@ -179,8 +180,8 @@ impl State {
         at.plan = Some(PlanCursor { stood: to, ..cursor });
     }
 
-    /// The constant that an instruction loads from the memory of its code, which does not
-    /// change, and where it stands there.
+    /// Returns the constant that an instruction loads from the read-only memory of its code, and
+    /// the constant's offset there.
     fn literal(&self, slot: &Slot) -> Option<(u32, u32)> {
         let whole = slot.op == Op::LdrLit || slot.op == Op::VldrLit && slot.aux & 0xFF == 1;
         let (bytes, place) = self.bus.near_code(slot.imm).filter(|_| whole)?;
@@ -192,7 +193,7 @@ impl State {
 }
 
 impl CortexM {
-    /// Finds the plan for a pass that begins now, or makes one if it is time.
+    /// Finds the plan for a pass that begins now, or makes one if it is time to.
     #[inline(always)]
     pub(crate) fn fetch_plan<'a>(
         &mut self,
@@ -211,8 +212,7 @@ impl CortexM {
         if known.is_none() { self.plan_fetches(block, passage, from) } else { known }
     }
 
-    /// Plans the fetches of a schedule for how the memory of its code stands now, if it is worth
-    /// while.
+    /// Plans the fetches of a schedule for the present state of its memory, if that is worthwhile.
     #[inline(never)]
     fn plan_fetches<'a>(
         &mut self,
@@ -261,7 +261,7 @@ impl CortexM {
     }
 }
 
-/// A walk through a schedule that finds out what its fetches wait for.
+/// A walk through a schedule that computes the waits of its fetches.
 struct Planner {
     memory: Lookahead,
     now: u64,
@@ -279,7 +279,7 @@ impl Planner {
         Self { memory, now, line, waits: 0, plan, points, used }
     }
 
-    /// Fetches the first instruction, unless that is fetched already.
+    /// Fetches the first instruction, unless it is fetched already.
     fn enter_first(
         &mut self,
         first: u32,
@@ -292,14 +292,14 @@ impl Planner {
             self.enter(block.line, first, until_first)?;
         }
         if (last ^ self.line) & mask != 0 {
-            // Lines follow each other as their addresses do.
+            // Lines are numbered in the order of their addresses.
             let further = (last & mask).wrapping_sub(first & mask) / mask.wrapping_neg();
             self.enter(block.line + further, last, until_first)?;
         }
         Ok(())
     }
 
-    /// Fetches from a line, with the address in it that the program has come to.
+    /// Enters a line at an address.
     fn enter(&mut self, number: u32, line: u32, cycles: u32) -> Result<(), LineCame> {
         let now = self.now + u64::from(cycles) + self.waits;
         let (waits, used) = self.memory.enter(number, now)?;
@@ -310,23 +310,23 @@ impl Planner {
         Ok(())
     }
 
-    /// Notes how the memory stands now.
+    /// Records the memory's state.
     fn note(&mut self) {
         let (change, used) = (self.memory.change(), self.used.len());
         self.points.push(Point { change, used, line: self.line });
     }
 
-    /// The cycles that the core waits for a constant there, if that is known now.
+    /// Returns the cycles that the core waits for a constant, if they are known in advance.
     fn waits_for(&self, offset: u32, pipelined: bool) -> Option<u8> {
         let memory = self.memory.memory();
         if memory.holds(offset) {
             return Some(0);
         }
-        // A pipeline makes of it what depends on its state.
+        // In a pipeline the wait depends on the pipeline's state.
         memory.data_waits().filter(|_| !pipelined)?.try_into().ok()
     }
 
-    /// Takes over a step, which may load a constant.
+    /// Appends a step. A load of a known constant becomes a move.
     fn push(&mut self, mut step: ScheduledOp, literal: Option<(u32, u32)>, pipelined: bool) {
         step.begin.cycles += self.waits as u32;
         if let Some((value, offset)) = literal

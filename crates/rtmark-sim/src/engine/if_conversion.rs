@@ -1,13 +1,13 @@
-//! If-conversion: IT blocks that a pass goes through whichever way their condition leads.
+//! If-conversion: IT blocks that a pass runs through whichever way their condition goes.
 //!
-//! A block of code is prepared for one outcome of an IT, and left where it is the other. But
-//! mostly it makes no difference to anything else whether the few instructions behind an IT are
-//! executed: each takes as long as passing over it, and soon the pipeline stands the same. In
-//! a pass that is known to go to its end such an IT leads either way, as predicated code does,
-//! and no branch of the host's is mispredicted over the two paths.
+//! A block is prepared for one outcome of each IT, and is left at the other. But mostly it makes no
+//! difference to anything after the IT block whether its few instructions execute: each takes as
+//! long as skipping it, and soon the pipeline reaches the same state. In a pass that will run to
+//! its end such an IT can go either way, like predicated code, without a mispredicted branch on the
+//! host.
 //!
-//! This module decides where that is so, by asking the pipeline's model; it knows nothing of what
-//! the instructions do but that they only calculate.
+//! This module decides where that holds by asking the pipeline model. Of the instructions it knows
+//! only that they compute on registers.
 
 use crate::engine::CortexM;
 use crate::engine::block::{Block, ScheduledOp};
@@ -16,12 +16,12 @@ use crate::isa::Slot;
 use crate::timing::Classify;
 use crate::timing::pipeline::Condition;
 
-/// Instructions behind an IT block until which the pipeline is to stand the same.
+/// Instructions after an IT block within which both outcomes must lead to one pipeline state.
 const SOON: usize = 3;
 
 impl CortexM {
-    /// Has each IT of some steps, whose first one is at an address, lead either way where that
-    /// makes no difference to the others.
+    /// Converts each IT among `steps`, the first of which is at `base`, where the outcome makes no
+    /// difference to the other steps.
     pub(crate) fn convert_its(
         &mut self,
         base: u32,
@@ -42,8 +42,8 @@ impl CortexM {
         led
     }
 
-    /// An IT and the instructions that it makes conditional as steps that lead either way, and
-    /// the steps behind them; `None` if that would make a difference to those.
+    /// Converts one IT. Returns the steps of both outcomes, and the steps after the IT block;
+    /// `None` if the outcome would affect those.
     fn convert_it<'a>(
         &mut self,
         base: u32,
@@ -66,7 +66,7 @@ impl CortexM {
                 self.state.predecoded.slot(&mut self.state.bus, step.address(base))?.inside_it();
             let takes_the_same =
                 self.state.rules.classify.is_some() || slot.cost == self.state.rules.skip;
-            // What sets flags decides about those behind it.
+            // An instruction that sets flags decides the rest of the IT block.
             let decides = slot.writes_flags() && !std::ptr::eq(step, last);
             if !slot.op.only_calculates() || !takes_the_same || decides {
                 return None;
@@ -93,8 +93,8 @@ impl CortexM {
         Some((convert_it, others))
     }
 
-    /// Whether the instructions behind an IT block find the pipeline the same either way, and no
-    /// instruction before enters it in another cycle.
+    /// Checks that both outcomes of an IT reach the same pipeline state soon after the IT block,
+    /// with each instruction entering in the same cycle.
     fn converges(
         &mut self,
         classify: Classify,

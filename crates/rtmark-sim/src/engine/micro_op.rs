@@ -1,40 +1,40 @@
-//! Micro-operations: what blocks hold besides instructions as they are decoded.
+//! Micro-operations: the slots of a block.
 //!
-//! A block keeps each instruction as [`crate::isa`] has decoded it, with a [`Kind`] that says what
-//! the engine makes of it: a branch behind which the block goes on, an IT whose outcome is
-//! expected, an instruction that is passed over. None of this is known to decoders, timing rules
-//! or the disassembler.
+//! A micro-operation is an instruction as [`crate::isa`] decoded it, with a [`Kind`] that says how
+//! the engine treats it: a branch that the block follows to its target, an IT with an expected
+//! outcome, an instruction that is skipped, or a slot that executes no instruction at all. Decoder,
+//! timing rules and disassembler know nothing of these kinds.
 
 use crate::isa::{Group, Op, Slot};
 use crate::timing::NOT_TAKEN;
 
-/// How a block executes one of its slots.
+/// How a block executes a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// As its operation says.
+    /// Executes the slot's operation.
     Plain,
-    /// As a branch that is expected to be taken, or to lead to a target that only execution can
-    /// tell: `imm` or, of a list of registers, `aux`. Behind it the block goes on there.
+    /// A branch that is expected to be taken, or to reach a target that only execution can confirm:
+    /// `imm` or, for a list of registers, `aux`. The block continues at that target.
     Followed,
-    /// As an IT whose condition is expected to hold (`aux` = 1) or not: to be as expected, the
-    /// condition in the upper half of `imm` holds. Where it does not, the block is left.
+    /// An IT whose condition is expected to hold (`aux` = 1) or to fail. The expectation is met if
+    /// the condition in the upper half of `imm` holds; otherwise execution leaves the block.
     ExpectedIt,
-    /// As an IT that leads past `aux` slots unless the condition with this number holds: see
+    /// An if-converted IT: skips `aux` slots unless the condition with this number holds. See
     /// [`crate::engine::if_conversion`].
     If(u8),
-    /// Leads past `aux` slots.
+    /// Skips `aux` slots.
     Hop,
-    /// An instruction of an IT block whose condition does not hold.
+    /// An instruction of an IT block whose condition fails.
     Skip,
-    /// Nothing but a look at what the branch before it was foreseen to do, whose address is `imm`:
-    /// where it leads if the block goes on (`aux`).
+    /// Executes nothing, but compares the branch prediction for the preceding branch, at address
+    /// `imm`, with where the block continues (`aux`).
     Foresee,
-    /// Nothing but a fetch: the next instruction reaches another line of its memory, with the
-    /// address of its last halfword (`imm`) and the line's number (`aux`).
+    /// Executes nothing, but fetches: the next instruction enters another line of its memory. `imm`
+    /// is the address of the instruction's last halfword, `aux` the line's number.
     Line,
 }
 
-/// A slot of a block.
+/// A slot of a block: an instruction and how the block executes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MicroOp {
     pub slot: Slot,
@@ -42,13 +42,13 @@ pub struct MicroOp {
 }
 
 impl MicroOp {
-    /// An instruction as it is decoded.
+    /// Wraps an instruction that executes as decoded.
     pub const fn plain(slot: Slot) -> Self {
         Self { slot, kind: Kind::Plain }
     }
 
-    /// The fetch before an instruction, whose last halfword is at this address in the line of
-    /// this number: that is the line which it enters in sequence. It has no bytes of its own.
+    /// Creates the fetch before an instruction that enters line `number` in sequence, with its last
+    /// halfword at `last`. The fetch occupies no bytes of its own.
     pub const fn line(slot: &Slot, last: u32, number: u32) -> Self {
         Self {
             slot: Slot { op: Op::Nop, extent: 0, cost: 0, imm: last, aux: number, ..*slot },
@@ -56,31 +56,32 @@ impl MicroOp {
         }
     }
 
-    /// What stands behind a branch, at this address, which is foreseen by what it has done.
+    /// Creates the slot after a predicted branch at this address, which compares the prediction
+    /// with the direction that the block takes.
     pub fn foresee(&self, branch: u32) -> Self {
         let target = if self.is_followed() { self.target() } else { NOT_TAKEN };
         let slot = Slot { op: Op::Nop, extent: 0, cost: 0, imm: branch, aux: target, ..self.slot };
         Self { slot, kind: Kind::Foresee }
     }
 
-    /// An instruction passed over.
+    /// Wraps an instruction that is skipped.
     pub const fn skip(slot: Slot, cost: u8) -> Self {
         Self { slot: Slot { cost, ..slot }, kind: Kind::Skip }
     }
 
-    /// An IT that is expected to hold, or not to.
+    /// Wraps an IT that is expected to hold, or to fail.
     pub fn expected_it(slot: Slot, holds: bool) -> Self {
         let imm = slot.imm ^ if holds { 0 } else { 1 << 4 };
         Self { slot: Slot { imm, aux: u32::from(holds), ..slot }, kind: Kind::ExpectedIt }
     }
 
-    /// ITSTATE behind an IT that is expected to hold, or not to.
+    /// Returns ITSTATE after an expected IT, for the outcome that is expected.
     #[inline(always)]
     pub const fn it_behind(&self) -> u8 {
         (self.slot.imm ^ (self.slot.aux ^ 1) << 4) as u8
     }
 
-    /// A branch for a block that goes on at this target, if there can be one.
+    /// Wraps a branch that the block follows to `target`, if a block can follow such a branch.
     pub fn followed(slot: &Slot, target: u32) -> Option<Self> {
         let slot = match slot.op.group() {
             Group::Branch | Group::Call => Slot { imm: target, ..*slot },
@@ -94,27 +95,28 @@ impl MicroOp {
         Some(Self { slot, kind: Kind::Followed })
     }
 
-    /// Whether a block goes on at the target of this branch.
+    /// Returns whether the block follows this branch to its target.
     pub fn is_followed(&self) -> bool {
         self.kind == Kind::Followed
     }
 
-    /// Where a followed branch leads.
+    /// Returns the target of a followed branch.
     pub fn target(&self) -> u32 {
         if self.slot.op.group() == Group::List { self.slot.aux } else { self.slot.imm }
     }
 
-    /// Whether nothing can be executed right after it.
+    /// Returns whether the block ends here because the next address is unknown.
     pub fn ends_block(&self) -> bool {
         self.kind == Kind::Plain && self.slot.ends_block()
     }
 
-    /// Whether it does nothing but calculate with registers, which always takes it to its end.
+    /// Returns whether it only computes on registers, so that it always completes.
     pub fn only_calculates(&self) -> bool {
         self.kind == Kind::Plain && self.slot.op.only_calculates()
     }
 
-    /// The type of the shift of the second operand, where executing it is quicker for knowing it.
+    /// Returns the shift type of the second operand, for operations that have a faster function for
+    /// it.
     pub const fn known_shift(&self) -> Option<u32> {
         let shift = self.slot.aux >> 8;
         match (self.slot.op, shift) {
@@ -126,12 +128,12 @@ impl MicroOp {
     }
 }
 
-/// What a micro-operation does, of a number that its function is made for: see
+/// What a dispatch function does; its number is the function's const generic parameter. See
 /// [`crate::engine::dispatch`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Does {
     Operation(Op),
-    /// One with a shift of a known type.
+    /// An operation with a shift of a known type.
     Shifted(Op, u32),
     Followed(Op),
     ExpectedIt,
@@ -142,9 +144,9 @@ pub enum Does {
     Foresee,
 }
 
-/// Bits of a number that name the operation.
+/// The bits of a number that select the operation.
 const OPERATION: u16 = (1 << 9) - 1;
-/// The first shift type, and the step to the next one.
+/// The first shift type, and the distance to the next one.
 pub const SHIFTED: u16 = 1 << 9;
 pub const FOLLOWED: u16 = 4 << 9;
 const OTHERS: u16 = 5 << 9;
@@ -158,7 +160,7 @@ pub const IF: u16 = OTHERS + 16;
 const _: () = assert!(Op::ALL.len() <= OPERATION as usize);
 
 impl Does {
-    /// What a number stands for.
+    /// Decodes a number.
     pub const fn of(number: u16) -> Self {
         let op = number & OPERATION;
         match number & !OPERATION {

@@ -1,13 +1,13 @@
-//! The engine: executes decoded code a block at a time.
+//! The engine: executes decoded code one block at a time.
 //!
-//! In the order of a run: [`code_cache`] keeps decoded instructions and forms blocks of them;
-//! [`block`] schedules a block, which tells cycles and pipeline states at each instruction;
-//! [`pipeline_driver`] works that out from the core's model; [`if_conversion`] and
-//! [`fetch_plan`] make better schedules of those that are executed often; [`dispatch`] executes
-//! them, one operation calling the next; and [`run_loop`] finds the next block, or what else is
-//! due.
+//! In the order of a run: [`code_cache`] holds blocks of decoded instructions and forms new ones;
+//! [`block`] gives a block a schedule, the cycle and pipeline state at each of its instructions;
+//! [`pipeline_driver`] computes that schedule with the core's timing model; [`if_conversion`] and
+//! [`fetch_plan`] improve the schedules of blocks that execute often; [`dispatch`] executes them as
+//! threaded code, each operation calling the next; and [`run_loop`] finds the next block and
+//! handles whatever else is due.
 //!
-//! What an instruction does is told by [`crate::exec`], what it costs by [`crate::timing`].
+//! [`crate::exec`] defines what an instruction does, [`crate::timing`] what it costs.
 
 pub mod block;
 mod block_builder;
@@ -31,7 +31,7 @@ use crate::soc::Soc;
 use crate::state::State;
 use crate::timing::pipeline::LeftOut;
 
-/// A Cortex-M: the state of a machine, and the code that has been prepared for it.
+/// A Cortex-M: the machine's state, and the code that the engine has prepared for it.
 #[derive(Clone, Debug)]
 pub struct CortexM {
     pub(crate) state: State,
@@ -39,7 +39,7 @@ pub struct CortexM {
 }
 
 impl CortexM {
-    /// A core with empty memories, whose timing lacks some rules.
+    /// Creates a core with empty memories whose timing model omits the rules in `left_out`.
     pub fn new(soc: &Soc, left_out: LeftOut) -> Self {
         Self { state: State::new(soc, left_out), code: CodeCache::new(soc) }
     }

@@ -1,7 +1,7 @@
 //! What micro-operations do.
 //!
-//! The meaning of instructions is told by [`crate::exec`]; here stands only what the engine adds
-//! to it: whether a pass goes on, and where.
+//! [`crate::exec`] defines the meaning of instructions. This module adds only what concerns the
+//! engine: whether a pass continues, and where.
 
 use crate::engine::block::ScheduledOp;
 use crate::engine::cursor::Cursor;
@@ -12,8 +12,8 @@ use crate::isa::{Op, Slot};
 use crate::state::{ProgramPoint, State};
 
 impl State {
-    /// Executes one decoded instruction, away from the hot path. The program counter
-    /// stands behind it, and where it leads afterwards.
+    /// Executes one decoded instruction outside of any block. The program counter is after the
+    /// instruction on entry, and at the next one on return.
     #[inline(never)]
     pub(crate) fn execute_alone(&mut self, slot: &Slot) -> Outcome {
         let step = ScheduledOp::alone(*slot);
@@ -27,7 +27,7 @@ impl State {
         outcome
     }
 
-    /// Executes what is left of a pass, as far as one instruction follows the other.
+    /// Executes the remaining steps of a pass, as far as they follow each other.
     #[inline(always)]
     pub(crate) fn execute(&mut self, at: &mut Cursor<'_>) -> Ending {
         at.goes_on();
@@ -35,7 +35,7 @@ impl State {
         self.execute_from(next.run(), at)
     }
 
-    /// Executes what is left of a pass, whose next instruction is executed by `run`.
+    /// Executes the remaining steps of a pass, beginning with the function `run`.
     #[inline(always)]
     pub(crate) fn execute_from(&mut self, run: OpFn, at: &mut Cursor<'_>) -> Ending {
         let mut ending = run(self, at, at.rest());
@@ -46,8 +46,8 @@ impl State {
         ending
     }
 
-    /// Executes a micro-operation. It is inlined for each of them, where only what that one does
-    /// remains: see [`crate::engine::dispatch`].
+    /// Executes a micro-operation. It is inlined into the function of each, where only that one's
+    /// code remains: see [`crate::engine::dispatch`].
     #[inline(always)]
     pub(crate) fn perform_micro(
         &mut self,
@@ -103,7 +103,7 @@ impl State {
         Ok(Flow::Next)
     }
 
-    /// Executes a branch behind which the block goes on at the target that is expected.
+    /// Executes a branch that the block follows to its expected target.
     #[inline(always)]
     fn follow(&mut self, op: Op, path: Path, at: &mut OpCursor<'_, '_>) -> Outcome {
         let s = at.slot();

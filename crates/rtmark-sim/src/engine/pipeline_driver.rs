@@ -1,10 +1,10 @@
-//! The pipeline driver: tells a core's pipeline model what only execution shows.
+//! The pipeline driver: passes on to a core's pipeline model what only execution shows.
 //!
-//! Instructions enter the execute stage one after the other, and what each costs is known
-//! when the next one enters ([`crate::timing::memo`]). Here the model is told of
-//! conditions, waits of memories, accesses in parts, slow operations,
-//! and when the pipeline runs empty or begins anew. A model without buses is told conditions
-//! and jumps alone. Other cores pass by.
+//! Instructions enter the execute stage one after the other; the cost of each is known when the
+//! next one enters ([`crate::timing::memo`]). The driver reports conditions, memory waits, split
+//! accesses and slow operations to the model, and when the pipeline drains or refills. A model
+//! without buses receives conditions and jumps only. Cores without a pipeline model do nothing
+//! here.
 
 use rtmark_units::Cycles;
 
@@ -24,7 +24,7 @@ use crate::timing::memo::{Comes, Entered, Incoming, PipeState};
 use crate::timing::pipeline::{Condition, CoreBus, Stalled};
 
 impl State {
-    /// Notes the bus of a data access, unless it is the one that most accesses take.
+    /// Records the bus of a data access, unless it is the usual one.
     pub(crate) fn note_bus(&mut self, address: u32) {
         let bus = CoreBus::of(address);
         if self.rules.model_buses() && bus != CoreBus::USUAL {
@@ -32,14 +32,14 @@ impl State {
         }
     }
 
-    /// Notes that a data access writes to the bit-band alias.
+    /// Records a data write to the bit-band alias.
     pub(crate) fn note_bit_band_write(&mut self) {
         if self.rules.model_buses() {
             self.pipe = self.pipe.with_bit_band_write();
         }
     }
 
-    /// Waits for a memory that takes longer than the core to answer a data access.
+    /// Waits for a memory that answers a data access with wait states.
     pub(crate) fn wait_for_data(&mut self, place: Place) {
         let waits = self.lines[place.memory].read(place.offset);
         if waits > 0 {
@@ -47,7 +47,7 @@ impl State {
         }
     }
 
-    /// Waits for a word among the code.
+    /// Waits for a literal in code memory.
     #[inline(always)]
     pub(crate) fn wait_for_literal(&mut self, at: &mut Cursor<'_>, place: Place) {
         let waits = self.lines[place.memory].read(place.offset);
@@ -69,7 +69,7 @@ impl State {
         }
     }
 
-    /// An access that is not aligned goes over the bus in parts (DDI 0337, 12.7).
+    /// Records that an unaligned access is split on the bus (DDI 0337, 12.7).
     pub(crate) fn pass_in_parts(&mut self, address: u32, size: u32) {
         if self.rules.model_buses() {
             let parts = if size == 4 && address & 1 != 0 { 2 } else { 1 };
@@ -77,12 +77,12 @@ impl State {
         }
     }
 
-    /// A load that is not aligned takes longer than others.
+    /// Adds the extra cycles of an unaligned load.
     pub(crate) fn load_unaligned(&mut self) {
         self.cycles += u64::from(self.rules.unaligned_load);
     }
 
-    /// An operation in double precision takes longer for its operands.
+    /// Adds the cycles that a double-precision operation takes for its operands.
     pub(crate) fn take_operands_time(&mut self, op: Op, operands: [u64; 3]) {
         self.cycles += u64::from((self.rules.double_extra)(op, operands));
     }
@@ -118,7 +118,7 @@ impl State {
         let mut count = 0;
         for (at, ScheduledOp { begin, .. }) in steps.iter_mut().enumerate() {
             if begin.kind == Kind::Foresee {
-                // Behind a branch, before the next instruction enters.
+                // After a branch, before the next instruction enters.
                 (begin.cycles, begin.pipe, begin.cost) = (cycles, entered.pipe, 0);
                 begin.count = count;
                 continue;
@@ -127,7 +127,7 @@ impl State {
             if line && fetches_targets && entered.pipe.is_taken() {
                 // The target of a jump is fetched while the pipeline is refilled.
                 (begin.cycles, begin.pipe, begin.cost) = (cycles, entered.pipe, 0);
-                // Nothing has been executed since the branch.
+                // No instruction has executed since the branch.
                 begin.count = count;
                 continue;
             }
@@ -155,7 +155,8 @@ impl State {
         Some(block.keep(from.pipe, steps))
     }
 
-    /// Lets the instruction at `pc` enter the execute stage; `None` when no more can be kept.
+    /// Advances the pipeline so that the instruction at `pc` enters the execute stage. Returns
+    /// `None` when no more states can be numbered.
     #[inline(always)]
     pub(crate) fn enter(
         &mut self,
@@ -196,7 +197,7 @@ impl State {
         entered
     }
 
-    /// What the instruction at `pc` means for the core's model.
+    /// Classifies the instruction at `pc` for the core's model.
     fn comes(&self, classify: Classify, pc: u32, pipe: PipeState, ici: Option<u8>) -> Comes {
         let (decoder, bus) = (&self.predecoded.decoder, &self.bus);
         let mut slot = decoder.decode(bus, pc).unwrap_or(Slot::undefined(2));
@@ -231,8 +232,8 @@ impl State {
         }
     }
 
-    /// Notes that the pipeline cannot go on, whose figures are of no use from now on: the run
-    /// ends at the next look at anything but instructions, which is due at once.
+    /// Records that the pipeline model is stuck. Its cycles are meaningless from here on, so the
+    /// run ends with an internal error at the next boundary, which is due at once.
     #[cold]
     #[inline(never)]
     fn fail(&mut self, pc: u32, stalled: &Stalled) {
@@ -252,7 +253,7 @@ impl State {
         self.attend_soon();
     }
 
-    /// The cycles that something takes, unless the pipeline cannot go on.
+    /// Returns the cycles, or records that the pipeline model is stuck.
     #[inline(always)]
     fn or_fail(&mut self, pc: u32, cycles: Result<u64, Stalled>) -> u64 {
         cycles.unwrap_or_else(|stalled| {
@@ -261,7 +262,7 @@ impl State {
         })
     }
 
-    /// Lets the next instruction enter the execute stage, wherever it is from.
+    /// Advances the pipeline so that the next instruction enters the execute stage.
     pub(crate) fn enter_under(&mut self, condition: Condition) {
         let Some(classify) = self.rules.classify else {
             return;
@@ -284,7 +285,7 @@ impl State {
         self.fetch_as_target(slot);
     }
 
-    /// Fetches the instruction at the program counter as a jump's target, if it is one.
+    /// Fetches the instruction at the program counter as a jump's target, if there is one.
     fn fetch_as_target(&mut self, slot: Option<Slot>) {
         let pc = self.cpu.pc;
         self.fetched = NOT_FETCHED;
@@ -294,27 +295,27 @@ impl State {
         }
     }
 
-    /// What comes of letting the next instruction enter.
+    /// Advances the pipeline so that the next instruction enters, renumbering the states if their
+    /// table is full.
     fn enter_next(&mut self, classify: Classify, condition: Condition) -> Entered {
         let pc = self.cpu.pc;
         let pipe = self.pipe.with_condition(condition);
         self.enter(classify, pc, pipe).unwrap_or_else(|| {
-            self.renew_pace();
+            self.renumber_pipe_states();
             let pipe = self.pipe.with_condition(condition);
-            // Nothing is full that has just been emptied, and what a trial or a run comes to
-            // where it fails is of no use.
+            // The table has just been emptied, so this succeeds, except in a trial or run that has
+            // already failed and whose cycles are not used.
             self.enter(classify, pc, pipe).unwrap_or(Entered { pipe, cost: 1 })
         })
     }
 
-    /// Begins to number the pipeline's states anew, and forgets the schedules that have the
-    /// old numbers.
-    pub(crate) fn renew_pace(&mut self) {
+    /// Renumbers the pipeline's states, and forgets the schedules that contain old numbers.
+    pub(crate) fn renumber_pipe_states(&mut self) {
         if self.failed.is_some() {
             return;
         }
         if self.trial != Trial::No {
-            // What it began with has an old number, too.
+            // The state at its beginning has an old number, too.
             self.trial = Trial::Failed;
             return;
         }
@@ -322,7 +323,7 @@ impl State {
         self.predecoded.forget_all();
     }
 
-    /// The place of the next instruction in an IT block.
+    /// Returns the condition of the next instruction, by its place in an IT block.
     pub(crate) fn condition_of_next(&self) -> Condition {
         match self.cpu.it {
             0 => Condition::None,
@@ -332,7 +333,7 @@ impl State {
         }
     }
 
-    /// The instruction that has entered is to wait there.
+    /// Records that the entered instruction waits in the execute stage.
     pub(crate) fn stay(&mut self) {
         let has_entered = self.rules.model_buses() || self.pipe != PipeState::EMPTY;
         if self.rules.classify.is_some() && has_entered {
@@ -340,7 +341,7 @@ impl State {
         }
     }
 
-    /// Lets the newest instruction leave the execute stage before an exception.
+    /// Drains the pipeline: the newest instruction leaves the execute stage before an exception.
     pub(crate) fn drain(&mut self) {
         if self.rules.classify.is_some() {
             let pc = self.cpu.pc;
@@ -352,14 +353,15 @@ impl State {
         }
     }
 
-    /// Lets the first instruction of a pair end when an exception comes before the second.
+    /// Completes the first instruction of a dual-issued pair when an exception comes before the
+    /// second.
     pub(crate) fn finish_first(&mut self) {
         if self.rules.classify.is_some() && self.pipe.has_entered() {
             self.cycles += self.memo.rest_of_first(self.pipe);
         }
     }
 
-    /// The cycle in which the executing instruction's data access takes place.
+    /// Returns the cycle of the current instruction's data access.
     #[inline(always)]
     pub(crate) fn data_phase(&mut self) -> u64 {
         let pc = self.cpu.pc;
@@ -370,7 +372,7 @@ impl State {
         self.cycles + self.or_fail(pc, taken)
     }
 
-    /// Brings the cycle count to where the next instruction enters the execute stage.
+    /// Advances to the cycle in which the next instruction enters the execute stage.
     pub(crate) fn reach_next(&mut self) {
         let Some(classify) = self.rules.classify else { return };
         if self.pipe.has_entered() || self.sleeping.is_some() {
@@ -385,22 +387,22 @@ impl State {
         self.pipe = self.pipe.entered();
     }
 
-    /// Whether an exception might be taken before the next instruction enters. One that becomes
-    /// pending while an instruction executes that began long before waits for the next one to
+    /// Returns whether an exception might be taken before the next instruction enters. One that
+    /// becomes pending during an instruction that began long before waits for the next one to
     /// enter: see [`crate::exceptions::interruptible`].
     fn may_be_interrupted(&self) -> bool {
         self.expects_pend() || self.system.nvic.to_take(self.masks()).is_some()
     }
 
-    /// Lets the next instruction enter, or goes no further than to the cycle in which an
-    /// exception begins in its place.
+    /// Advances until the next instruction enters, or to the cycle in which an exception begins
+    /// instead.
     #[inline(never)]
     fn reach_interrupted(&mut self, classify: Classify, condition: Condition) {
         let (pc, left) = (self.cpu.pc, self.cycles);
         self.fetch_target();
         let began = self.cycles;
         let entered = self.enter_next(classify, condition);
-        // States may have been numbered anew on the way.
+        // States may have been renumbered meanwhile.
         let before = self.pipe;
         self.pipe = entered.pipe;
         self.cycles += u64::from(entered.cost);
@@ -411,9 +413,9 @@ impl State {
         self.note_fetches((began, before.with_condition(condition)), self.cycles);
     }
 
-    /// Notes what fetches there are on the Code bus where an exception begins in a cycle, in
-    /// place of the next instruction; the one before entered the pipeline with a word, in an
-    /// earlier cycle. No more is asked for from the cycle before on: measured on a CC2650.
+    /// Records the fetches still on the Code bus when an exception begins in cycle `at` instead of
+    /// the next instruction; `entered` is the cycle and state in which the previous instruction
+    /// entered. No further fetch is requested from the cycle before on: measured on a CC2650.
     pub(crate) fn note_fetches(&mut self, (entered, pipe): (u64, PipeState), at: u64) {
         let pc = self.cpu.pc;
         self.code_free = 0;
@@ -437,7 +439,7 @@ impl State {
         }
     }
 
-    /// The word of a pipeline that begins to be refilled.
+    /// Returns the state of a pipeline whose refill begins.
     pub(crate) const fn refilling(&self) -> PipeState {
         if self.rules.fetches_targets() {
             PipeState::refilling(!self.system.has_no_write_buffer())
@@ -446,15 +448,15 @@ impl State {
         }
     }
 
-    /// After ACTLR.DISDEFWBUF has been written.
+    /// Applies a write to ACTLR.DISDEFWBUF.
     pub(crate) fn update_write_buffer(&mut self) {
         if self.rules.classify.is_some() {
             self.pipe = self.memo.with_buffer(self.pipe, !self.system.has_no_write_buffer());
         }
     }
 
-    /// After an exception has been entered or left that began in a cycle: the first instruction
-    /// enters.
+    /// Refills the pipeline after an exception entry or return that began in a cycle: the first
+    /// instruction enters.
     pub(crate) fn refill(&mut self, began: u64, schedule: EntryTiming) {
         let Some(classify) = self.rules.classify.filter(|_| self.rules.model_buses()) else {
             self.pipe = self.refilling();

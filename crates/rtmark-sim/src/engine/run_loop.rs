@@ -1,13 +1,14 @@
 //! The run loop: finds the next block and executes it, until something else is due.
 //!
-//! A block's schedule says beforehand how many of its instructions come before the *deadline*:
-//! the cycle in which anything but the next instruction is to be looked at, a clock, a
-//! pending exception, an IT block, the end of the run. Whatever changes one of these moves
-//! the deadline, and whatever takes longer than its schedule says compares with it again. What
-//! instruction fetches wait for is told by [`crate::engine::fetch`]; what a pipeline makes of it
-//! all, by [`crate::engine::pipeline_driver`]; what else is due, by [`crate::engine::events`].
+//! The *deadline* is the first cycle in which anything but an instruction may be due: a clock, a
+//! pending exception, an IT block, the end of the run. A block's schedule says in advance how many
+//! of its instructions begin before it. Anything that changes when something is due moves the
+//! deadline, and anything that takes longer than scheduled compares with it again.
+//! [`crate::engine::fetch`] knows what instruction fetches wait for,
+//! [`crate::engine::pipeline_driver`] drives the pipeline model, and [`crate::engine::events`]
+//! handles what is due.
 //!
-//! The loop knows no instruction and no architecture's exceptions.
+//! The loop itself knows no instruction and no architecture's exceptions.
 
 use rtmark_units::Cycles;
 
@@ -22,20 +23,20 @@ use crate::exec::{Ending, Flow};
 use crate::state::stop::Stop;
 use crate::state::{NOT_FETCHED, ProgramPoint};
 
-/// Whether any block has been executed.
+/// Whether any block was executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Went {
     On,
-    /// There is none to be executed.
-    Nowhere,
+    /// No block can be executed here.
+    NoBlock,
 }
 
-/// What has been found of a block.
+/// The result of looking up a block.
 enum LookedUp {
     Found(Entry),
-    /// There is none that may be executed.
+    /// No block may be executed here.
     Nothing,
-    /// No more states of the pipeline can be numbered.
+    /// The table of pipeline states is full.
     Full,
 }
 
@@ -48,13 +49,13 @@ impl CortexM {
         self.reason_of(stop)
     }
 
-    /// Why a run really ends: a mistake of the simulator goes before whatever else is seen in
-    /// the same instruction.
+    /// Returns why a run really ends: an internal error takes precedence over any other reason seen
+    /// during the same instruction.
     pub(crate) fn reason_of(&self, stop: Stop) -> Stop {
         self.state.failed.clone().map_or(stop, Stop::Internal)
     }
 
-    /// What a part of a run answers, unless a mistake of the simulator has ended it.
+    /// Returns the result of a part of a run, unless an internal error has ended it.
     pub(crate) fn unless_failed<T>(&self, result: Result<T, Stop>) -> Result<T, Stop> {
         match &self.state.failed {
             None => result,
@@ -62,8 +63,8 @@ impl CortexM {
         }
     }
 
-    /// Executes blocks of one memory up to where an observer looks, or something else is due than
-    /// instructions.
+    /// Executes blocks of one memory up to the next landmark, or until anything but an instruction
+    /// is due.
     pub(crate) fn run_unobserved(&mut self) -> Result<Went, Stop> {
         let mut entries = std::mem::take(&mut self.code.entries);
         let went = self.run_some::<true>(&mut entries);
@@ -85,7 +86,7 @@ impl CortexM {
         self.state.predecoded.observe_at(None);
         self.state.limit = until.0;
         self.state.deadline = 0;
-        // Held apart from the machine, so that what they tell can be borrowed while it changes.
+        // Taken out of the machine, so that they can be borrowed while it changes.
         let mut entries = std::mem::take(&mut self.code.entries);
         let stop = loop {
             if self.state.cycles >= self.state.deadline
@@ -95,7 +96,7 @@ impl CortexM {
             }
             let step = match self.run_some::<false>(&mut entries) {
                 Ok(Went::On) => Ok(()),
-                Ok(Went::Nowhere) => self.state.step_slowly(),
+                Ok(Went::NoBlock) => self.state.step_slowly(),
                 Err(stop) => Err(stop),
             };
             if let Err(stop) = step {
@@ -106,27 +107,27 @@ impl CortexM {
         stop
     }
 
-    /// Executes blocks of one memory, until the program leaves it or something else is due; of a run that
-    /// is observed at landmarks, until it comes to one.
+    /// Executes blocks of one memory until the program leaves that memory or something else is due;
+    /// if the run is observed at landmarks, up to the next one.
     #[inline(always)]
     fn run_in_blocks<const PIPELINED: bool, const OBSERVED: bool>(
         &mut self,
         entries: &mut Entries,
     ) -> Result<Went, Stop> {
         let mut point = self.state.progress();
-        let Some(place) = self.state.bus.code_place(point.pc) else { return Ok(Went::Nowhere) };
+        let Some(place) = self.state.bus.code_place(point.pc) else { return Ok(Went::NoBlock) };
         self.state.lines.approach(place.memory);
-        let mut went = Went::Nowhere;
-        // ITSTATE before the next block, and whether the one before has ended with a fetch.
+        let mut went = Went::NoBlock;
+        // ITSTATE before the next block, and whether the previous one ended with a fetch.
         let (mut it, mut has_fetched) = (0, false);
-        // From one memory nothing leads on to another one, which fetches otherwise.
+        // Another memory has another way of fetching, so a block never continues there.
         while point.cycles < self.state.deadline && self.state.bus.is_near_code(point.pc) {
             let it_outcome =
                 (it != 0).then(|| ItOutcome { it, holds: self.state.cpu.condition_of(it) });
             let number = it_outcome.map_or(0, ItOutcome::number);
             let key = Entries::key::<PIPELINED>(point, number);
             let own;
-            // What is among the entries is profiled no more.
+            // Blocks with entries are no longer profiled.
             let mut is_profiled = false;
             let entry = match entries.get(key, number) {
                 Some(entry) if !self.state.protected => entry,
@@ -138,7 +139,7 @@ impl CortexM {
                         LookedUp::Full => {
                             self.state.set_progress(point);
                             self.suspend(it);
-                            self.state.renew_pace();
+                            self.state.renumber_pipe_states();
                             return Ok(Went::On);
                         }
                     }
@@ -204,22 +205,21 @@ impl CortexM {
         self.state.set_progress(point);
         self.suspend(it);
         if PIPELINED && has_fetched && point.pipe.awaits_target() {
-            // Whether an exception comes before it is a question of when its fetch began.
+            // The cycle in which its fetch began decides whether an exception comes first.
             self.state.enter_under(self.state.condition_of_next());
             self.state.stay();
         }
         Ok(went)
     }
 
-    /// The schedule of a block from a state of the pipeline, made now.
+    /// Computes the schedule of a block for a pipeline state.
     fn make_schedule<'a>(&mut self, block: &'a Block, from: ProgramPoint) -> Option<&'a Passage> {
         let passage = self.state.make_schedule(block, from)?;
         self.code.counts.keep(block.keep_more(passage.schedule.steps.len()));
         Some(passage)
     }
 
-    /// The block that is to be executed next, with what is known of the IT block that it begins
-    /// in, if it does, and its schedule.
+    /// Looks up or builds the next block and its schedule.
     #[inline(never)]
     fn look_up<const PIPELINED: bool>(
         &mut self,
@@ -232,7 +232,7 @@ impl CortexM {
         let Some(block) = self.code.block(&mut self.state, from.pc, it_outcome) else {
             return LookedUp::Nothing;
         };
-        // In code that rewrites itself an instruction may come to stand in another IT block.
+        // In self-modifying code an instruction may end up in a different IT block.
         if block.it_outcome != it_outcome || !self.state.may_execute_block(&block) {
             return LookedUp::Nothing;
         }
@@ -245,8 +245,8 @@ impl CortexM {
         passage.map_or(LookedUp::Full, |passage| LookedUp::Found(Entry::new(block, passage)))
     }
 
-    /// Whether the next instruction, the first of a block, has entered the pipeline and was
-    /// fetched from another line than the latest.
+    /// Returns whether a block's first instruction has entered the pipeline from another line than
+    /// the latest one.
     #[inline(always)]
     fn has_fetched_elsewhere(&self, entry: &Entry, from: ProgramPoint) -> bool {
         let end = from.pc.wrapping_add(entry.first_reach());
@@ -255,8 +255,8 @@ impl CortexM {
             && self.state.is_elsewhere(from.pc, end)
     }
 
-    /// Executes a schedule of a block, of which the fetches are still to be done; `None` if its
-    /// first instruction is not executed before something else is due.
+    /// Executes a schedule whose fetches are not planned. Returns `None` if something else is due
+    /// before its first instruction.
     #[inline(always)]
     fn pass_through<'a, const PIPELINED: bool>(
         &mut self,
@@ -265,10 +265,10 @@ impl CortexM {
     ) -> Option<Ending> {
         let Entry { block, passage: Passage { schedule, .. }, .. } = entry;
         let pc = at.from.pc;
-        // Without a pipeline an instruction executes when it enters.
+        // Without a pipeline an instruction executes as soon as it enters.
         let until_first = if PIPELINED { u64::from(schedule.first) } else { 0 };
         let end = pc.wrapping_add(entry.first_reach());
-        // The target of a jump is fetched while the pipeline is refilled.
+        // A jump's target is fetched during the pipeline refill.
         let is_target = PIPELINED && at.from.pipe.is_taken() && self.state.rules.fetches_targets();
         let is_fetched = !self.state.is_elsewhere(pc, end)
             || PIPELINED && at.from.pipe.has_entered() && self.state.fetched == pc;
@@ -276,7 +276,7 @@ impl CortexM {
             at.from.cycles = self.state.fetch_first(block, pc, end, at.from.cycles);
         }
         if PIPELINED && at.from.cycles + until_first >= self.state.deadline {
-            // It has entered, and waits for its turn.
+            // It has entered, and waits to execute.
             at.from.cycles += until_first;
             at.from.pipe = schedule.steps[0].begin.pipe.entered();
             self.state.fetched = if is_target { pc } else { NOT_FETCHED };
@@ -295,7 +295,7 @@ impl CortexM {
         })
     }
 
-    /// Ends a pass at an instruction that did not simply complete.
+    /// Ends a pass at an instruction that trapped.
     #[inline(never)]
     fn end_pass(
         &mut self,
@@ -323,7 +323,7 @@ impl CortexM {
         Ok(())
     }
 
-    /// Looks at the branches of a pass that ends: blocks are to go on where they mostly lead.
+    /// Profiles the branches of a pass that ends, and retranslates the block when it is time.
     #[inline(never)]
     fn profile_exit(&mut self, block: &Block, at: &Cursor<'_>, flow: Flow) {
         for (address, seen) in at.jumps(flow) {
@@ -334,7 +334,7 @@ impl CortexM {
         }
     }
 
-    /// Stops where an instruction of an IT block may be next, which has to be looked at then.
+    /// Requests attention if the next instruction is inside an IT block.
     fn suspend(&mut self, it: u8) {
         if it != 0 {
             self.state.cpu.it = it;

@@ -1,7 +1,7 @@
-//! Single instructions, executed away from blocks: where a watch, a stop or an exception is near, and
+//! Single steps: instructions executed outside of blocks, near a watch, a stop or an exception, and
 //! where there is no block.
 //!
-//! They are executed by the same operations as blocks, which is how the two cannot differ.
+//! They use the same operations as blocks, so the two cannot differ in meaning.
 
 use crate::arch::armm::trap::Trap;
 use crate::engine::cursor::Cursor;
@@ -15,7 +15,7 @@ use crate::state::{CoreState, Sleep, State, Trial};
 use crate::timing::pipeline::Condition;
 use crate::timing::{NOT_TAKEN, exceptions};
 
-/// The operand of BKPT that asks for semihosting.
+/// The operand of BKPT that requests semihosting.
 const SEMIHOSTING: u32 = 0xAB;
 
 impl State {
@@ -39,10 +39,7 @@ impl State {
         }
     }
 
-    /// The instruction at the program counter, which has not even been fetched.
-    ///
-    /// # Errors
-    /// When the run is to stop before it, and its condition holds.
+    /// Returns the instruction at the program counter, which has not been fetched yet.
     pub(crate) fn next_slot(&mut self) -> Result<Option<Slot>, Stop> {
         let pc = self.cpu.pc;
         match self.slot_at(pc) {
@@ -57,7 +54,7 @@ impl State {
         }
     }
 
-    /// Executes one instruction outside IT blocks, away from the hot path.
+    /// Executes one instruction outside IT blocks.
     pub(crate) fn step_decoded(&mut self, pc: u32, slot: Slot) -> Result<(), Stop> {
         self.enter_under(Condition::None);
         let alert = self.expects_pend();
@@ -74,7 +71,7 @@ impl State {
         self.end_instruction(beginning, &slot, result)
     }
 
-    /// Executes the next instruction of an IT block, or passes over it.
+    /// Executes or skips the next instruction of an IT block.
     pub(crate) fn step_in_it_block(&mut self, pc: u32, slot: Slot) -> Result<(), Stop> {
         if let Some(ici) = self.cpu.ici() {
             return self.go_on(pc, &slot, ici);
@@ -109,7 +106,7 @@ impl State {
                 Ok(())
             }
             Err(trap) => {
-                // What faults has not executed, and is in the block still.
+                // A faulting instruction has not executed, and is still inside the IT block.
                 if trap.undoes_instruction() {
                     self.cpu.it = it;
                 }
@@ -119,7 +116,7 @@ impl State {
         self.end_instruction(beginning, &slot, result)
     }
 
-    /// Executes a slot away from the hot path.
+    /// Executes a slot outside of blocks, and handles its trap.
     #[inline(never)]
     fn finish(&mut self, pc: u32, slot: &Slot) -> Result<(), Stop> {
         match self.execute_alone(slot) {
@@ -144,28 +141,28 @@ impl State {
         }
     }
 
-    /// Learns where the branch leads with which a pass ends; answers whether that was foreseen
-    /// wrongly.
+    /// Trains the branch predictor with the branch that ends a pass. Returns whether it was
+    /// mispredicted.
     #[inline(always)]
     pub(crate) fn learn_at_exit(&mut self, at: &Cursor<'_>, flow: Flow) -> bool {
         self.rules.foresees
             && at.last_branch(flow).is_some_and(|(pc, target)| !self.predictor.learn(pc, target))
     }
 
-    /// Counts an instruction that has completed.
+    /// Counts a completed instruction.
     fn retire(&mut self, slot: &Slot) {
         self.cycles += u64::from(slot.cost);
         self.instructions += 1;
     }
 
-    /// Notes that a watched address is reached; answers the real instruction there.
+    /// Records that a watched address was reached, and returns the real instruction there.
     pub(crate) fn pass_watch(&mut self, pc: u32) -> Slot {
         self.watches.reach(pc, self.counts(self.cycles));
         self.empty_caches_if_asked();
         self.predecoded.beneath_watch(&self.bus, pc)
     }
 
-    /// Ends an instruction that did not simply complete.
+    /// Ends an instruction that trapped.
     #[inline(never)]
     pub(crate) fn end_trapped(&mut self, trap: Trap, pc: u32, slot: Slot) -> Result<(), Stop> {
         if self.trial != Trial::No {
@@ -222,7 +219,7 @@ impl State {
             Trap::Breakpoint => return self.breakpoint(pc, &slot),
             Trap::LostStore => {
                 let address = self.trap_value;
-                // The instruction completes, whatever becomes of its stores.
+                // The instruction completes even though its stores are dropped.
                 self.drops_stores = true;
                 let done = self.execute_alone(&slot);
                 self.drops_stores = false;
@@ -264,7 +261,7 @@ impl State {
         self.fault(kind, address, pc)
     }
 
-    /// The instruction at an address, whether or not a run would stop before it.
+    /// Returns the instruction at an address, whether or not a run would stop before it.
     pub(crate) fn slot_past_stop(&mut self, pc: u32) -> Option<Slot> {
         match self.predecoded.decoder.stops.binary_search(&pc) {
             Ok(_) if self.bus.place(pc).is_some() => Some(self.pass_watch(pc)),

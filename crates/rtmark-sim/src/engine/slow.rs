@@ -1,7 +1,8 @@
-//! Slow memories: what the pipeline is told of a memory that it waits for by itself.
+//! Slow memories: what the pipeline model needs to know of a memory whose wait states it models
+//! itself.
 //!
-//! What a fetch of code waits for there, the pipeline's model finds out. Only execution shows which
-//! words of that memory an instruction reads, and how far jumps lead that nobody foresaw.
+//! The model computes what code fetches wait for. Only execution shows which words of that memory
+//! an instruction reads, and how far unpredicted jumps lead.
 
 use crate::isa::Slot;
 use crate::memory::Place;
@@ -10,7 +11,7 @@ use crate::timing::memo::{self, PipeState};
 use crate::timing::pipeline::{Far, SlowMemory};
 
 impl State {
-    /// Notes a read of data.
+    /// Records a data read.
     #[inline(never)]
     pub(crate) fn note_read(&mut self, place: Place) {
         let SlowMemory { bases: [base, _], line_bytes, .. } = self.slow.memory();
@@ -22,7 +23,7 @@ impl State {
         self.pipe = self.pipe.with_reads(reads);
     }
 
-    /// Notes how far a jump leads that nobody foresaw.
+    /// Records the distance of an unpredicted jump.
     pub(crate) fn note_leap(
         &self,
         slot: &Slot,
@@ -37,7 +38,7 @@ impl State {
         }
     }
 
-    /// Nothing has been read of it yet.
+    /// Clears the memory's line buffers.
     pub(crate) fn empty_slow_lines(&mut self) {
         if self.slow.exists() {
             self.pipe = self.memo.with_empty_lines(self.pipe);
