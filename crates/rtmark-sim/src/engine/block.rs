@@ -13,7 +13,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::arch::PAGE_BYTES;
 use crate::engine::code_cache::ItOutcome;
-use crate::engine::dispatch::{OpFn, end, run_both};
+use crate::engine::dispatch::{OpFn, end, fused};
 use crate::engine::fetch_plan::FetchPlans;
 use crate::engine::micro_op::{Kind, MicroOp};
 use crate::isa::Slot;
@@ -294,7 +294,7 @@ pub fn link(steps: &mut [ScheduledOp]) {
         }
         at += 1;
         if let [first, second, ..] = &steps[at - 1..]
-            && run_both(&first.micro(), &second.micro()).is_some()
+            && fused(&first.micro(), &second.micro()).is_some()
         {
             // The second step executes alone only if the first one left the fused function.
             steps[at - 1].next = second.run();
@@ -308,7 +308,7 @@ fn begin_with(steps: &[ScheduledOp]) -> OpFn {
     match steps {
         [] => end,
         [first] => first.run(),
-        [first, second, ..] => run_both(&first.micro(), &second.micro()).unwrap_or(first.run()),
+        [first, second, ..] => fused(&first.micro(), &second.micro()).unwrap_or(first.run()),
     }
 }
 

@@ -144,7 +144,7 @@ impl Generation {
 
     /// Adds the two blocks for both outcomes of an IT, and returns them, or those that another
     /// thread added first.
-    fn keep_both(&mut self, both: [Arc<Block>; 2]) -> Option<[Arc<Block>; 2]> {
+    fn keep_it_pair(&mut self, both: [Arc<Block>; 2]) -> Option<[Arc<Block>; 2]> {
         let address = both[0].address;
         let window = self.window(address)?;
         let (_, within) = window.place(address);
@@ -300,7 +300,7 @@ impl CodeCache {
         let [fails, holds] = [false, true].map(|holds| {
             self.take_over_or_form(state, address, Some(ItOutcome { holds, ..it_outcome }))
         });
-        let [fails, holds] = self.young.keep_both([fails?, holds?])?;
+        let [fails, holds] = self.young.keep_it_pair([fails?, holds?])?;
         Some(if it_outcome.holds { holds } else { fails })
     }
 

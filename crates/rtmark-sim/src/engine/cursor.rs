@@ -136,7 +136,7 @@ impl<'a> Cursor<'a> {
         self.move_to(self.steps.last().unwrap_or(NOTHING), rest);
     }
 
-    /// Returns whether the pass must ask [`Cursor::goes_on`] before it takes the next slot.
+    /// Returns whether the pass must ask [`Cursor::resume`] before it takes the next slot.
     #[inline(always)]
     pub fn halts(&self) -> bool {
         self.limit != PassLimit::Steps
@@ -144,7 +144,7 @@ impl<'a> Cursor<'a> {
 
     /// Resumes a pass that halted: applies its limit, and returns whether it continues.
     #[inline(always)]
-    pub fn goes_on(&mut self) -> bool {
+    pub fn resume(&mut self) -> bool {
         let PassLimit::Slots(count) = self.limit else { return false };
         let rest = self.rest.as_slice();
         if let Some(kept) = rest.get(..count) {
@@ -176,7 +176,7 @@ impl<'a> Cursor<'a> {
 
     /// Returns whether the current slot is an expected IT.
     #[inline(always)]
-    pub fn is_behind_it(&self) -> bool {
+    pub fn is_expected_it(&self) -> bool {
         self.current.begin.kind == Kind::ExpectedIt
     }
 

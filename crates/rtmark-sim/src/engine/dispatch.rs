@@ -193,7 +193,7 @@ conditional! { 0 1 2 3 4 5 6 7 8 9 10 11 12 13 }
 
 /// Returns the fused function of an instruction that sets flags and the branch after it, which
 /// leaves the host one jump to predict instead of two. Returns `None` for other pairs.
-pub fn run_both(first: &MicroOp, second: &MicroOp) -> Option<OpFn> {
+pub fn fused(first: &MicroOp, second: &MicroOp) -> Option<OpFn> {
     let plain = first.kind == Kind::Plain && !OpFns::of(&first.slot).with_stack_pointer;
     if plain { set_flags(first, second) } else { None }
 }
@@ -202,22 +202,22 @@ macro_rules! both {
     ($($sets:ident)*; $($shifts:ident $shift:literal)*; $($branch:ident)*; $($condition:literal)*) => {
         fn set_flags(first: &MicroOp, second: &MicroOp) -> Option<OpFn> {
             match (first.slot.op, first.known_shift()) {
-                $((Op::$sets, _) => branch_behind::<{ Op::$sets as u16 }>(second),)*
+                $((Op::$sets, _) => branch_after::<{ Op::$sets as u16 }>(second),)*
                 $((Op::$shifts, Some($shift)) => {
-                    branch_behind::<{ SHIFTED * (1 + $shift) + Op::$shifts as u16 }>(second)
+                    branch_after::<{ SHIFTED * (1 + $shift) + Op::$shifts as u16 }>(second)
                 })*
                 _ => None,
             }
         }
 
-        fn branch_behind<const FIRST: u16>(second: &MicroOp) -> Option<OpFn> {
+        fn branch_after<const FIRST: u16>(second: &MicroOp) -> Option<OpFn> {
             Some(match (second.kind, second.slot.op) {
-                $((Kind::Plain, Op::$branch) => run_two::<FIRST, { Op::$branch as u16 }>,)*
+                $((Kind::Plain, Op::$branch) => run_fused::<FIRST, { Op::$branch as u16 }>,)*
                 $((Kind::Followed, Op::$branch) => {
-                    run_two::<FIRST, { FOLLOWED + Op::$branch as u16 }>
+                    run_fused::<FIRST, { FOLLOWED + Op::$branch as u16 }>
                 })*
-                (Kind::ExpectedIt, _) => run_two::<FIRST, EXPECTED_IT>,
-                $((Kind::If($condition), _) => run_two::<FIRST, { IF + $condition }>,)*
+                (Kind::ExpectedIt, _) => run_fused::<FIRST, EXPECTED_IT>,
+                $((Kind::If($condition), _) => run_fused::<FIRST, { IF + $condition }>,)*
                 _ => return None,
             })
         }
@@ -231,12 +231,12 @@ both! {
     0 1 2 3 4 5 8 9 10 11 12 13
 }
 
-fn run_two<'a, const FIRST: u16, const SECOND: u16>(
+fn run_fused<'a, const FIRST: u16, const SECOND: u16>(
     machine: &mut State,
     pass: &mut Cursor<'a>,
     rest: Iter<'a, ScheduledOp>,
 ) -> Ending {
-    run_before::<FIRST, false>(machine, pass, rest, |machine, at| {
+    run_fast::<FIRST, false>(machine, pass, rest, |machine, at| {
         run::<SECOND, false>(machine, at.pass, at.rest)
     })
 }
@@ -247,14 +247,14 @@ fn run<'a, const MICRO: u16, const SP: bool>(
     pass: &mut Cursor<'a>,
     rest: Iter<'a, ScheduledOp>,
 ) -> Ending {
-    run_before::<MICRO, SP>(machine, pass, rest, |machine, at| {
+    run_fast::<MICRO, SP>(machine, pass, rest, |machine, at| {
         (at.step.next)(machine, at.pass, at.rest)
     })
 }
 
 /// Executes an operation on the fast path, and continues with `next` if it completes.
 #[inline(always)]
-fn run_before<'a, const MICRO: u16, const SP: bool>(
+fn run_fast<'a, const MICRO: u16, const SP: bool>(
     machine: &mut State,
     pass: &mut Cursor<'a>,
     mut rest: Iter<'a, ScheduledOp>,
@@ -265,7 +265,7 @@ fn run_before<'a, const MICRO: u16, const SP: bool>(
     let mut at = OpCursor { pass, step, rest };
     match machine.perform_micro(const { Does::of(MICRO) }, Path::Fast, SP, &mut at) {
         Ok(Flow::Next) => next(machine, at),
-        Ok(Flow::SlowPath) => run_slowly::<MICRO, SP>(machine, at.pass, all),
+        Ok(Flow::SlowPath) => run_slow::<MICRO, SP>(machine, at.pass, all),
         outcome => {
             at.pass();
             outcome.into()
@@ -274,7 +274,7 @@ fn run_before<'a, const MICRO: u16, const SP: bool>(
 }
 
 #[inline(never)]
-fn run_slowly<'a, const MICRO: u16, const SP: bool>(
+fn run_slow<'a, const MICRO: u16, const SP: bool>(
     machine: &mut State,
     pass: &mut Cursor<'a>,
     mut rest: Iter<'a, ScheduledOp>,

@@ -49,14 +49,14 @@ impl Entry {
 
     /// Returns ITSTATE after a pass that did not end with a jump.
     #[inline(always)]
-    pub fn it_behind(&self, at: &Cursor<'_>) -> u8 {
+    pub fn it_after(&self, at: &Cursor<'_>) -> u8 {
         if at.place() + 1 >= usize::from(self.conditional_slots) {
             return 0;
         }
         let micro = at.micro();
         match micro.kind {
             Kind::Followed => 0,
-            Kind::ExpectedIt => micro.it_behind(),
+            Kind::ExpectedIt => micro.it_after(),
             _ => self.block.it_before(at.place() + 1),
         }
     }

@@ -54,9 +54,9 @@ pub struct FetchPlans {
 }
 
 /// Passes without a plan before one is made.
-const MISSED: u32 = 8;
+const MISSES_BEFORE_PLAN: u32 = 8;
 /// The most plans of a schedule.
-const MOST: u32 = 12;
+const MAX_PLANS: u32 = 12;
 /// The most steps of plans that a machine and its clones keep, which bounds their memory.
 const STEPS: usize = 1 << 18;
 
@@ -117,11 +117,11 @@ impl FetchPlans {
     /// same time may be lost, which only delays that.
     fn is_time(&self) -> bool {
         let missed = self.missed.load(Ordering::Relaxed);
-        if missed >= MISSED * MOST {
+        if missed >= MISSES_BEFORE_PLAN * MAX_PLANS {
             return false;
         }
         self.missed.store(missed + 1, Ordering::Relaxed);
-        missed % MISSED == MISSED - 1
+        missed % MISSES_BEFORE_PLAN == MISSES_BEFORE_PLAN - 1
     }
 
     fn keep(&self, plan: FetchPlan) -> &FetchPlan {

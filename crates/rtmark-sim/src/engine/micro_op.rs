@@ -77,7 +77,7 @@ impl MicroOp {
 
     /// Returns ITSTATE after an expected IT, for the outcome that is expected.
     #[inline(always)]
-    pub const fn it_behind(&self) -> u8 {
+    pub const fn it_after(&self) -> u8 {
         (self.slot.imm ^ (self.slot.aux ^ 1) << 4) as u8
     }
 

@@ -30,7 +30,7 @@ impl State {
     /// Executes the remaining steps of a pass, as far as they follow each other.
     #[inline(always)]
     pub(crate) fn execute(&mut self, at: &mut Cursor<'_>) -> Ending {
-        at.goes_on();
+        at.resume();
         let Some(next) = at.next() else { return Ending::Next };
         self.execute_from(next.run(), at)
     }
@@ -39,7 +39,7 @@ impl State {
     #[inline(always)]
     pub(crate) fn execute_from(&mut self, run: OpFn, at: &mut Cursor<'_>) -> Ending {
         let mut ending = run(self, at, at.rest());
-        while at.goes_on() {
+        while at.resume() {
             let Some(next) = at.next() else { return Ending::Next };
             ending = next.run()(self, at, at.rest());
         }

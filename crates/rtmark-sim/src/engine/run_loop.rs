@@ -196,8 +196,8 @@ impl CortexM {
                 point.pc = at.target;
                 point.pipe = point.pipe.taken();
             } else {
-                it = entry.it_behind(&at);
-                if it != 0 && !at.is_behind_it() && at.next().is_some() {
+                it = entry.it_after(&at);
+                if it != 0 && !at.is_expected_it() && at.next().is_some() {
                     break;
                 }
             }
