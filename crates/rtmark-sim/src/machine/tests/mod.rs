@@ -1,5 +1,5 @@
-//! A machine's parts know no architecture: a core that nobody has built runs in it with memories, devices,
-//! watches, observers and trial interrupts as they are.
+//! Tests that the parts of a machine do not depend on an architecture: a made-up core runs in it with the
+//! regular memories, devices, watches, observers and trial interrupts.
 
 mod toy;
 
@@ -18,12 +18,12 @@ use rtmark_units::Cycles;
 const RAM: u32 = 0x2000_0000;
 const TIMER: u32 = 0x4000_0000;
 const UART: u32 = 0x4000_4000;
-/// The timer's interrupt, and one that only tests pend.
+/// The timer's interrupt, and one that only tests make pend.
 const TICK: u16 = 8;
 const OTHER: u16 = 3;
 
-/// A chip with a timer and a UART, and wait states of its flash. Which core its file names is of no
-/// consequence here.
+/// A chip with a timer, a UART and a flash with wait states. The core that its file names does not matter
+/// here.
 fn soc(wait_states: u8) -> Soc {
     let text = r#"
         name = "toy"
@@ -95,7 +95,7 @@ const COUNT: [Toy; 9] = [
 
 #[test]
 fn a_program_runs_and_costs_what_it_waits() {
-    // Three, and three rounds of five.
+    // Three instructions, then three rounds of five.
     let (instructions, cycles) = (3 + 3 * 5, 3 + 3 * (1 + 2 + 5 + 1) + 2 + 2 + 1);
     for wait_states in [0, 2] {
         let mut machine = waiting(&COUNT, &[], wait_states);
@@ -110,11 +110,11 @@ fn a_program_runs_and_costs_what_it_waits() {
     }
 }
 
-/// The address of the instruction behind the one by which it sleeps.
+/// The address of the instruction after the one that sleeps.
 const BEHIND_SLEEP: u32 = 43;
 
-/// Starts the timer with a period of 51 cycles, and sleeps for ever; its handler counts at the address
-/// RAM, prints a letter, and clears the interrupt.
+/// Starts the timer with a period of 51 cycles and sleeps in an endless loop; its handler counts at the
+/// address RAM, prints a letter and clears the interrupt.
 fn ticking() -> Machine {
     let program = [
         Toy::Set(0, 50),
@@ -168,7 +168,7 @@ fn devices_interrupt_it_print_for_it_and_wake_it() {
     assert!(besides.asleep.0 > 0 && besides.waited.0 > 0, "{besides:?}");
 }
 
-/// Notes what an observer is told.
+/// Records the events that an observer receives.
 #[derive(Default)]
 struct Told {
     before: u64,
@@ -220,7 +220,7 @@ fn an_observer_is_told_of_it_and_changes_nothing() {
 
 #[test]
 fn interrupts_that_are_tried_out_are_entered_when_they_come() {
-    // Masked for a while in each round.
+    // Interrupts are masked for part of each round.
     let program = [
         Toy::Set(0, 1),
         Toy::Mask,
