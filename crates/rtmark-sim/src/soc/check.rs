@@ -1,4 +1,4 @@
-//! What a soc file must fulfil beyond its form, and where in the file it does not.
+//! The constraints on a soc file beyond its syntax, and the place in the file that violates one.
 
 use std::ops::Range;
 
@@ -9,28 +9,29 @@ use super::{CoreKind, Memory, MemoryKind, MemoryTiming, Revision, Soc};
 
 mod registers;
 
-/// Where chips may have registers of their own: units on that bus behind those of Arm's
-/// (DDI 0403, B3.2.1), such as STM32's DBGMCU, and the vendor's region (B3.1).
+/// The ranges in which chips may have registers of their own: units on the private peripheral bus after
+/// Arm's (DDI 0403, B3.2.1), such as STM32's DBGMCU, and the vendor's region (B3.1).
 pub const VENDORS: [Range<u64>; 2] = [0xE004_2000..0xE00F_F000, 0xE010_0000..0x1_0000_0000];
 
 /// How many lines of an STM32's EXTI come from pins (RM0090, 12.2.5).
 pub const EXTI_LINES: u8 = 16;
 
-/// The most wait states of a memory behind a cache beside a RISC-V core: both of its ports lead there by one,
-/// so that a transfer may wait as long again for the other port's, and both are counted in eight bits.
+/// The maximum wait states of a memory behind a cache beside a RISC-V core. Both of the core's ports reach
+/// the memory through that cache, so a transfer may additionally wait as long for the other port's
+/// transfer, and the sum is counted in eight bits.
 const MOST_CACHED_WAITS: u8 = 126;
 
-/// Addresses from here on belong to the core itself, most of them.
+/// Most addresses from here on belong to the core itself.
 const SYSTEM_SPACE: u64 = 0xE000_0000;
 
-/// A step from a table into what it holds.
+/// A step from a table into its contents.
 #[derive(Clone, Copy, Debug)]
 pub enum KeyStep {
     Key(&'static str),
     Index(usize),
 }
 
-/// What is wrong with a file, and the value that makes it so.
+/// What is wrong with a file, and the path of the value at fault.
 #[derive(Debug)]
 pub struct Refusal {
     path: Vec<KeyStep>,
@@ -44,7 +45,7 @@ fn refuse<T>(path: &[KeyStep], message: impl Into<String>) -> Result<T, Refusal>
 }
 
 impl Refusal {
-    /// The message with the line that it is about.
+    /// Returns the message, with the number of the line that it concerns.
     pub fn tell(&self, text: &str) -> String {
         match line_of(text, &self.path) {
             Some(line) => format!("line {line}: {}", self.message),
@@ -53,7 +54,7 @@ impl Refusal {
     }
 }
 
-/// The line on which the value at a path stands, or the last part of the path that there is.
+/// Returns the line of the value at a path, or of the longest part of the path that exists.
 fn line_of(text: &str, path: &[KeyStep]) -> Option<usize> {
     let document = DeTable::parse(text).ok()?;
     let mut span = 0..0;
@@ -71,7 +72,7 @@ fn line_of(text: &str, path: &[KeyStep]) -> Option<usize> {
     (span != (0..0)).then(|| text[..span.start].matches('\n').count() + 1)
 }
 
-/// Refuses addresses that belong to the core, all but those that chips may have there.
+/// Refuses addresses that belong to the core, except those that chips may use there.
 fn outside_system_space(
     path: &[KeyStep],
     who: &str,
@@ -93,13 +94,13 @@ fn outside_system_space(
     )
 }
 
-/// Whether a field lies within a word.
+/// Returns whether a field fits into a word.
 fn is_field(bit: u8, width: u8) -> bool {
     width >= 1 && u16::from(bit) + u16::from(width) <= 32
 }
 
 impl Soc {
-    /// Gives every block that is like another one the registers of that.
+    /// Gives each block with a `like` key the registers of the block that it names.
     pub(super) fn copy_registers(&mut self) -> Checked {
         for at in 0..self.peripherals.len() {
             let Some(like) = self.peripherals[at].like.clone() else { continue };
@@ -123,7 +124,7 @@ impl Soc {
 
     pub(super) fn check(&self) -> Checked {
         use KeyStep::Key;
-        // Results have it in a column, and builds in a folder's name.
+        // Results contain the name in a column, and builds use it as a folder's name.
         let unfit = |letter: char| letter.is_control() || matches!(letter, '/' | '\\');
         if self.name.trim().is_empty() || self.name.starts_with('.') || self.name.contains(unfit) {
             return refuse(
@@ -145,13 +146,14 @@ impl Soc {
             CoreKind::CortexM3 | CoreKind::CortexM4 | CoreKind::CortexM4F => (240, 2..=8),
             // DDI 0489, 1.2: 3 to 8 bits.
             CoreKind::CortexM7 => (240, 3..=8),
-            // Chips may have 480; what this NVIC keeps in four words is enough for all known socs.
+            // Chips may have 480, but the 240 that this NVIC keeps in four words are enough for all known
+            // socs.
             CoreKind::CortexM33 => (240, 3..=8),
-            // As RP2350 has it configured (datasheet, 3.8.8).
+            // As configured in RP2350 (datasheet, 3.8.8).
             CoreKind::Hazard3 => (52, 4..=4),
-            // 15 fast ones and the external one, in a fixed order.
+            // 15 fast interrupts and the external one, in a fixed order.
             CoreKind::Ibex => (16, 0..=0),
-            // What the interrupt controller keeps is enough for all known socs.
+            // The interrupt controller keeps enough for all known socs.
             CoreKind::CortexR5 => (224, 3..=8),
         };
         if !(1..=most_interrupts).contains(&self.interrupts) {
@@ -215,7 +217,7 @@ impl Soc {
         };
         let has_alarms = match timer.kind {
             PeripheralKind::Stm32Timer | PeripheralKind::NrfRtc => timer.irq.len() == 1,
-            // Each alarm has an interrupt, and drivers take the first.
+            // Each alarm has an interrupt, and drivers use the first.
             PeripheralKind::Rp2040Timer | PeripheralKind::Rp2350Timer => !timer.irq.is_empty(),
             _ => {
                 return refuse(
@@ -309,7 +311,7 @@ impl Soc {
         Ok(())
     }
 
-    /// Refuses what has no model beside a RISC-V core.
+    /// Refuses timing that has no model beside a RISC-V core.
     fn check_riscv_timing(at: usize, memory: &Memory) -> Checked {
         let name = memory.name.as_str();
         let path = [KeyStep::Key("memory"), KeyStep::Index(at), KeyStep::Key("timing")];
@@ -340,7 +342,7 @@ impl Soc {
         Ok(())
     }
 
-    /// Refuses waits, lines and caches that make no sense or have no model beside the core.
+    /// Refuses waits, lines and caches that are inconsistent or have no model beside the core.
     fn check_timing(&self, at: usize, memory: &Memory) -> Checked {
         let name = memory.name.as_str();
         let path = [KeyStep::Key("memory"), KeyStep::Index(at), KeyStep::Key("timing")];
@@ -397,7 +399,7 @@ impl Soc {
         Ok(())
     }
 
-    /// Notes that a range of addresses is used, or refuses it.
+    /// Records that a range of addresses is used, or refuses it if it overlaps another.
     fn take<'a>(
         path: &[KeyStep],
         who: &str,

@@ -1,4 +1,4 @@
-//! What a peripheral's described registers must fulfil.
+//! The constraints on the registers that a soc file describes.
 
 use super::{Checked, EXTI_LINES, KeyStep, is_field, refuse};
 use crate::soc::peripheral::{
@@ -34,7 +34,7 @@ pub(super) fn check_pins(peripheral: &Peripheral, path: &[KeyStep]) -> Checked {
     Ok(())
 }
 
-/// Refuses fields that choose ports of lines which EXTI does not have.
+/// Refuses fields that select ports of lines that EXTI does not have.
 fn check_routes(register: &PeripheralRegister, path: &[KeyStep]) -> Checked {
     let Some(Routes { first, count, width }) = register.routes else { return Ok(()) };
     let fits = width >= 1 && count >= 1 && u32::from(count) * u32::from(width) <= 32;
@@ -149,7 +149,7 @@ impl Soc {
         }
     }
 
-    /// Refuses a register that programs or erases anything but a flash of this soc.
+    /// Refuses a register that programs or erases anything other than a flash of this soc.
     fn check_flash_writes(
         &self,
         peripheral: &Peripheral,
