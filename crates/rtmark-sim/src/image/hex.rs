@@ -6,21 +6,22 @@
 use super::chunks::Chunks;
 use super::{Image, ImageError, ImageFormat};
 
-/// Bytes of a record besides its data: length, address, type, checksum.
+/// Bytes of a record besides its data: length, address, type and checksum.
 const FRAME: usize = 5;
 
 fn wrong(line: usize, problem: impl Into<String>) -> ImageError {
     ImageError::Hex { line, problem: problem.into() }
 }
 
-/// Whether a file begins like Intel HEX: with a colon and a hexadecimal digit, after
-/// nothing but blank space. No vector table does: a colon is no multiple of four.
+/// Returns whether a file begins like Intel HEX: with a colon and a hexadecimal digit, after nothing but
+/// white space. No vector table begins like that, because a stack pointer whose lowest byte is a colon is
+/// not a multiple of four.
 pub fn is_hex(bytes: &[u8]) -> bool {
     let begin = bytes.trim_ascii_start();
     begin.first() == Some(&b':') && begin.get(1).is_none_or(u8::is_ascii_hexdigit)
 }
 
-/// The bytes of one line's record, checked.
+/// Returns the bytes of the record on a line, after checking it.
 fn record(text: &[u8], line: usize) -> Result<Vec<u8>, ImageError> {
     let digits = text.strip_prefix(b":").ok_or_else(|| wrong(line, "it begins with no colon"))?;
     let value = |digit: u8| char::from(digit).to_digit(16).map(|value| value as u8);
@@ -48,8 +49,8 @@ impl Image {
     /// Reads an Intel HEX file.
     ///
     /// # Errors
-    /// When a line is no record, its checksum does not fit, the end-of-file record
-    /// is missing, or two records claim the same address.
+    /// When a line is not a record, a checksum is wrong, the end-of-file record is missing, or two records
+    /// claim the same address.
     pub fn from_hex(bytes: &[u8]) -> Result<Self, ImageError> {
         let mut image = Self { format: ImageFormat::IntelHex, ..Self::default() };
         let mut chunks = Chunks::default();
@@ -79,7 +80,7 @@ impl Image {
                 (1, 0) => ended = true,
                 (2, 2) => base = value << 4,
                 (4, 2) => base = value << 16,
-                // CS:IP and EIP: where execution begins.
+                // CS:IP and EIP: the entry point.
                 (3, 4) => image.entry = (value >> 16 << 4).wrapping_add(value & 0xFFFF),
                 (5, 4) => image.entry = value,
                 (kind @ 0..=5, length) => {

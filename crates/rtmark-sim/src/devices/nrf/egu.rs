@@ -4,7 +4,7 @@
 use super::Events;
 use crate::devices::{Env, Registered, Signals};
 
-/// The offset of the last of TRIGGER or TRIGGERED 0 to 15, relative to the first.
+/// The offset of the last task, TRIGGER 15; event TRIGGERED 15 is at 0x100 more.
 const LAST: u32 = 0x3C;
 
 #[derive(Clone, Debug, Default)]
