@@ -126,7 +126,7 @@ impl Bound {
         let Besides { waited, asleep, exceptions } = besides;
         (*cycles > most).then(|| {
             format!(
-                "{cycles} were counted where {most} are the most that is possible: \
+                "{cycles} were counted where at most {most} are possible: \
                  {instructions} of {} each, {exceptions} exceptions of {}, waits of {waited} and a \
                  sleep of {asleep}",
                 self.instruction, self.exception

@@ -22,7 +22,7 @@ impl Budget {
     fn spend(&mut self, bytes: &[u8]) -> Result<(), ImageError> {
         let left = self.0.checked_sub(bytes.len());
         self.0 = left.ok_or_else(|| {
-            ImageError::Damaged("its headers name the same bytes again and again".to_owned())
+            ImageError::Damaged("its headers refer to the same bytes repeatedly".to_owned())
         })?;
         Ok(())
     }
@@ -267,7 +267,7 @@ mod tests {
         let image = Image::from_elf(&greedy(2, 4096)).expect("an image");
         assert_eq!(image.segments().len(), 2);
         let error = Image::from_elf(&greedy(1000, 64 * 1024)).expect_err("refused").to_string();
-        assert!(error.contains("the same bytes again and again"), "{error}");
+        assert!(error.contains("the same bytes repeatedly"), "{error}");
     }
 
     #[test]

@@ -23,13 +23,15 @@ pub fn is_hex(bytes: &[u8]) -> bool {
 
 /// Returns the bytes of the record on a line, after checking it.
 fn record(text: &[u8], line: usize) -> Result<Vec<u8>, ImageError> {
-    let digits = text.strip_prefix(b":").ok_or_else(|| wrong(line, "it begins with no colon"))?;
+    let digits =
+        text.strip_prefix(b":").ok_or_else(|| wrong(line, "it does not begin with a colon"))?;
     let value = |digit: u8| char::from(digit).to_digit(16).map(|value| value as u8);
     let mut bytes = Vec::with_capacity(digits.len() / 2);
     for (at, pair) in digits.chunks(2).enumerate() {
         let digit = |which: usize| {
             let column = 2 + at * 2 + which;
-            let found = pair.get(which).ok_or_else(|| wrong(line, "its last byte is half"))?;
+            let found =
+                pair.get(which).ok_or_else(|| wrong(line, "its last byte has only one digit"))?;
             value(*found).ok_or_else(|| wrong(line, format!("column {column} is no hex digit")))
         };
         bytes.push(digit(0)? << 4 | digit(1)?);
@@ -40,7 +42,7 @@ fn record(text: &[u8], line: usize) -> Result<Vec<u8>, ImageError> {
         return Err(wrong(line, format!("{found} bytes where its length says {announced}")));
     }
     if bytes.iter().fold(0_u8, |sum, byte| sum.wrapping_add(*byte)) != 0 {
-        return Err(wrong(line, "its checksum does not fit"));
+        return Err(wrong(line, "its checksum is wrong"));
     }
     Ok(bytes)
 }
@@ -74,7 +76,7 @@ impl Image {
                 (0, _) => {
                     let address = base.checked_add(offset);
                     if !address.is_some_and(|address| chunks.add(address, data, line)) {
-                        return Err(wrong(line, "its data reach beyond the last address"));
+                        return Err(wrong(line, "its data reaches beyond the last address"));
                     }
                 }
                 (1, 0) => ended = true,
@@ -93,7 +95,7 @@ impl Image {
                                    several boards: take the one of your board out of it first";
                     return Err(wrong(line, problem));
                 }
-                (kind, _) => return Err(wrong(line, format!("no record has the type {kind}"))),
+                (kind, _) => return Err(wrong(line, format!("there is no record type {kind}"))),
             }
         }
         if !ended {
@@ -139,11 +141,11 @@ mod tests {
     fn wrong_lines_are_named() {
         for (from, to, words) in [
             ("F2", "F3", "line 1: its checksum"),
-            ("D8", "D", "line 2: its last byte is half"),
+            ("D8", "D", "line 2: its last byte has only one digit"),
             ("410000", "41Z000", "line 3: column 12 is no hex digit"),
-            (":0401", "0401", "line 4: it begins with no colon"),
+            (":0401", "0401", "line 4: it does not begin with a colon"),
             (":04010000", ":03010000", "line 4: 9 bytes where its length says 8"),
-            (":0400000508000041AE", ":00000006FA", "line 5: no record has the type 6"),
+            (":0400000508000041AE", ":00000006FA", "line 5: there is no record type 6"),
             (":0400000508000041AE", ":00000005FB", "line 5: a record of type 5 with 0 bytes"),
             (":020000040800F2", ":0400000A9900C0DEBB", "line 1: a Universal Hex"),
             (":00000001FF\n", "", "line 5: the file ends here"),

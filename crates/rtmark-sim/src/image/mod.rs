@@ -201,7 +201,7 @@ pub enum ImageError {
     #[error("not an ELF file: it begins with {0}")]
     NotElf(String),
     /// An ELF file, but for a different kind of machine.
-    #[error("an ELF file for {0}, not for a 32-bit little-endian core of Arm's or RISC-V")]
+    #[error("an ELF file for {0}, not for a 32-bit little-endian Arm or RISC-V core")]
     OtherMachine(String),
     /// An object file, a shared library or a core dump.
     #[error("an ELF file of type {0}, not an executable: link it first")]
@@ -210,7 +210,7 @@ pub enum ImageError {
     #[error("a damaged or truncated ELF file: {0}")]
     Damaged(String),
     /// It contains nothing to load.
-    #[error("nothing to load: it holds no byte for any memory")]
+    #[error("nothing to load: it contains no bytes for any memory")]
     Empty,
     /// A line of an Intel HEX file is wrong.
     #[error("a damaged or truncated Intel HEX file: line {line}: {problem}")]

@@ -68,13 +68,14 @@ impl Image {
                 families.entry(if flags & HAS_FAMILY == 0 { 0 } else { word(28) }).or_default();
             if number != family.blocks || number >= announced {
                 let problem = format!(
-                    "it calls itself block {number} of {announced} where block {} should stand",
+                    "it calls itself block {number} of {announced} where block {} should be",
                     family.blocks
                 );
                 return Err(wrong(offset, problem));
             }
             if family.blocks > 0 && announced != family.announced {
-                let problem = format!("{announced} blocks, {} said those before", family.announced);
+                let problem =
+                    format!("it announces {announced} blocks, earlier ones {}", family.announced);
                 return Err(wrong(offset, problem));
             }
             (family.blocks, family.announced, family.last) = (number + 1, announced, offset);
@@ -88,7 +89,7 @@ impl Image {
         let names = families.keys().map(|id| format!("{id:#010x}")).collect::<Vec<_>>().join(", ");
         let Some((id, family)) = families.pop_first() else { return Err(ImageError::Empty) };
         if !families.is_empty() {
-            let problem = format!("it holds programs for several families of chips: {names}");
+            let problem = format!("it contains programs for several families of chips: {names}");
             return Err(ImageError::Damaged(problem));
         }
         if id == RP2350_RISCV {

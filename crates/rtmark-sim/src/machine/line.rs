@@ -7,7 +7,7 @@ use crate::state::CoreState;
 
 /// There is no such UART to send bytes to.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{soc} has no UART{name}; those that it has: {uarts}")]
+#[error("{soc} has no UART{name}; it has {uarts}")]
 pub struct NoUart {
     /// The soc's name.
     pub soc: String,
@@ -19,7 +19,7 @@ pub struct NoUart {
 
 /// There is no such pin to drive.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{soc} has no pin {name}; those that it has: {pins}")]
+#[error("{soc} has no pin {name}; it has {pins}")]
 pub struct NoPin {
     /// The soc's name.
     pub soc: String,

@@ -84,7 +84,7 @@ fn outside_system_space(
         return Ok(());
     }
     let (start, end) = (range.start, range.end);
-    let but = if but.is_empty() { "" } else { ", but for 0xE0042000 and 0xE0100000 onwards" };
+    let but = if but.is_empty() { "" } else { ", except from 0xE0042000 and 0xE0100000 on" };
     refuse(
         path,
         format!(
@@ -110,7 +110,9 @@ impl Soc {
             let Some(model) = found else {
                 return refuse(
                     &path,
-                    format!("peripheral {name} is like {like}, which no peripheral before it is"),
+                    format!(
+                        "peripheral {name} is like {like}, but no earlier peripheral has that name"
+                    ),
                 );
             };
             let own = &self.peripherals[at].registers;
@@ -138,7 +140,7 @@ impl Soc {
         if self.clock.0 == 0 {
             return refuse(
                 &[Key("clock_hz")],
-                "clock_hz is 0: a core without a clock runs nothing; give its frequency in hertz",
+                "clock_hz is 0: a core without a clock cannot run; give its frequency in hertz",
             );
         }
         let (most_interrupts, priority_bits) = match self.core {
@@ -212,7 +214,7 @@ impl Soc {
         let Some(timer) = self.timer() else {
             return refuse(
                 &path("peripheral"),
-                format!("the time base is {name}, which no peripheral of this soc is"),
+                format!("the time base is {name}, but no peripheral of this soc has that name"),
             );
         };
         let has_alarms = match timer.kind {
@@ -224,7 +226,7 @@ impl Soc {
                     &path("peripheral"),
                     format!(
                         "the time base is {name}: it must be of kind = \"stm32-timer\", \
-                         rp2040-timer, rp2350-timer or nrf-rtc, which there are drivers for"
+                         rp2040-timer, rp2350-timer or nrf-rtc, for which there are drivers"
                     ),
                 );
             }
@@ -240,7 +242,7 @@ impl Soc {
             return refuse(
                 &path("enable"),
                 format!(
-                    "register {}: bit {} at {:#010x} is none of a word",
+                    "register {}: bit {} at {:#010x} is outside the word (0 to 31)",
                     enable.register, enable.bit, enable.address
                 ),
             );
@@ -323,8 +325,8 @@ impl Soc {
             return refuse(
                 &path,
                 format!(
-                    "memory {name}: beside a RISC-V core buffers and prefetch have no model yet; give \
-                     wait_states, and a cache for all by cache_lines if there is one"
+                    "memory {name}: buffers and prefetch are not modelled beside a RISC-V core; give \
+                     wait_states, and cache_lines if there is a unified cache"
                 ),
             );
         }
@@ -334,8 +336,8 @@ impl Soc {
                 &[memory, index, timing, KeyStep::Key("wait_states")],
                 format!(
                     "memory {name}: wait_states = {wait_states}: behind a cache beside a RISC-V core \
-                     there are {MOST_CACHED_WAITS} at most, since a transfer waits for another \
-                     one's, too"
+                     there are at most {MOST_CACHED_WAITS}, because a transfer also waits for \
+                     another one's"
                 ),
             );
         }

@@ -183,22 +183,22 @@ impl CoreKind {
             }
             Self::CortexM3 => "measured: a model of its pipeline, scored on silicon",
             Self::CortexM4 | Self::CortexM4F => {
-                "measured: a model of its pipeline, scored on silicon; floating point after the manual (DDI 0439)"
+                "measured: a model of its pipeline, scored on silicon; floating point from the manual (DDI 0439)"
             }
             Self::CortexM7 => {
-                "measured: by rules, since no cycle table is published; what others measured on an STM32H743 and an STM32H730, each rule with loops that show it; what branches are foreseen to do, divisions and exceptions estimated; beside a published interrupt latency of 12 cycles"
+                "measured: rules derived from published measurements on an STM32H743 and an STM32H730, because no cycle table is published, each rule with loops that show it; branch prediction, divisions and exceptions estimated; compared with a published interrupt latency of 12 cycles"
             }
             Self::CortexM33 => {
-                "measured: by rules, since no cycle table is published; what others measured on an RP2350, each rule with loops that show it; divisions and exceptions estimated; beside published interrupt latency (12 of 12 cycles), CoreMark/MHz (0.837 of a Cortex-M4's cycles for 0.846) and FreeRTOS on an RP2350 (a yield in 158 for 160)"
+                "measured: rules derived from published measurements on an RP2350, because no cycle table is published, each rule with loops that show it; divisions and exceptions estimated; compared with published figures: interrupt latency (12 of 12 cycles), CoreMark/MHz (0.837 of a Cortex-M4's cycles for 0.846) and FreeRTOS on an RP2350 (a yield in 158 cycles for 160)"
             }
             Self::CortexR5 => {
-                "documented: the tables of the Cortex-R4's and R5's manuals (DDI 0363, DDI 0460) as far as they could be read; pairs and floating point after GCC's description of the core, status registers, exceptions and how branches are foreseen estimated; not scored on silicon"
+                "documented: the tables of the Cortex-R4's and R5's manuals (DDI 0363, DDI 0460) as far as they could be read; dual issue and floating point from GCC's description of the core; status registers, exceptions and branch prediction estimated; not scored on silicon"
             }
             Self::Hazard3 => {
-                "measured: every cycle of 11,760 runs of its RTL at the revision that RP2350 reports, with wait states and interrupts, is the model's"
+                "measured: the model agrees in every cycle with 11,760 runs of its RTL at the revision that RP2350 reports, with wait states and interrupts"
             }
             Self::Ibex => {
-                "measured: its RTL on demand, in the configuration \"small\"; `make rtl` compares every cycle of random programs with wait states, traps and interrupts"
+                "measured: against its RTL in the configuration \"small\"; `make rtl` compares every cycle of random programs with wait states, traps and interrupts"
             }
         }
     }

@@ -436,7 +436,7 @@ mod tests {
         let soc = Soc::from_toml(&good).expect("good");
         assert_eq!(soc.timer().map(|timer| timer.base), Some(0x4000_0400));
         for (from, to, expected) in [
-            ("peripheral = 'TIM2'", "peripheral = 'TIM3'", "line 26: the time base is TIM3, which"),
+            ("peripheral = 'TIM2'", "peripheral = 'TIM3'", "line 26: the time base is TIM3, but"),
             ("peripheral = 'TIM2'", "peripheral = 'RCC'", "must be of kind = \"stm32-timer\", "),
             ("irq = 28", "irq = [27, 28]", "one interrupt for everything"),
             ("bit = 0", "bit = 32", "line 27: register ENR: bit 32"),

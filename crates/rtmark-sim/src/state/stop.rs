@@ -93,11 +93,11 @@ impl FaultKind {
             Self::UndefinedInstruction => "undefined instruction",
             Self::NoCoprocessor => "floating-point instruction while the FPU is absent or disabled",
             Self::InvalidState => "branch to an even address (Arm state, which Cortex-M lacks)",
-            Self::InstructionAccess => "instruction fetch where there is no memory",
+            Self::InstructionAccess => "instruction fetch from an address without memory",
             Self::InstructionProtection => {
                 "instruction fetch that the MPU or the memory map forbids (execute never)"
             }
-            Self::DataAccess => "load or store where nothing answers",
+            Self::DataAccess => "load or store to which nothing responds",
             Self::DataProtection => "load or store that the MPU forbids",
             Self::Unaligned => "unaligned load or store",
             Self::ControlRegister => {
@@ -105,10 +105,10 @@ impl FaultKind {
             }
             Self::DivideByZero => "division by zero",
             Self::StackLimit => "stack pointer below its limit (MSPLIM or PSPLIM)",
-            Self::NonSecure => "branch to Non-secure state, where there is nothing",
-            Self::LazyState => "floating-point state left behind twice",
+            Self::NonSecure => "branch to Non-secure state, which is not simulated",
+            Self::LazyState => "floating-point state deferred twice",
             Self::Stack(_) | Self::StackProtection(_) => "stack access failed",
-            Self::Vector => "exception vector where there is no memory",
+            Self::Vector => "exception vector at an address without memory",
             Self::InvalidReturn => "invalid exception return",
             Self::SupervisorCall => "SVC where its exception cannot be taken",
             Self::Breakpoint => "breakpoint instruction without a debugger",
@@ -172,7 +172,7 @@ pub struct InternalError {
 
 impl fmt::Display for InternalError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the simulation is wrong at pc {:#010x}", self.pc)?;
+        write!(f, "internal error of the simulator at pc {:#010x}", self.pc)?;
         if let Some(instruction) = &self.instruction {
             write!(f, " `{instruction}`")?;
         }
