@@ -81,10 +81,10 @@ impl<A: LandmarkObserver, B: LandmarkObserver> LandmarkObserver for (A, B) {
 }
 
 /// Which events of a run are reported, and to which observer.
-trait Telling {
-    type To: Observer;
+trait Reporting {
+    type Target: Observer;
 
-    fn to(&mut self) -> &mut Self::To;
+    fn target(&mut self) -> &mut Self::Target;
 
     fn landmarks(&self) -> Option<&Landmarks>;
 
@@ -94,10 +94,10 @@ trait Telling {
 /// Reports every event.
 struct Everything<'a, O>(&'a mut O);
 
-impl<O: Observer> Telling for Everything<'_, O> {
-    type To = O;
+impl<O: Observer> Reporting for Everything<'_, O> {
+    type Target = O;
 
-    fn to(&mut self) -> &mut O {
+    fn target(&mut self) -> &mut O {
         self.0
     }
 
@@ -111,10 +111,10 @@ impl<O: Observer> Telling for Everything<'_, O> {
 /// Reports the events at landmarks.
 struct AtLandmarks<'a, O>(&'a mut O, &'a Landmarks);
 
-impl<O: LandmarkObserver> Telling for AtLandmarks<'_, O> {
-    type To = O;
+impl<O: LandmarkObserver> Reporting for AtLandmarks<'_, O> {
+    type Target = O;
 
-    fn to(&mut self) -> &mut O {
+    fn target(&mut self) -> &mut O {
         self.0
     }
 
@@ -131,7 +131,7 @@ impl Machine {
     /// Runs as [`Machine::run`] does, and reports every event to an observer. The time between two calls of
     /// the observer's methods includes whatever the core waited for.
     pub fn run_observed(&mut self, until: Cycles, observer: &mut impl Observer) -> Stop {
-        self.run_telling(until, Everything(observer))
+        self.run_reporting(until, Everything(observer))
     }
 
     /// Runs as [`Machine::run_observed`] does, but reports only what happens at landmarks and executes the
@@ -142,16 +142,16 @@ impl Machine {
         until: Cycles,
         observer: &mut impl LandmarkObserver,
     ) -> Stop {
-        self.run_telling(until, AtLandmarks(observer, landmarks))
+        self.run_reporting(until, AtLandmarks(observer, landmarks))
     }
 
-    fn run_telling(&mut self, until: Cycles, telling: impl Telling) -> Stop {
+    fn run_reporting(&mut self, until: Cycles, reporting: impl Reporting) -> Stop {
         let stop = match self.core {
-            Core::CortexM(_) => self.observe(Core::cortex_m, until, telling),
-            Core::CortexR5(_) => self.observe(Core::cortex_r5, until, telling),
-            Core::RiscV(_) => self.observe(Core::riscv, until, telling),
+            Core::CortexM(_) => self.observe(Core::cortex_m, until, reporting),
+            Core::CortexR5(_) => self.observe(Core::cortex_r5, until, reporting),
+            Core::RiscV(_) => self.observe(Core::riscv, until, reporting),
             #[cfg(test)]
-            Core::Toy(_) => self.observe(Core::toy, until, telling),
+            Core::Toy(_) => self.observe(Core::toy, until, reporting),
         };
         on!(&self.core, core => core.reason(stop))
     }
@@ -160,7 +160,7 @@ impl Machine {
         &mut self,
         which: fn(&mut Core) -> Option<&mut C>,
         until: Cycles,
-        mut telling: impl Telling,
+        mut reporting: impl Reporting,
     ) -> Stop {
         // The machine keeps the core it was created with.
         macro_rules! core {
@@ -171,7 +171,7 @@ impl Machine {
                 }
             };
         }
-        core!().begin_observed(until, telling.landmarks());
+        core!().begin_observed(until, reporting.landmarks());
         loop {
             let before = core!().marks();
             let reached = match core!().reach_observed() {
@@ -180,37 +180,37 @@ impl Machine {
             };
             let Some(reached) = reached else {
                 let now = core!().marks();
-                self.tell_exceptions(before, now, telling.to());
+                self.report_exceptions(before, now, reporting.target());
                 if now.taken == before.taken && now.idle > before.idle {
-                    telling.to().slept(self);
+                    reporting.target().slept(self);
                 }
                 continue;
             };
-            if telling.to().before(self).is_break() {
+            if reporting.target().before(self).is_break() {
                 return Stop::Observer;
             }
-            let (passed, mut step) = match telling.landmarks() {
+            let (passed, mut step) = match reporting.landmarks() {
                 Some(_) => core!().go_on(&reached),
                 None => (None, Ok(())),
             };
             if let Some(now) = passed {
-                telling.passed(self, now);
+                reporting.passed(self, now);
             } else {
                 let (executed, ended) = core!().execute_observed(reached);
                 if let Some(instruction) = executed {
-                    telling.to().executed(self, &instruction);
+                    reporting.target().executed(self, &instruction);
                 }
                 step = ended;
             }
             let now = core!().marks();
-            self.tell_exceptions(before, now, telling.to());
+            self.report_exceptions(before, now, reporting.target());
             if let Err(stop) = step {
                 return stop;
             }
         }
     }
 
-    fn tell_exceptions(&self, before: Marks, now: Marks, observer: &mut impl Observer) {
+    fn report_exceptions(&self, before: Marks, now: Marks, observer: &mut impl Observer) {
         if now.left != before.left {
             observer.returned(self, before.handler);
         }

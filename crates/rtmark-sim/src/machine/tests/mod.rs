@@ -111,7 +111,7 @@ fn a_program_runs_and_costs_what_it_waits() {
 }
 
 /// The address of the instruction after the one that sleeps.
-const BEHIND_SLEEP: u32 = 43;
+const AFTER_SLEEP: u32 = 43;
 
 /// Starts the timer with a period of 51 cycles and sleeps in an endless loop; its handler counts at the
 /// address RAM, prints a letter and clears the interrupt.
@@ -170,7 +170,7 @@ fn devices_interrupt_it_print_for_it_and_wake_it() {
 
 /// Records the events that an observer receives.
 #[derive(Default)]
-struct Told {
+struct Recorder {
     before: u64,
     executed: u64,
     entered: Vec<u16>,
@@ -178,7 +178,7 @@ struct Told {
     slept: u64,
 }
 
-impl Observer for Told {
+impl Observer for Recorder {
     fn before(&mut self, _: &Machine) -> ControlFlow<()> {
         self.before += 1;
         ControlFlow::Continue(())
@@ -195,7 +195,7 @@ impl Observer for Told {
 
     fn entered(&mut self, machine: &Machine, exception: u16) {
         self.entered.push(exception);
-        assert_eq!(machine.interrupted().pc, BEHIND_SLEEP);
+        assert_eq!(machine.interrupted().pc, AFTER_SLEEP);
     }
 
     fn returned(&mut self, _: &Machine, exception: u16) {
@@ -204,18 +204,18 @@ impl Observer for Told {
 }
 
 #[test]
-fn an_observer_is_told_of_it_and_changes_nothing() {
+fn an_observer_sees_everything_and_changes_nothing() {
     let mut plain = ticking();
     let mut observed = plain.clone();
-    let mut told = Told::default();
-    assert_eq!(plain.run(Cycles(1_000)), observed.run_observed(Cycles(1_000), &mut told));
+    let mut seen = Recorder::default();
+    assert_eq!(plain.run(Cycles(1_000)), observed.run_observed(Cycles(1_000), &mut seen));
     assert_eq!(plain.cycles(), observed.cycles());
     assert_eq!(plain.peek(RAM, 16), observed.peek(RAM, 16));
-    assert_eq!(told.executed, plain.instructions().0);
-    assert_eq!(told.before, told.executed);
-    assert_eq!(told.entered.len() as u64, plain.exceptions_taken());
-    assert!(told.entered.iter().chain(&told.returned).all(|exception| *exception == 16 + TICK));
-    assert!(told.slept > 10 && told.returned.len() > 10, "{} {:?}", told.slept, told.returned);
+    assert_eq!(seen.executed, plain.instructions().0);
+    assert_eq!(seen.before, seen.executed);
+    assert_eq!(seen.entered.len() as u64, plain.exceptions_taken());
+    assert!(seen.entered.iter().chain(&seen.returned).all(|exception| *exception == 16 + TICK));
+    assert!(seen.slept > 10 && seen.returned.len() > 10, "{} {:?}", seen.slept, seen.returned);
 }
 
 #[test]
