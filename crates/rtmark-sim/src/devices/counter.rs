@@ -12,7 +12,7 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// One count in every `cycles` cycles.
+    /// Returns the rate of one count in every `cycles` cycles.
     pub const fn every(cycles: u64) -> Self {
         Self { counts: 1, cycles }
     }

@@ -81,7 +81,7 @@ impl State {
         self.write_peripheral(bit.word, word & mask, mask)
     }
 
-    /// Attributes a fault of the access behind an alias to the alias' address.
+    /// Attributes a fault of the access made through an alias to the alias' address.
     fn at_alias(&mut self, trap: Trap, address: u32) -> Trap {
         self.trap_value = address;
         trap

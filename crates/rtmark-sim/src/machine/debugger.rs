@@ -21,7 +21,8 @@ impl Machine {
     /// function returns, [`Machine::run`] ends with [`Stop::Breakpoint`](crate::Stop::Breakpoint) at
     /// [`Machine::RETURN_ADDRESS`].
     ///
-    /// The stack pointer is taken from the vector table unchecked; a reset vector is not needed.
+    /// On a Cortex-M, the stack pointer is taken from the vector table unchecked, and a reset vector is not
+    /// needed. On other cores, the stack begins at the end of the last RAM.
     ///
     /// # Errors
     /// When a segment lies outside the soc's memories.

@@ -163,8 +163,8 @@ impl Machine {
     /// Programs an image into the memories and resets.
     ///
     /// # Errors
-    /// When a segment lies outside the soc's memories, or there is no vector
-    /// table where the soc looks for it.
+    /// When a segment lies outside the soc's memories, or there is no vector table where the soc expects
+    /// it.
     pub fn load(&mut self, image: &Image) -> Result<(), LoadError> {
         let soc = self.soc();
         if let Some(image) = image.architecture().filter(|image| !image.runs_on(soc.core)) {

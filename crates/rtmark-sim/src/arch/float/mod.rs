@@ -484,8 +484,10 @@ impl<'a, F: Format> Context<'a, F> {
 }
 
 impl Context<'_, Single> {
-    /// In twice the width, the product is exact. Rounding of the sum in that width does not matter unless
-    /// the sum is exactly halfway between two numbers.
+    /// Returns `addend + x * y`, if the host's arithmetic in twice the width gives the correct result.
+    ///
+    /// In that width the product is exact. Rounding the sum there does not matter unless it leaves the sum
+    /// exactly halfway between two numbers.
     #[inline(always)]
     pub fn multiply_add_at_once(&self, addend: u32, x: u32, y: u32) -> Option<u32> {
         const MIDDLE: u64 = 1 << 28;

@@ -168,7 +168,7 @@ impl Registered for CadenceTtc {
         Some(())
     }
 
-    /// The three counters.
+    /// Returns the interrupts of the three counters.
     fn outputs(&self, _: u64) -> u32 {
         let raised = self.0.iter().enumerate();
         raised

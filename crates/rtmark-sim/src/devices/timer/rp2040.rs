@@ -123,7 +123,7 @@ impl Registered for Rp2040Timer {
         Some(())
     }
 
-    /// The four alarms.
+    /// Returns the interrupts of the four alarms.
     fn outputs(&self, _: u64) -> u32 {
         self.raw & self.enabled | self.forced
     }
