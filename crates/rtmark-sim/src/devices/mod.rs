@@ -8,6 +8,7 @@
 //!
 //! Bytes that a UART sends reach the console when they are written; the firmware still waits for as long as
 //! sending takes. A UART receives the bytes that were put on its line.
+
 mod access;
 mod console;
 mod counter;

@@ -172,11 +172,11 @@ pub struct InternalError {
 
 impl fmt::Display for InternalError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "internal error of the simulator at pc {:#010x}", self.pc)?;
+        write!(f, "the simulation failed at pc {:#010x}", self.pc)?;
         if let Some(instruction) = &self.instruction {
             write!(f, " `{instruction}`")?;
         }
-        write!(f, ", as seen in cycle {}: {}", self.cycle.0, self.state)
+        write!(f, ", detected in cycle {}: {}", self.cycle.0, self.state)
     }
 }
 
