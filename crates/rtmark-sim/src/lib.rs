@@ -1,25 +1,25 @@
-//! A cycle-model simulator of Arm Cortex-M, usable on its own.
+//! A cycle-model simulator for embedded cores (Arm Cortex-M and Cortex-R5, RISC-V), usable on its own.
 //!
-//! The nouns, in the order in which you meet them:
+//! The main types, in the order in which you meet them:
 //!
-//! - a [`Soc`] is a chip: a core, its clock and its memories, read from TOML;
-//! - an [`Image`] is firmware, read from a file's bytes: ELF, Intel HEX, UF2 or raw;
-//! - a [`Machine`] is a soc that runs an image. It is a value: clone it and both
-//!   copies run on identically;
-//! - a [`Watch`] asks the machine to note each time an address is reached, an
-//!   exception becomes pending or returns, at no cost in cycles; a [`Hit`] is one
-//!   such note;
-//! - an [`Observer`] follows a run instruction by instruction, for traces, profiles
-//!   and debuggers, in a loop of its own so that other runs pay nothing;
-//! - an [`Advance`] is one step of a run, between which an interrupt can be tried out
-//!   ([`Machine::try_entry`]) and what holds it back be asked for ([`Blocker`]);
-//! - a [`Stop`] says why a run came back, with a [`FaultReport`] when it went wrong.
+//! - a [`Soc`] describes a chip: its core, clock, memories and peripherals, read from TOML;
+//! - an [`Image`] is firmware, read from the bytes of an ELF, Intel HEX, UF2 or raw file;
+//! - a [`Machine`] is a soc that runs an image. It is a value: clone it, and both copies continue
+//!   identically;
+//! - a [`Watch`] asks the machine to record each time an address is reached, or an exception becomes
+//!   pending or returns, without costing the program a cycle; each such record is a [`Hit`];
+//! - an [`Observer`] follows a run instruction by instruction, for traces, profiles and debuggers.
+//!   Observed runs have a loop of their own, so other runs pay nothing for it;
+//! - an [`Advance`] is the result of one step of a run. Between steps, an interrupt's entry can be tried
+//!   and taken back ([`Machine::try_entry`]), and the machine can report what would hold it back
+//!   ([`Blocker`]);
+//! - a [`Stop`] is the reason why a run ended, with a [`FaultReport`] if the program faulted.
 //!
 //! ```
 //! use rtmark_sim::{Cycles, Image, Machine, Soc, Stop, Watch};
 //!
 //! let soc = Soc::from_toml(include_str!("../../../socs/stm32c031.toml"))?;
-//! // The stack pointer and the reset vector, then code: count down from three, and stay.
+//! // The stack pointer and the reset vector, then code that counts down from three and loops forever.
 //! let mut bytes = [0x2000_1000_u32, 0x0800_0009].map(u32::to_le_bytes).concat();
 //! for opcode in [0x2003_u16, 0x3801, 0xD1FD, 0xE7FE] {
 //!     bytes.extend(opcode.to_le_bytes()); // movs r0, #3; subs r0, #1; bne; b .
@@ -33,24 +33,26 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The library does no input or output, reads no clock, and knows no kernel and
-//! no benchmark. The same image gives the same cycles on every host, for ever, or
-//! [`TIMING_MODEL`] changes.
+//! The library performs no input or output, reads no clock, and knows no kernel and no benchmark. The
+//! same image takes the same number of cycles on every host, in every version with the same
+//! [`TIMING_MODEL`].
 //!
-//! Inside, folders are layers, each of which uses only those before it: `soc` and `image` are data
-//! from outside; `isa` decodes; `arch`, `memory`, `timing` and `devices` are values; `state` is what
-//! a machine consists of, with `host` for how programs print and end; `exec` says what operations
-//! do, `exceptions` how the core is interrupted; `engine` executes blocks of code quickly; `debug`
-//! looks at runs; and `machine` is the public face.
+//! Inside, each folder is a layer that uses only the layers before it. `soc` and `image` hold the
+//! descriptions that come from outside; `isa` decodes instructions; `arch`, `memory`, `timing` and
+//! `devices` are values without knowledge of a machine; `state` is everything a machine consists of, and
+//! `host` serves semihosting and RTT; `exec` defines what operations do, and `exceptions` how the core
+//! enters and leaves handlers; `engine` executes basic blocks quickly; `debug` observes runs and tries
+//! interrupts; `machine` is the public interface. The other core families, `riscv` and `armr`, have
+//! layers of their own.
 
 #![expect(
     clippy::inline_always,
-    reason = "the run loop is one function; what it is made of was measured to be slower when called"
+    reason = "the run loop compiles to one function; its parts measured slower when called"
 )]
 #![expect(
     clippy::struct_excessive_bools,
     clippy::match_same_arms,
-    reason = "registers are made of bits, and tables have one line for each thing they tell"
+    reason = "registers consist of bits, and tables have one line for each fact"
 )]
 
 mod arch;

@@ -1,50 +1,50 @@
-//! What a piece of a run can take at most, by which a mistake of the timing model is seen.
+//! An upper bound on the cycles that a part of a run can take, which exposes errors of the timing model.
 //!
-//! Not what anything should take: a figure beyond it is one that no core could bring.
+//! The bound is not an estimate: a figure above it is one that no core could produce.
 
 use rtmark_units::{Cycles, Instructions};
 
 use crate::soc::{CoreKind, Soc};
 use crate::state::{Besides, Hit};
 
-/// Cycles that a core takes to refill its pipeline after a jump, at most, with the bus still busy
-/// with what came before.
+/// The maximum number of cycles in which a core refills its pipeline after a jump, while the bus is still
+/// busy with earlier transfers.
 const REFILL: u64 = 8;
 
 /// What the longest instructions of a core take, without the waits that the machine counts.
 #[derive(Clone, Copy)]
 struct Longest {
-    /// Words that one transfers.
+    /// Words that one instruction transfers.
     words: u64,
-    /// Cycles of a calculation, from its operands to what needs its result.
+    /// Cycles of a calculation, from its operands to the use of its result.
     calculation: u64,
-    /// Fetches that one may wait for.
+    /// Fetches that one instruction may wait for.
     fetches: u64,
     /// Words that an exception's entry transfers, and its return again.
     frame: u64,
 }
 
 impl Longest {
-    /// Of each core, which its manuals say.
+    /// Returns the values for a core, from its manuals.
     const fn of(core: CoreKind) -> Self {
         match core {
-            // LDM of all registers (DDI 0403, A7.7). The slow multiplier of a Cortex-M0 takes 32
-            // (DDI 0432, 3.3), SDIV 12 (DDI 0337, 3.3). Instructions lie in two words of code.
+            // LDM of all registers (DDI 0403, A7.7). The slow multiplier of a Cortex-M0 takes 32 (DDI 0432,
+            // 3.3), SDIV 12 (DDI 0337, 3.3). Instructions extend over two words of code.
             CoreKind::CortexM0
             | CoreKind::CortexM0Plus
             | CoreKind::CortexM3
             | CoreKind::CortexM4 => Self { words: 16, calculation: 32, fetches: 2, frame: 9 },
-            // VLDM of S0 to S31, with what VLSTM has besides (DDI 0553, C2.4). VDIV and VSQRT take 14
-            // (DDI 0439, 7.2.3), twice that in double precision (`timing/cores/cortex_m7.rs`).
+            // VLDM of S0 to S31, with the additional words of VLSTM (DDI 0553, C2.4). VDIV and VSQRT take
+            // 14 (DDI 0439, 7.2.3), twice that in double precision (`timing/cores/cortex_m7.rs`).
             CoreKind::CortexM4F | CoreKind::CortexM33 | CoreKind::CortexM7 => {
                 Self { words: 34, calculation: 32, fetches: 2, frame: 42 }
             }
             // VLDM of D0 to D15 (DDI 0406, A8.6.319). VDIV and VSQRT in double precision take 96
-            // (`armr/timing/demand.rs`). What an exception saves, instructions save.
+            // (`armr/timing/demand.rs`). Instructions, not exception entry, save the registers.
             CoreKind::CortexR5 => Self { words: 32, calculation: 97, fetches: 2, frame: 0 },
             // CM.POPRETZ of RA and S0 to S11 (Zc 1.0, 2.5). A division takes 20
-            // (`riscv/timing/pipeline.rs`). A jump may find a fetch under way that nobody wants any
-            // more, and lead to an instruction in two words.
+            // (`riscv/timing/pipeline.rs`). A jump may wait for a fetch in progress that is no longer
+            // wanted, and lead to an instruction in two words.
             CoreKind::Hazard3 => Self { words: 13, calculation: 20, fetches: 3, frame: 0 },
             // A word in two transfers; a division takes 37 (`riscv/rules.rs`).
             CoreKind::Ibex => Self { words: 2, calculation: 37, fetches: 3, frame: 0 },
@@ -52,18 +52,18 @@ impl Longest {
     }
 }
 
-/// Cycles of an exception's entry or return beyond its words: Arm's documents say 16 at most for
-/// entry on a Cortex-M0, of which eight words are a part (DDI 0432, 3.6).
+/// Cycles of an exception's entry or return beyond its words: Arm's documents give at most 16 for entry on
+/// a Cortex-M0, of which eight words are a part (DDI 0432, 3.6).
 const ENTRY: u64 = 16;
 
-/// What a piece of a run took, or all of it so far.
+/// What a part of a run has taken, or the whole run so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Taken {
     /// Cycles.
     pub cycles: Cycles,
     /// Instructions executed.
     pub instructions: Instructions,
-    /// What else cycles went by for.
+    /// What else the cycles were spent on.
     pub besides: Besides,
 }
 
@@ -74,7 +74,7 @@ impl From<&Hit> for Taken {
 }
 
 impl Taken {
-    /// From one moment to another one.
+    /// Returns the difference between two moments.
     #[must_use]
     pub fn since(self, before: Self) -> Self {
         let Besides { waited, asleep, exceptions } = self.besides;
@@ -90,7 +90,7 @@ impl Taken {
     }
 }
 
-/// The most that instructions and exceptions of a soc's core can take.
+/// The maximum that instructions and exceptions of a soc's core can take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bound {
     instruction: u64,
@@ -98,19 +98,19 @@ pub struct Bound {
 }
 
 impl Bound {
-    /// The bound for a soc: no instruction takes longer than its words, each of which may wait for a fetch on
-    /// the same bus, a calculation, a refill, and the wait states of the words that it is fetched
-    /// with. What data waits for is counted by the machine.
+    /// Computes the bound for a soc. An instruction takes at most as long as its words, each of which may
+    /// wait for a fetch on the same bus, a calculation, a refill, and the wait states of the words from
+    /// which it is fetched. The machine counts what data accesses wait for.
     pub fn of(soc: &Soc) -> Self {
         let Longest { words, calculation, fetches, frame } = Longest::of(soc.core);
         let fetch = fetches * most_wait_states(soc);
         let instruction = (2 * words).max(calculation) + REFILL + fetch;
-        // In and out again, all of the frame each time.
+        // Entry and return, each with the complete frame.
         Self { instruction, exception: 2 * (2 * frame + ENTRY + REFILL + fetch) }
     }
 
-    /// The most cycles that something can have taken. A moment may lie inside an instruction or an
-    /// exception's entry: one more of each.
+    /// Returns the maximum number of cycles that something can have taken. A moment may be inside an
+    /// instruction or an exception's entry, so one more of each is allowed for.
     pub fn most(self, taken: &Taken) -> Cycles {
         let Besides { waited, asleep, exceptions } = taken.besides;
         let instructions = taken.instructions.0.saturating_add(1).saturating_mul(self.instruction);
@@ -119,14 +119,14 @@ impl Bound {
         Cycles(all.saturating_add(waited.0).saturating_add(asleep.0))
     }
 
-    /// What is wrong with a figure that no core could take; `None` where nothing is.
+    /// Returns a description of the error if a figure is impossible for the core, otherwise `None`.
     pub fn excess(self, taken: &Taken) -> Option<String> {
         let most = self.most(taken);
         let Taken { cycles, instructions, besides } = taken;
         let Besides { waited, asleep, exceptions } = besides;
         (*cycles > most).then(|| {
             format!(
-                "{cycles} were counted where {most} are the most that is possible: \
+                "{cycles} were counted where at most {most} are possible: \
                  {instructions} of {} each, {exceptions} exceptions of {}, waits of {waited} and a \
                  sleep of {asleep}",
                 self.instruction, self.exception
@@ -135,7 +135,8 @@ impl Bound {
     }
 }
 
-/// The most wait states that a memory of a soc can have, as its file says or as registers set them.
+/// Returns the maximum wait states that a memory of a soc can have, as given by its file or as set by
+/// registers.
 fn most_wait_states(soc: &Soc) -> u64 {
     let as_given = soc.memories.iter().map(|memory| u64::from(memory.timing.wait_states));
     let registers = soc.peripherals.iter().flat_map(|peripheral| &peripheral.registers);
@@ -172,8 +173,8 @@ mod tests {
         }
     }
 
-    /// What timing model 7 printed for Embassy's queue.send.immediate and for the first sample of
-    /// RTIC's queue.handover, built with `--opt 2`.
+    /// The figures are those that timing model 7 printed for Embassy's queue.send.immediate and for the
+    /// first sample of RTIC's queue.handover, built with `--opt 2`.
     #[test]
     fn figures_that_were_printed_once_are_refused() {
         let bound = Bound::of(&soc("stm32f405"));
@@ -185,7 +186,7 @@ mod tests {
     #[test]
     fn what_a_core_can_take_is_accepted() {
         let bound = Bound::of(&soc("stm32f405"));
-        // A division loop; a span that is mostly slept through; one of waits.
+        // A division loop; a span that is mostly spent asleep; one that consists of waits.
         assert_eq!(bound.excess(&taken(14_000, 1_000)), None);
         let mut asleep = taken(1_000_000, 50);
         assert!(bound.excess(&asleep).is_some());

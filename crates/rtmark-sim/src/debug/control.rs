@@ -1,5 +1,5 @@
-//! What a debugger does to a machine besides reading and writing it: start a
-//! function instead of the whole program, and stop before an instruction.
+//! What a debugger does to a Cortex-M machine besides reading and writing it: call a single function
+//! instead of running the whole program, and stop before an instruction.
 //!
 //! Nothing here costs the program a cycle or changes a byte that it could read.
 
@@ -14,8 +14,8 @@ use crate::isa::Disassembly;
 use crate::state::stop::{InternalError, Stop};
 use crate::state::{Blocker, CoreState, FileCalls, LoadError, NoMemory, Register, State};
 
-/// The link register of a function that [`Machine::load_and_call`](crate::Machine::load_and_call) has called: as
-/// after a reset. Nothing can stand at the address.
+/// The link register of a function called by [`Machine::load_and_call`](crate::Machine::load_and_call),
+/// which is its value after a reset. No instruction can be at this address.
 pub const RETURN: u32 = u32::MAX;
 
 impl CoreModel for CortexM {
@@ -41,7 +41,7 @@ impl CoreModel for CortexM {
 impl Controlled for CortexM {
     fn load_and_call(&mut self, image: &Image, entry: u32) -> Result<(), LoadError> {
         match self.state.load(image) {
-            // A reset that finds no vector to jump to has done everything else.
+            // A reset that finds no reset vector has done everything else.
             Ok(()) | Err(LoadError::NoVectors { .. }) => {}
             Err(error) => return Err(error),
         }

@@ -1,8 +1,8 @@
-//! What a core's model is to machines: the door by which a core comes in.
+//! The traits that a core implements to be part of a machine.
 //!
-//! A core has a state ([`CoreState`]), can be observed ([`Observed`]), and answers to the traits here, by
-//! the names that [`Machine`](crate::Machine) has for each question, where it is described. What only some
-//! cores have is answered here as by a core that lacks it.
+//! A core has a state ([`CoreState`]), can be observed ([`Observed`]), and implements the traits here.
+//! Their methods have the names of those of [`Machine`](crate::Machine), where each is described. Features
+//! that only some cores have get a default that fits a core without them.
 
 use rtmark_units::Cycles;
 
@@ -17,9 +17,9 @@ use crate::state::{
     Register, ThreadStack,
 };
 
-/// A core that runs.
+/// A core that runs code.
 pub trait CoreModel: Observed {
-    /// What it changes as it executes.
+    /// What changes as the core executes.
     type State: CoreState;
 
     fn state(&self) -> &Self::State;
@@ -28,7 +28,7 @@ pub trait CoreModel: Observed {
 
     fn run(&mut self, until: Cycles) -> Stop;
 
-    /// Why a run really ends that seems to end so.
+    /// Returns the real reason for a stop, where it differs from the apparent one.
     fn reason(&self, stop: Stop) -> Stop {
         stop
     }
@@ -36,7 +36,7 @@ pub trait CoreModel: Observed {
 
 /// A core that a debugger controls: see [`crate::machine`], `debugger`.
 pub trait Controlled: CoreModel + Roles {
-    /// The stack begins at the end of the last memory that can be written.
+    /// By default, the stack begins at the end of the last RAM.
     fn load_and_call(&mut self, image: &Image, entry: u32) -> Result<(), LoadError> {
         self.state_mut().load(image)?;
         let mut memories = self.state().soc().memories.iter().rev();
@@ -49,7 +49,7 @@ pub trait Controlled: CoreModel + Roles {
         Ok(())
     }
 
-    /// Goes on at an address, as a call does that leads there.
+    /// Continues at an address, as a call to that address does.
     fn jump(&mut self, address: u32) {
         self.state_mut().set_register(Register::Pc, address);
     }
@@ -75,7 +75,7 @@ pub trait Controlled: CoreModel + Roles {
         self.state_mut().watches_mut().masking.on = true;
     }
 
-    /// That of the program's own doing: what an exception masks by itself belongs to its handler.
+    /// Only the program's own masking counts: what an exception masks by itself belongs to its handler.
     fn longest_masked(&self) -> Option<MaskedInterval> {
         self.state().watches().masking.settled
     }
@@ -84,32 +84,32 @@ pub trait Controlled: CoreModel + Roles {
 
     fn holds_back_priority(&self, priority: u8) -> Option<Blocker>;
 
-    /// Its model cannot find that it is wrong.
+    /// By default, the model cannot detect errors of its own.
     fn internal_error(&self) -> Option<&InternalError> {
         None
     }
 
     fn sabotage(&mut self, _address: u32) {}
 
-    /// What it keeps of code has a bound of its own.
+    /// By default, what the core keeps of code has a bound of its own.
     fn limit_code(&mut self, _steps: usize, _states: usize) {}
 
     fn evictions(&self) -> u64 {
         0
     }
 
-    /// Logs by defmt come by RTT, which is looked for on Cortex-M only.
+    /// By default there are none: defmt logs come by RTT, which is only looked for on Cortex-M.
     fn take_defmt(&mut self) -> Vec<u8> {
         Vec::new()
     }
 
-    /// Calls about files are refused.
+    /// By default, calls about files are always refused.
     fn set_file_calls(&mut self, _calls: FileCalls) {}
 
     fn serve(&mut self, _host: &mut impl Host) {}
 }
 
-/// A core that tells what plays which part: see [`crate::machine`], `roles`.
+/// A core that answers questions by role: see [`crate::machine`], `roles`.
 pub trait Roles {
     fn named_registers(&self) -> Vec<(&'static str, Register)>;
 
@@ -129,23 +129,24 @@ pub trait Roles {
 
     fn handler_of(&self, interrupt: u16) -> Result<u32, (u32, u32)>;
 
-    /// All interrupts share a handler.
+    /// By default, all interrupts share a handler.
     fn handler_table(&self) -> Option<u32> {
         None
     }
 
-    /// The lowest bit is no part of an address: where there are two instruction sets it says which.
+    /// Clears the lowest bit, which is not part of an address: where there are two instruction sets, it
+    /// selects one.
     fn returns_from_call(&self, link: u32) -> Option<u32> {
         (link != 0).then_some(link & !1)
     }
 
-    /// What an interrupt abandons begins anew.
+    /// By default, an instruction that an interrupt abandons restarts.
     fn goes_on(&self) -> bool {
         false
     }
 }
 
-/// A core on which interrupts are tried out: see [`crate::machine`], `trial`.
+/// A core on which interrupts can be tried: see [`crate::machine`], `trial`.
 pub trait Trials: CoreModel {
     fn arm_interrupt(&mut self, interrupt: u16, priority: u8) -> bool;
 
@@ -155,7 +156,7 @@ pub trait Trials: CoreModel {
 
     fn advance(&mut self, until: Cycles) -> Result<Advance, Stop>;
 
-    /// Instructions do not enter a pipeline before the one in front of them is done with.
+    /// By default, an instruction does not enter the pipeline before the previous one has completed.
     fn advance_open(&mut self, until: Cycles) -> Result<Advance, Stop> {
         self.advance(until)
     }
@@ -182,7 +183,7 @@ pub trait Trials: CoreModel {
 
     fn least_latency(&self) -> u64;
 
-    /// What becomes pending reaches the core at once; what its way takes is in the entry.
+    /// By default, what becomes pending reaches the core at once; any delay is part of the entry.
     fn way_to_core(&self) -> u64 {
         0
     }
@@ -197,7 +198,7 @@ pub trait Trials: CoreModel {
 
     fn try_entry_early(&mut self, interrupt: u16, at: Cycles) -> Tried;
 
-    /// Interrupts are taken between instructions, which [`Self::try_entry`] has in it.
+    /// By default, interrupts are only taken between instructions, which [`Self::try_entry`] covers.
     fn try_entry_within(&mut self, _interrupt: u16, _at: Cycles) -> Option<Tried> {
         None
     }

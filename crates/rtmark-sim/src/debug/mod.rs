@@ -1,4 +1,4 @@
-//! What looks at a run from outside: watches, observers, single steps, trial interrupts.
+//! Observing and controlling a run from outside: watches, observers, single steps, trial interrupts.
 
 mod bound;
 mod control;

@@ -1,9 +1,8 @@
 //! Following a run instruction by instruction, for traces, profiles and debuggers.
 //!
-//! An observed run goes through a loop of its own, which executes the same
-//! instructions by the same code as [`Machine::run`](crate::Machine::run) and takes the same cycles; a
-//! run that nobody observes pays nothing. Observers see the machine and cannot
-//! change it.
+//! An observed run has a loop of its own, which executes the same instructions with the same code as
+//! [`Machine::run`](crate::Machine::run) and takes the same cycles; an unobserved run pays nothing.
+//! Observers see the machine but cannot change it.
 
 use rtmark_units::Cycles;
 
@@ -17,7 +16,7 @@ use crate::state::{Landmarks, Session, Watches};
 /// An instruction that an observed run has executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Instruction {
-    /// Where it stands.
+    /// The instruction's address.
     pub address: u32,
     /// Bytes of its encoding, 2 or 4.
     pub size: u8,
@@ -36,40 +35,40 @@ pub enum AccessKind {
     Write,
 }
 
-/// An access of an instruction to memory: `bytes` from `address` on.
+/// An instruction's access to memory: `bytes` bytes starting at `address`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
     /// The lowest address.
     pub address: u32,
-    /// How many bytes.
+    /// The number of bytes.
     pub bytes: u32,
-    /// Which way they go.
+    /// Whether they are read or written.
     pub kind: AccessKind,
 }
 
 impl Access {
-    /// Whether the access touches any of `length` bytes from `address` on.
+    /// Returns whether the access touches any of the `length` bytes starting at `address`.
     pub const fn touches(self, address: u32, length: u32) -> bool {
         address.wrapping_sub(self.address) < self.bytes
             || self.address.wrapping_sub(address) < length
     }
 }
 
-/// Counts at a boundary, to see afterwards what exceptions have done.
+/// The counts at an instruction boundary, by which the loop later sees what exceptions have done.
 #[derive(Clone, Copy, Debug)]
 pub struct Marks {
     /// Exceptions taken so far.
     pub taken: u64,
     /// Exceptions left so far.
     pub left: u64,
-    /// The number of the exception whose handler executes.
+    /// The number of the exception whose handler is executing.
     pub handler: u16,
-    /// A count that goes on while the core sleeps.
+    /// A count that increases while the core sleeps.
     pub idle: u64,
 }
 
 impl Marks {
-    /// Of a core whose session counts.
+    /// Returns the counts of a core whose session keeps them.
     pub fn of(session: &Session) -> Self {
         Self {
             taken: session.watches.taken,
@@ -80,38 +79,39 @@ impl Marks {
     }
 }
 
-/// An instruction of a Cortex-M that is about to execute.
+/// A Cortex-M instruction that is about to execute.
 pub struct Reached {
     slot: Option<Slot>,
     due: Due,
 }
 
-/// A core whose run can be observed, instruction by instruction.
+/// A core whose run can be observed instruction by instruction.
 pub trait Observed {
     /// An instruction that is about to execute.
     type Reached;
 
-    /// Begins to be observed, until a cycle: at landmarks, or at every instruction.
+    /// Begins an observed run that lasts until a cycle: at landmarks if there are any, otherwise at every
+    /// instruction.
     fn begin_observed(&mut self, until: Cycles, landmarks: Option<&Landmarks>);
 
-    /// Goes on to where the next instruction is about to execute; `None` where something else has
+    /// Advances to where the next instruction is about to execute; returns `None` if something else has
     /// happened instead.
     fn reach_observed(&mut self) -> Result<Option<Self::Reached>, Stop>;
 
-    /// Executes the instruction that has been reached; answers what it was, if it has executed.
+    /// Executes the instruction that has been reached; returns it if it has executed.
     fn execute_observed(
         &mut self,
         reached: Self::Reached,
     ) -> (Option<Instruction>, Result<(), Stop>);
 
-    /// Goes on at full speed from the instruction that has been reached to the next landmark, or to where
-    /// something else is due than an instruction. Answers until when, or `None` where the instruction is to be
-    /// executed by itself, as always on cores that know no landmarks.
+    /// Continues at full speed from the instruction that has been reached to the next landmark, or to where
+    /// something other than an instruction is due. Returns the cycle up to which it executed, or `None` if
+    /// the instruction must be executed by itself, as always on cores that do not support landmarks.
     fn go_on(&mut self, _reached: &Self::Reached) -> (Option<Cycles>, Result<(), Stop>) {
         (None, Ok(()))
     }
 
-    /// The counts as they stand.
+    /// Returns the current counts.
     fn marks(&self) -> Marks;
 }
 
@@ -163,7 +163,7 @@ impl Observed for CortexM {
         match self.run_unobserved() {
             Ok(Went::NoBlock) => (None, Ok(())),
             went => {
-                // An exception that an instruction has raised is taken with it.
+                // An exception that an instruction raises is taken together with it.
                 let Watches { taken: now, entry_began, .. } = self.state.watches;
                 let until = if now == taken { self.state.cycles } else { entry_began };
                 (Some(Cycles(until)), went.map(|_| ()))
@@ -199,7 +199,7 @@ impl CortexM {
         }
     }
 
-    /// What the instruction at the program counter will access.
+    /// Returns the access that the instruction at the program counter will perform.
     pub(super) fn access_at_pc(&self) -> Option<Access> {
         let slot = self.state.predecoded.decoder.decode(&self.state.bus, self.state.cpu.pc)?;
         self.access_of(&slot)
@@ -218,7 +218,7 @@ impl CortexM {
         }
     }
 
-    /// The effective address of a load or store, as `exec` computes it.
+    /// Returns the access of a load or store, computed as `exec` does.
     fn access_of(&self, s: &Slot) -> Option<Access> {
         use AccessKind::{Read, Write};
         let base = self.state.cpu.get(s.n);

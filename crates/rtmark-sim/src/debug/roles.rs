@@ -1,15 +1,15 @@
-//! What plays which part on a Cortex-M, for [`Machine`](crate::Machine)'s questions by role.
+//! The roles of a Cortex-M's registers and exceptions, for [`Machine`](crate::Machine)'s questions by role.
 
 use super::core_model::{Controlled, Roles, Trials};
 use crate::engine::CortexM;
 use crate::state::{Convention, CoreState, Interrupted, Register, ThreadStack};
 
-/// EPSR.ICI, where an instruction of several registers was left off (DDI 0403, B1.4.2).
+/// EPSR.ICI, which records where an instruction of several registers was suspended (DDI 0403, B1.4.2).
 const CONTINUED: u32 = 0x0600_FC00;
-/// What EXC_RETURN begins with, of all that are in use (DDI 0403, B1.5.8).
+/// The leading bits of every EXC_RETURN value in use (DDI 0403, B1.5.8).
 const EXC_RETURN: u32 = 0xF000_0000;
 
-/// The integer registers of an Arm core but for the program counter, by number.
+/// The integer registers of an Arm core by number, except the program counter.
 pub const ARM_INTEGERS: [&str; 15] =
     ["r0", "r1", "r2", "r3", "r4", "r5", "r6", "r7", "r8", "r9", "r10", "r11", "r12", "sp", "lr"];
 /// The single-precision registers of an Arm core, by number.
@@ -40,7 +40,7 @@ impl Roles for CortexM {
         self.state.cpu.ipsr
     }
 
-    /// As the frame says (DDI 0403, B1.5.6).
+    /// Reads it from the frame (DDI 0403, B1.5.6).
     fn interrupted(&self) -> Interrupted {
         let exc_return = self.state.register(Register::Link);
         let on_process_stack = exc_return & 0xC == 0xC;

@@ -1,10 +1,10 @@
-//! Interrupts from outside: what one would meet at each moment of a run.
+//! External interrupts tried at each moment of a run.
 //!
-//! A search that asks at every instruction when an interrupt's handler would begin goes
-//! along a run step by step ([`Machine::advance`](crate::Machine::advance)), asks what would hold the interrupt
-//! back ([`Machine::holds_back`](crate::Machine::holds_back)), and tries the entry out and takes it back
-//! ([`Machine::try_entry`](crate::Machine::try_entry)). Trying out is taking by the same code as ever; what it
-//! changed is then put back, which is cheaper than a copy of the machine.
+//! A search that asks, for every instruction, when an interrupt's handler would begin, steps along a run
+//! ([`Machine::advance`](crate::Machine::advance)), asks what would hold the interrupt back
+//! ([`Machine::holds_back`](crate::Machine::holds_back)), and tries the entry and takes it back
+//! ([`Machine::try_entry`](crate::Machine::try_entry)). A trial takes the interrupt with the regular code,
+//! and then restores what that changed, which is cheaper than copying the machine.
 
 use crate::state::{Blocker, CoreState, Trial};
 use crate::timing::memo::PipeState;
@@ -18,19 +18,18 @@ use crate::engine::events::Due;
 use crate::isa::{Group, Op};
 use crate::state::stop::Stop;
 
-/// More than any entry takes, in cycles: within it nothing else may be due where an entry
-/// is tried out.
+/// More cycles than any entry takes. Where an entry is tried, nothing else may be due within them.
 const LONGEST_ENTRY: u64 = 128;
-/// The most words that an entry stacks: eight, all floating-point registers with FPSCR
-/// and a reserved word, and one to align them.
+/// The most words that an entry stacks: eight, all floating-point registers with FPSCR and a reserved word,
+/// and one for alignment.
 const LONGEST_FRAME: usize = 8 + 34 + 1;
 /// The most words that an instruction stores.
 const MOST_WORDS: usize = 32;
-/// Registers by which a program sees what is pending: ISPR and ICPR, and ICSR.
+/// The registers in which a program sees what is pending: ISPR and ICPR, besides ICSR.
 const PENDING_REGISTERS: std::ops::Range<u32> = 0xE000_E200..0xE000_E300;
 const ICSR: u32 = 0xE000_ED04;
-/// Cycles from where an instruction enters to the end of its data phase, at most, where no memory
-/// makes it wait.
+/// The maximum number of cycles from an instruction entering the pipeline to the end of its data phase,
+/// where no memory makes it wait.
 const LOOK: u64 = 8;
 /// SCR.SEVONPEND.
 const EVENT_ON_PEND: u32 = 1 << 4;
@@ -38,18 +37,18 @@ const EVENT_ON_PEND: u32 = 1 << 4;
 /// A step of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Advance {
-    /// One instruction, in which no exception was taken or left.
+    /// One instruction, during which no exception was taken or left.
     Instruction,
-    /// Something else: an exception was taken or left, or time was slept away.
+    /// Something else: an exception was taken or left, or the core slept.
     Other,
 }
 
-/// What trying an entry out has shown.
+/// The result of trying an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tried {
     /// The handler's first instruction executes in this cycle.
     Entered(Cycles),
-    /// It takes a copy of the machine to know: something else happens around here.
+    /// Only a run on a copy of the machine can tell: something else happens at about this time.
     Unclear,
 }
 
@@ -113,7 +112,7 @@ impl Trials for CortexM {
     fn sees_pending(&self) -> bool {
         let told = |access: Access| {
             let scs = PENDING_REGISTERS.contains(&access.address) || access.touches(ICSR, 4);
-            // A store to ICPR withdraws what is pending; one to ICSR only asks for more.
+            // A store to ICPR clears the pending state; one to ICSR can only set it.
             scs && (access.kind == AccessKind::Read || !access.touches(ICSR, 4))
         };
         self.state.sleeping.is_some()
@@ -167,7 +166,8 @@ impl Trials for CortexM {
             let kept = Kept::of(self);
             self.state.reach_next();
             let at = self.state.cycles;
-            // If it could not be worked out, there is room now.
+            // If the step could not be computed for lack of room, `put_back` has made room, so the next
+            // attempt succeeds.
             if kept.put_back(self) {
                 return Cycles(at);
             }
@@ -194,10 +194,9 @@ impl Trials for CortexM {
         }
         let before = self.state.gave_way;
         let (next, lowest) = (self.next_of_all(), self.below_stack(LONGEST_FRAME + MOST_WORDS));
-        // A return from an exception could not be taken back: it is one that loads the program
-        // counter last of all.
+        // An exception return could not be taken back. Such a return loads the program counter last of all.
         let may_return = self.state.cpu.ipsr != 0 && slot.imm & 1 << 15 != 0;
-        // Registers that exception entry has left to be saved are saved far from here.
+        // Registers whose saving exception entry deferred are saved far away from here.
         let group = slot.unguarded().op.group();
         let saves =
             matches!(group, Group::FloatMemory | Group::FloatDivide) && !self.state.has_live_fp();
@@ -227,7 +226,7 @@ impl Trials for CortexM {
         };
         self.state.scheduled.retain(|scheduled| *scheduled != (at.0, exception));
         let gave_way = step.is_ok() && self.state.gave_way != before;
-        // Else it has given way to something else.
+        // Otherwise it has given way to something else.
         let is_ours = self.state.cycles >= at.0.saturating_add(self.state.way_to_core());
         let mut begun = false;
         if gave_way {
@@ -272,7 +271,7 @@ impl CortexM {
         Ok(if plain { Advance::Instruction } else { Advance::Other })
     }
 
-    /// Begins to try an entry out, with the interrupt pending; `None`, with nothing done, where it
+    /// Begins to try an entry, with the interrupt pending; returns `None`, with nothing done, if the entry
     /// could not be taken back.
     fn begin_entry(&mut self, exception: u16) -> Option<BeforeEntry> {
         let (next, lowest) = (self.next_of_all(), self.below_stack(LONGEST_FRAME));
@@ -285,7 +284,7 @@ impl CortexM {
         Some(BeforeEntry { kept, lowest, stack, next })
     }
 
-    /// Enters the handler, and takes all back that has happened since.
+    /// Enters the handler, and takes back everything that has happened since the trial began.
     fn enter_and_return(&mut self, exception: u16, before: BeforeEntry) -> Tried {
         let BeforeEntry { kept, lowest, stack, next } = before;
         let entered = self.state.take(exception).is_ok() && self.state.cpu.ipsr == exception;
@@ -298,25 +297,25 @@ impl CortexM {
         if clear { Tried::Entered(Cycles(cycle)) } else { Tried::Unclear }
     }
 
-    /// The next cycle in which anything happens by itself.
+    /// Returns the next cycle in which anything happens by itself.
     fn next_of_all(&self) -> u64 {
         let next = self.state.system.systick.next_zero();
         let next = next.min(self.state.devices.next()).min(self.state.rtt.next());
         next.min(self.state.next_scheduled()).min(self.state.next_arrival())
     }
 
-    /// Whether the first instruction of a handler, which begins in a cycle, is sure to execute
-    /// before anything happens: it might be one that gives way, and begin anew.
+    /// Returns whether a handler's first instruction, beginning in `cycle`, is certain to execute before
+    /// anything else happens: it might be one that gives way and restarts.
     const fn stays_in_handler(&self, cycle: u64, next: u64) -> bool {
         cycle.saturating_add(self.state.lead) < next
     }
 
-    /// The address so many words below the stack pointer, once that is aligned.
+    /// Returns the address this many words below the stack pointer after alignment.
     fn below_stack(&self, words: usize) -> u32 {
         (self.state.cpu.r[13] & !7).wrapping_sub(4 * words as u32)
     }
 
-    /// Whether more would have to be put back than an entry changes by itself.
+    /// Returns whether more would have to be restored than what an entry itself changes.
     fn is_unclear(&self, exception: u16, next: u64, lowest: u32) -> bool {
         let vector = self.state.system.vector_table.wrapping_add(u32::from(exception) * 4);
         next <= self.state.cycles + LONGEST_ENTRY + self.state.lead
@@ -328,14 +327,14 @@ impl CortexM {
             || self.state.bus.load::<4>(vector).is_none_or(|(bytes, _)| bytes[0] & 1 == 0)
     }
 
-    /// Words of RAM; `None` where there is none.
+    /// Copies words of RAM; returns `None` if they are not all in RAM.
     fn copy_words(&self, from: u32, count: usize) -> Option<Vec<[u8; 4]>> {
         let addresses = (0..count as u32).map(|at| from.wrapping_add(4 * at));
         addresses.map(|address| self.state.bus.ram_load(address)).collect()
     }
 
-    /// The words of memory that an access may change, from the first one's address on; `None`
-    /// where it may do more than that.
+    /// Copies the words of memory that an access may change, with the first one's address; returns `None`
+    /// if the access may do more than that.
     fn copy_accessed(&self, access: Access) -> Option<(u32, Vec<[u8; 4]>)> {
         let Access { address, bytes, kind } = access;
         let last = address.wrapping_add(bytes.saturating_sub(1));
@@ -354,8 +353,8 @@ impl CortexM {
         }
     }
 
-    /// Goes on to where the first instruction after a jump has been fetched and is about to
-    /// execute; answers whether there is one.
+    /// Advances to where the first instruction after a jump has been fetched and is about to execute;
+    /// returns whether there is one.
     fn reach_first(&mut self) -> bool {
         self.state.reach_next();
         let pc = self.state.cpu.pc;
@@ -365,17 +364,17 @@ impl CortexM {
     }
 }
 
-/// A machine before an entry that is tried out.
+/// The machine before an entry that is tried.
 struct BeforeEntry {
     kept: Kept,
-    /// What stands below the stack pointer, from an address on.
+    /// The address of `stack`, which is a copy of the memory below the stack pointer.
     lowest: u32,
     stack: Vec<[u8; 4]>,
     /// The next cycle in which anything happens by itself.
     next: u64,
 }
 
-/// What entering a handler changes, but for memory and the interrupt's own state.
+/// What entering a handler changes, apart from memory and the interrupt's own state.
 struct Kept {
     cpu: crate::arch::armm::registers::Cpu,
     fp: crate::arch::armm::scs::FpControl,
@@ -403,7 +402,7 @@ impl Kept {
     /// Begins a trial.
     fn of(machine: &mut CortexM) -> Self {
         machine.state.trial = Trial::Goes;
-        // What never makes the core wait has no state that matters.
+        // Memories that never make the core wait have no state worth saving.
         let slow = machine.state.lines.iter().enumerate().filter(|(_, line)| !line.is_immediate());
         let lines = slow.map(|(at, line)| (at, line.clone())).collect();
         Self {
@@ -430,7 +429,7 @@ impl Kept {
         }
     }
 
-    /// Ends a trial; answers whether it went to its end.
+    /// Ends a trial; returns whether it was completed.
     fn put_back(self, machine: &mut CortexM) -> bool {
         machine.state.cpu = self.cpu;
         machine.state.system.fp = self.fp;
@@ -453,7 +452,7 @@ impl Kept {
         machine.state.watches.interrupts = self.interrupts;
         machine.state.exclusive = self.exclusive;
         machine.state.event = self.event;
-        // What has been decoded on the way stays known, and is to be noticed when written over.
+        // What has been decoded in the meantime stays valid, and must be noticed when it is overwritten.
         machine.state.bus.code_writes.dirty = self.writes_dirty;
         let trial = std::mem::take(&mut machine.state.trial);
         if trial == Trial::Failed {
@@ -475,7 +474,7 @@ mod tests {
 
     const HANDLER: u32 = 0x48;
 
-    /// A Cortex-M3 that goes round and round, with a handler for interrupt 0.
+    /// A Cortex-M3 in an endless loop, with a handler for interrupt 0.
     fn machine() -> CortexM {
         let soc = include_str!("../../../../socs/generic-cortex-m3.toml");
         let mut machine = CortexM::new(&Soc::from_toml(soc).expect("a soc"), LeftOut::default());
@@ -483,7 +482,7 @@ mod tests {
         for (at, word) in [(0, 0x2000_1000_u32), (4, 0x45), (0x40, HANDLER | 1)] {
             image[at..at + 4].copy_from_slice(&word.to_le_bytes());
         }
-        // round: nop; b round. The handler: nop; bx lr
+        // loop: nop; b loop. The handler: nop; bx lr
         image[0x44..].copy_from_slice(&[0x00, 0xBF, 0xFD, 0xE7, 0x00, 0xBF, 0x70, 0x47]);
         machine.state.poke(0, &image).expect("in flash");
         machine.state.reset().expect("vectors");

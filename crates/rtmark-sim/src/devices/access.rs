@@ -1,11 +1,11 @@
-//! Accesses to the registers of devices, as every core makes them.
+//! Accesses to the registers of devices, shared by all cores.
 
 use super::{Attached, Devices, Direction, Effects, Env, Strictness};
 use crate::devices::Console;
 use crate::memory::Bus;
 use crate::timing::LineMemories;
 
-/// What devices reach beyond their registers.
+/// What devices can reach besides their registers.
 pub struct Surroundings<'a> {
     pub bus: &'a Bus,
     pub console: &'a mut Console,
@@ -13,8 +13,8 @@ pub struct Surroundings<'a> {
 }
 
 impl Devices {
-    /// Has a device do something in a cycle; answers what comes of it, and what it leads to outside of
-    /// the device.
+    /// Performs an action on a device in a given cycle; returns its result, and its effects outside the
+    /// device.
     pub fn with_device<T>(
         &mut self,
         at: usize,
@@ -29,8 +29,8 @@ impl Devices {
         (result, env.effects)
     }
 
-    /// Takes note of what a read has answered: where a register has no model, and where the program
-    /// waits in vain for one to change. What has no model reads as zero.
+    /// Records what a read has returned: whether the register has no model, and whether the program waits
+    /// in vain for it to change. A register without a model reads as zero.
     pub fn has_read(&mut self, at: usize, address: u32, value: Option<u32>, now: u64) -> u32 {
         let has_model = value.is_some_and(|value| !self.is_polled(at, address, value, now));
         if !has_model {
@@ -39,8 +39,8 @@ impl Devices {
         value.unwrap_or(0)
     }
 
-    /// Takes note of what a write has led to: where a register has no model, and where something has
-    /// been started that has none.
+    /// Records the effects of a write: whether the register has no model, and whether the write starts
+    /// something that has none.
     pub fn has_written(&mut self, at: usize, address: u32, written: Option<()>, effects: &Effects) {
         self.written(at);
         if written.is_none() || effects.without_model {
@@ -48,7 +48,7 @@ impl Devices {
         }
     }
 
-    /// Notes an access without a model, and refuses it where none is let through.
+    /// Records an access without a model, and refuses it under strict checking.
     fn admit(&mut self, address: u32, direction: Direction) {
         self.note(address, direction);
         if self.strictness == Strictness::Strict {
@@ -56,7 +56,7 @@ impl Devices {
         }
     }
 
-    /// The register without a model for which the run is to end; once.
+    /// Returns the register without a model because of which the run must end, and clears it.
     pub const fn take_refused(&mut self) -> Option<u32> {
         self.refused.take()
     }

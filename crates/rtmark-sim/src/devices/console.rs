@@ -1,20 +1,20 @@
-//! What the program has printed, and texts at which a run is to stop.
+//! The program's output, and texts at which a run must stop.
 
-/// Printed bytes that nobody has taken yet.
+/// Printed bytes that have not been taken yet.
 #[derive(Clone, Debug, Default)]
 pub struct Console {
     printed: Vec<u8>,
     /// Texts that end the run when they are printed.
     awaited: Vec<Vec<u8>>,
-    /// The newest bytes, as many as the longest of these has; empty if there are none.
+    /// The newest bytes, as many as the longest of these texts has; empty if there are none.
     newest: Vec<u8>,
-    /// Which of them has been printed first, since this was last asked.
+    /// The text that was printed first since this was last queried.
     found: Option<usize>,
 }
 
 impl Console {
-    /// Stops when the program prints this; answers its number among such texts. Nothing is always
-    /// there, and never awaited.
+    /// Stops the run when the program prints a text; returns the text's number. The empty text never stops
+    /// a run.
     pub fn await_text(&mut self, text: &[u8]) -> usize {
         self.awaited.push(text.to_vec());
         self.awaited.len() - 1
@@ -43,17 +43,17 @@ impl Console {
         }
     }
 
-    /// What was printed since the last call.
+    /// Takes what was printed since the last call.
     pub fn take(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.printed)
     }
 
-    /// Whether an awaited text has been printed.
+    /// Returns whether an awaited text has been printed.
     pub const fn has_found(&self) -> bool {
         self.found.is_some()
     }
 
-    /// Which one, the first if there are several; once.
+    /// Returns which awaited text was printed, the first if there are several, and clears that.
     pub fn take_found(&mut self) -> Option<usize> {
         self.found.take()
     }

@@ -1,10 +1,10 @@
-//! Counters that are computed, not ticked, for timers of every make.
+//! Counters that are computed rather than ticked, for all kinds of timers.
 //!
-//! A counter keeps the cycle at which it had a certain position and works out the
-//! rest. Positions only grow; what the program reads is the position within the
-//! period. So "has it passed 5 since I last looked" and "when will it" are sums.
+//! A counter keeps the cycle at which it had a certain position, and computes everything else. Positions
+//! only grow; the program reads the position within the period. So both "has it passed 5 since the last
+//! look?" and "when will it?" are simple arithmetic.
 
-/// So many counts in so many cycles of the core.
+/// A number of counts in a number of core cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
     pub counts: u64,
@@ -12,13 +12,13 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// One count in so many cycles.
+    /// Returns the rate of one count in every `cycles` cycles.
     pub const fn every(cycles: u64) -> Self {
         Self { counts: 1, cycles }
     }
 }
 
-/// A counter that counts up and starts again at zero after `period` counts.
+/// A counter that counts up and restarts at zero after `period` counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Counter {
     running: bool,
@@ -27,7 +27,7 @@ pub struct Counter {
     /// The position at the cycle `origin`.
     base: u64,
     origin: u64,
-    /// The position up to which passing has been noted.
+    /// The position up to which passed values have been noted.
     seen: u64,
 }
 
@@ -54,19 +54,19 @@ impl Counter {
         self.base.saturating_add(counted as u64)
     }
 
-    /// What the program reads.
+    /// Returns the value that the program reads.
     pub fn value(&self, now: u64) -> u64 {
         self.position(now) % self.period
     }
 
-    /// The next position after another one at which the program would read `value`.
+    /// Returns the next position after `after` at which the program would read `value`.
     fn next(&self, after: u64, value: u64) -> Option<u64> {
         let distance = (value + self.period - after % self.period) % self.period;
         let distance = if distance == 0 { self.period } else { distance };
         (value < self.period).then(|| after.saturating_add(distance))
     }
 
-    /// The cycle in which a position is reached.
+    /// Returns the cycle in which a position is reached.
     fn cycle_of(&self, position: u64) -> u64 {
         let Rate { counts, cycles } = self.rate;
         let counted = u128::from(position.saturating_sub(self.base));
@@ -74,40 +74,40 @@ impl Counter {
         self.origin.saturating_add(u64::try_from(after).unwrap_or(u64::MAX))
     }
 
-    /// Whether a value has been reached since [`Self::look`].
+    /// Returns whether a value has been reached since [`Self::look`].
     pub fn passed(&self, now: u64, value: u64) -> bool {
         self.next(self.seen, value).is_some_and(|next| next <= self.position(now))
     }
 
-    /// Whether it has counted at all since [`Self::look`].
+    /// Returns whether it has counted at all since [`Self::look`].
     pub fn counted(&self, now: u64) -> bool {
         self.position(now) > self.seen
     }
 
-    /// When it will count next.
+    /// Returns the cycle of the next count.
     pub fn next_count(&self) -> Option<u64> {
         self.running.then(|| self.cycle_of(self.seen.saturating_add(1)))
     }
 
-    /// Notes everything up to now as seen.
+    /// Marks everything up to now as seen.
     pub fn look(&mut self, now: u64) {
         self.seen = self.position(now);
     }
 
-    /// When a value will be reached that has not been since [`Self::look`].
+    /// Returns the cycle in which a value is reached that has not been reached since [`Self::look`].
     pub fn reaches(&self, value: u64) -> Option<u64> {
         let next = self.next(self.seen, value).filter(|_| self.running)?;
         Some(self.cycle_of(next))
     }
 
-    /// Goes on from another value; everything before is seen.
+    /// Continues from another value; everything before counts as seen.
     pub fn set(&mut self, now: u64, value: u64) {
         self.base = value % self.period;
         self.seen = self.base;
         self.origin = now;
     }
 
-    /// Begins anew where it stands, in the phase of the count that is under way.
+    /// Moves the origin to the present, preserving the phase of the current count.
     fn rebase(&mut self, now: u64) {
         let position = self.position(now);
         if self.running {

@@ -1,21 +1,22 @@
 //! EXTI of STM32: interrupts on the edges of pins.
 //!
-//! Lines 0 to 15, each from the pin of that number of one port. Not modelled: the lines of other
-//! peripherals (RTC, USB, wake-up), and events (EMR), by which an edge ends a WFE without an interrupt.
+//! Lines 0 to 15, each connected to the pin of that number of one port. Not modelled: the lines of other
+//! peripherals (RTC, USB, wake-up), and events (EMR), with which an edge ends a WFE without an interrupt.
 
 use super::pins::{Drive, DrivenPins, Edge};
 use super::{ClockRatio, Env, Registered};
 use crate::soc::EXTI_LINES as LINES;
 
-/// Lines from pins, as bits.
+/// The lines that come from pins, as a bit mask.
 const ALL: u32 = 0xFFFF;
 
-/// Where the registers lie.
+/// The register layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExtiLayout {
-    /// One pending bit a line; the ports are chosen in SYSCFG or AFIO (RM0090, 12.3).
+    /// One pending bit per line; the ports are selected in SYSCFG or AFIO (RM0090, 12.3).
     V1,
-    /// Rising and falling edges pend apart; the ports are chosen here (RM0490, 13.5).
+    /// Separate pending bits for rising and falling edges; the ports are selected in EXTI itself (RM0490,
+    /// 13.5).
     V2,
 }
 
@@ -28,7 +29,7 @@ enum ExtiRegister {
     Software,
     Pending,
     PendingFalling,
-    /// The ports of four lines, by the first of them.
+    /// The ports of four lines, starting with this one.
     Ports(usize),
 }
 
@@ -48,14 +49,14 @@ impl ExtiLayout {
     }
 }
 
-/// A pin by its port (0 for A) and its number, which is that of its line.
+/// A pin, given by its port (0 for A) and its number, which is also the number of its line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Pin {
     port: u8,
     line: u8,
 }
 
-/// A pin by STM32's names: `PC13`.
+/// Parses one of STM32's pin names: `PC13`.
 fn named(pin: &str) -> Option<Pin> {
     let rest = pin.strip_prefix('P')?;
     let port = rest.bytes().next().filter(u8::is_ascii_uppercase)? - b'A';
@@ -73,7 +74,7 @@ pub struct Exti {
     software: u32,
     pending: u32,
     pending_falling: u32,
-    /// The port that each line comes from.
+    /// The port to which each line is connected.
     ports: [u8; LINES as usize],
     driven: DrivenPins<Pin>,
     /// The cycle up to which edges have been seen.
@@ -102,7 +103,7 @@ impl Exti {
         }
     }
 
-    /// A line comes from a port from now on.
+    /// Connects a line to a port from now on.
     pub fn route(&mut self, line: u8, port: u8, now: u64) {
         self.see(now);
         if let Some(of) = self.ports.get_mut(usize::from(line)) {
@@ -110,14 +111,14 @@ impl Exti {
         }
     }
 
-    /// The lines whose pins are driven, with what drives them.
+    /// Returns the lines whose pins are driven, with what drives them.
     fn routed(&self) -> impl Iterator<Item = (u8, &Drive)> {
         let pins = self.driven.iter().map(|(Pin { port, line }, drive)| (port, line, drive));
         let from = pins.filter(|(port, line, _)| self.ports[usize::from(*line)] == *port);
         from.map(|(_, line, drive)| (line, drive))
     }
 
-    /// Pends what edges have come since.
+    /// Makes the lines pending whose pins have had an edge since the last look.
     fn see(&mut self, now: u64) {
         if now <= self.seen {
             return;
@@ -142,7 +143,7 @@ impl Exti {
         self.seen = now;
     }
 
-    /// Interrupts that a program asks for: those that it does not mask, in V1.
+    /// Makes lines pending that a program triggers; in V1, only those that are not masked.
     fn trigger(&mut self, lines: u32) {
         match self.layout {
             ExtiLayout::V1 => {

@@ -1,8 +1,8 @@
-//! IO_BANK0 of RP2040 and RP2350: interrupts on levels and edges of pins (RP2040 datasheet, 2.19.3;
-//! RP2350 datasheet, 9.5).
+//! IO_BANK0 of RP2040 and RP2350: interrupts on levels and edges of pins (RP2040 datasheet, 2.19.3; RP2350
+//! datasheet, 9.5).
 //!
-//! Functions that pins are given (CTRL) keep what is written and do nothing. Not modelled: interrupts for
-//! the other core and for waking up, which never come.
+//! The function selection of pins (CTRL) keeps what is written and has no effect. Not modelled: the
+//! interrupts for the other core and for waking up, which never occur.
 
 use std::collections::BTreeMap;
 
@@ -10,20 +10,20 @@ use super::pins::{Drive, DrivenPins, Edge, Level};
 use super::{ClockRatio, Env, Registered};
 use crate::soc::{Peripheral, Pins};
 
-/// Four events a pin: low, high, falling and rising edge; eight pins a word.
+/// Four events per pin: low level, high level, falling edge and rising edge; eight pins per word.
 const EDGE_LOW: u32 = 2;
 const EDGE_HIGH: u32 = 3;
-/// The latched events of a word: edges stay until they are written as ones, levels come and go.
+/// The latched events of a word: edges remain until they are written as ones, levels follow the pin.
 const EDGES: u32 = 0xCCCC_CCCC;
-/// Words of events that the larger chip has.
+/// The number of event words on the larger chip.
 const WORDS: usize = 6;
 
-/// Where the registers of core 0's interrupts lie.
+/// The layout of core 0's interrupt registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IoBankLayout {
     /// The offset of INTR0.
     pub raw: u32,
-    /// How many words each kind of register has.
+    /// The number of words of each kind of register.
     pub words: u32,
 }
 
@@ -31,7 +31,7 @@ impl IoBankLayout {
     pub const RP2040: Self = Self { raw: 0xF0, words: 4 };
     pub const RP2350: Self = Self { raw: 0x230, words: 6 };
 
-    /// The register at an offset, and which of its words.
+    /// Returns the register at an offset, and which of its words.
     fn register(self, offset: u32) -> Option<(IoBankRegister, usize)> {
         let word = offset.checked_sub(self.raw)? / 4;
         let register = match word / self.words {
@@ -57,7 +57,7 @@ enum IoBankRegister {
 pub struct IoBank {
     layout: IoBankLayout,
     names: Vec<Pins>,
-    /// The pins that something outside drives, by their numbers.
+    /// The pins driven from outside, by number.
     driven: DrivenPins<u8>,
     edges: [u32; WORDS],
     enabled: [u32; WORDS],
@@ -82,7 +82,7 @@ impl IoBank {
         }
     }
 
-    /// Notes the edges that have come since.
+    /// Records the edges that have occurred since the last look.
     fn see(&mut self, now: u64) {
         if now <= self.seen {
             return;
@@ -99,7 +99,7 @@ impl IoBank {
         self.seen = now;
     }
 
-    /// The events of eight pins as they are; a pin that nothing drives is low.
+    /// Returns the unmasked events of eight pins; a pin that nothing drives is low.
     fn raw(&self, word: usize, now: u64) -> u32 {
         let lows = 0x1111_1111;
         let here = self.driven.iter().filter(|(pin, _)| usize::from(pin / 8) == word);

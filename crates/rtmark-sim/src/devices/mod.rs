@@ -1,14 +1,14 @@
-//! Peripherals: what firmware finds behind addresses that are no memory.
+//! Peripherals: what firmware finds at addresses that are not memory.
 //!
-//! A device is a value that answers reads and writes of its registers, and tells
-//! two things: which interrupt outputs it drives, and the cycle in which these may
-//! change without anybody touching it. Between the two nothing is done: counters
-//! are computed when they are looked at, and a run without devices in use pays
-//! nothing for them. Devices know neither the core nor each other; what they reach
-//! beyond their registers is in [`Env`], and what others are to hear of in [`Signals`].
+//! A device is a value that answers reads and writes of its registers, and reports two things: the
+//! interrupt outputs that it drives, and the cycle in which these may next change by themselves. Nothing
+//! happens in between: counters are computed when they are read, and a run that uses no devices pays
+//! nothing for them. Devices know neither the core nor each other; what they can reach besides their
+//! registers is in [`Env`], and what they signal to others in [`Signals`].
 //!
-//! Bytes that a UART sends reach the console when they are written; the time that
-//! sending takes is what the firmware waits. It receives what was put on its line.
+//! Bytes that a UART sends reach the console when they are written; the firmware still waits for as long as
+//! sending takes. A UART receives the bytes that were put on its line.
+
 mod access;
 mod console;
 mod counter;
@@ -46,21 +46,21 @@ use sio::Sio;
 use timer::RpChip;
 pub use wires::Signals;
 
-/// How many clocks there are to count.
+/// The number of clocks that a device can count.
 const CLOCKS: usize = PeripheralClock::Apb2 as usize + 1;
 
-/// How fast a device's clock is beside the core's.
+/// The frequency of a device's clock relative to the core's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockRatio {
     /// The core's clock.
     pub core: Hertz,
-    /// Core cycles to one of the device's own clock.
+    /// Core cycles per cycle of the device's own clock.
     pub divisor: u64,
 }
 
-/// What a device reaches while it is looked after.
+/// What a device can reach while it handles an access or an event.
 pub struct Env<'a> {
-    /// The cycle.
+    /// The current cycle.
     pub now: u64,
     pub ratio: ClockRatio,
     pub bus: &'a Bus,
@@ -70,44 +70,44 @@ pub struct Env<'a> {
     pub effects: Effects,
 }
 
-/// What a look at a device has shown.
+/// What has changed at a device since the last look.
 #[derive(Clone, Copy, Debug)]
 pub struct Looked {
-    /// The outputs that are not what they were, a bit each.
+    /// The outputs that have changed, one bit each.
     pub changed: u32,
-    /// It is due in another cycle than before.
+    /// The device is due in a different cycle than before.
     pub rescheduled: bool,
 }
 
-/// What a write leads to outside the device.
+/// The effects of a write outside the device.
 #[derive(Clone, Debug, Default)]
 pub struct Effects {
     /// New divisors of the clocks, in the order of [`PeripheralClock`].
     pub scaled: [Option<u64>; CLOCKS],
-    /// A memory answers in another time.
+    /// The access time of a memory has changed.
     pub memory_changed: bool,
-    /// Something was started that has no model.
+    /// The write started something that has no model.
     pub without_model: bool,
-    /// What becomes of flash memories, by their places in the soc file.
+    /// The effects on flash memories, which are numbered as in the soc file.
     pub flash: Vec<(usize, FlashEffect)>,
-    /// Lines of EXTI and the ports that they come from now.
+    /// Lines of EXTI, with the ports to which they are now connected.
     pub routed: Vec<(u8, u8)>,
-    /// The PPI connects otherwise than before, and these of its channels anew.
+    /// The PPI's connections have changed, these channels' among them.
     pub connected: Option<u32>,
 }
 
-/// What a write does to a flash memory.
+/// The effect of a write on a flash memory.
 #[derive(Clone, Debug)]
 pub enum FlashEffect {
-    /// Stores reach it from now on.
+    /// It accepts stores from now on.
     Open,
-    /// They do no more.
+    /// It no longer accepts stores.
     Close,
     /// A page is erased.
     Erase { pages: Erase, which: FlashPage },
 }
 
-/// A page of a flash memory, as the program names it.
+/// How the program selects a page of a flash memory.
 #[derive(Clone, Copy, Debug)]
 pub enum FlashPage {
     Number(u32),
@@ -115,7 +115,7 @@ pub enum FlashPage {
     At(u32),
 }
 
-/// Every kind of device.
+/// All kinds of devices.
 #[derive(Clone, Debug)]
 enum Device {
     Registers(Registers),
@@ -171,49 +171,49 @@ macro_rules! each {
 
 use each;
 
-/// What each kind of device does.
+/// The interface that each kind of device implements.
 trait Registered {
-    /// Reads the register at an offset, or `None` where there is no model of it.
+    /// Reads the register at an offset; returns `None` if it has no model.
     fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32>;
 
-    /// Writes a register; `None` where there is no model of it. Narrow writes come with
-    /// zeros around them, and `mask` tells which bits were meant.
+    /// Writes a register; returns `None` if it has no model. The value of a narrow write is padded with
+    /// zeros, and `mask` selects the bits that are written.
     fn write(&mut self, offset: u32, value: u32, mask: u32, env: &mut Env<'_>) -> Option<()>;
 
-    /// Its interrupt outputs, one a bit, in the order that the soc file has them.
+    /// Returns its interrupt outputs, one per bit, in the order of the soc file's `irq`.
     fn outputs(&self, now: u64) -> u32;
 
-    /// Takes note of everything that has happened up to now.
+    /// Updates its state for everything that has happened up to now.
     fn settle(&mut self, _now: u64, _ratio: ClockRatio) {}
 
-    /// The next cycle in which an output may rise on its own.
+    /// Returns the next cycle in which an output may rise by itself.
     fn due(&self, _ratio: ClockRatio) -> Option<u64> {
         None
     }
 
-    /// Something outside drives a pin, which may be one of this device's.
+    /// Drives a pin from outside; the pin may belong to another device.
     fn drive(&mut self, _pin: &str, _drive: &Drive) {}
 
-    /// Whether the PPI can connect the register at an offset: a task, or an event that comes.
+    /// Returns whether the PPI can connect the register at an offset: a task, or an event that can occur.
     fn has_end(&self, _offset: u32) -> bool {
         false
     }
 
-    /// The PPI listens to these events from now on, a bit each.
+    /// Sets the events that the PPI listens to, one per bit.
     fn publish(&mut self, _events: u32) {}
 
-    /// What it has done that others are to hear of, since this was last asked.
+    /// Takes its signals to other devices since the last call.
     fn signals(&mut self) -> Signals {
         Signals::default()
     }
 }
 
-/// What has a line on which bytes arrive.
+/// A device with a line on which bytes arrive.
 trait Receives {
     fn receiver(&mut self) -> &mut Receiver;
 }
 
-/// A device at its place.
+/// A device at its address.
 #[derive(Clone, Debug)]
 pub struct Attached {
     pub base: u32,
@@ -221,21 +221,21 @@ pub struct Attached {
     device: Device,
     /// The interrupts of its outputs.
     pub irq: Vec<u16>,
-    /// The outputs when last looked at.
+    /// The outputs at the last look.
     pub outputs: u32,
     clock: PeripheralClock,
-    /// The next cycle in which an output may rise on its own.
+    /// The next cycle in which an output may rise by itself.
     pub due: Option<u64>,
-    /// The events that the PPI listens to, a bit each.
+    /// The events that the PPI listens to, one per bit.
     heard: u32,
     pub atomic_aliases: bool,
-    /// Cycles that a read and a write take more, or less on an I/O port.
+    /// Additional cycles of a read and of a write; negative on an I/O port.
     extra_cycles: [i16; 2],
     slow_read: Option<SlowRead>,
 }
 
 impl Attached {
-    /// Cycles that an access takes more than one of memory that never waits, or less.
+    /// Returns the cycles by which an access exceeds one to memory that never waits; may be negative.
     pub fn extra_cycles(&self, address: u32, direction: Direction) -> i16 {
         let extra = self.extra_cycles[direction as usize];
         let is_slow = |slow: &SlowRead| {
@@ -245,7 +245,7 @@ impl Attached {
         extra + i16::from(slow)
     }
 
-    /// The receiving side of a UART.
+    /// Returns the receiving side of a UART.
     fn receiver(&mut self) -> Option<&mut Receiver> {
         match &mut self.device {
             Device::Pl011(uart) => Some(uart.receiver()),
@@ -256,27 +256,27 @@ impl Attached {
         }
     }
 
-    /// Reads the register at an offset, or `None` where there is no model of it.
+    /// Reads the register at an offset; returns `None` if it has no model.
     pub fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
         each!(&mut self.device, it => it.read(offset, env))
     }
 
-    /// Writes the bits of a register that `mask` tells; `None` where there is no model of it.
+    /// Writes the bits of a register that `mask` selects; returns `None` if it has no model.
     pub fn write(&mut self, offset: u32, value: u32, mask: u32, env: &mut Env<'_>) -> Option<()> {
         each!(&mut self.device, it => it.write(offset, value, mask, env))
     }
 
-    /// Takes note of everything that has happened up to now.
+    /// Updates the device's state for everything that has happened up to now.
     pub fn settle(&mut self, now: u64, ratio: ClockRatio) {
         each!(&mut self.device, it => it.settle(now, ratio));
     }
 
-    /// The next cycle in which an output may rise on its own.
+    /// Returns the next cycle in which an output may rise by itself.
     fn next_date(&self, ratio: ClockRatio) -> Option<u64> {
         each!(&self.device, it => it.due(ratio))
     }
 
-    /// The interrupt outputs now, and the next cycle in which one may rise on its own.
+    /// Returns the interrupt outputs now, and the next cycle in which one may rise by itself.
     pub fn look(&mut self, now: u64, ratio: ClockRatio) -> (u32, Option<u64>) {
         each!(&mut self.device, it => {
             it.settle(now, ratio);
@@ -288,58 +288,59 @@ impl Attached {
 /// The devices of a soc.
 #[derive(Clone, Debug)]
 pub struct Devices {
-    /// In the order of their addresses.
+    /// Sorted by address.
     pub attached: Vec<Attached>,
     /// The earliest cycle in which one of them is due.
     pub next: u64,
     core: Hertz,
     pub divisors: [u64; CLOCKS],
     pub unmodelled: BTreeMap<u32, Unmodelled>,
-    /// Registers that only keep what is written, and are read again and again.
+    /// Registers that only keep what is written, and that the program reads repeatedly.
     polls: Polls,
     pub strictness: Strictness,
-    /// The register without a model that the program has used although none is let through.
+    /// The register without a model that the program has used under strict checking.
     refused: Option<u32>,
-    /// The flash memories that stores reach, by their place in the soc file.
+    /// The flash memories that accept stores, by their number in the soc file.
     pub open: Vec<usize>,
-    /// Cycles for which accesses have waited for the way to a device.
+    /// Cycles for which accesses have waited on their way to a device.
     pub waited: u64,
-    /// The pins that something outside drives.
+    /// The pins driven from outside.
     drives: BTreeMap<String, Drive>,
 }
 
-/// What becomes of accesses to registers without a model.
+/// How accesses to registers without a model are handled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strictness {
-    /// They read as zero, and [`Machine::unmodelled`](crate::Machine::unmodelled) tells of them.
+    /// They read as zero, and [`Machine::unmodelled`](crate::Machine::unmodelled) reports them.
     #[default]
     Lenient,
     /// The first one ends the run with [`FaultKind::Unmodelled`](crate::FaultKind::Unmodelled).
     Strict,
 }
 
-/// Accesses to one register without a model: one that nothing is known of, or one that keeps what is
-/// written, while the program waits for it to change, or has started something by it.
+/// The accesses to one register without a model. It is either unknown, or keeps what is written although
+/// the program waits for it to change or has started something with it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Unmodelled {
     /// Its address.
     pub address: u32,
-    /// How often it was read: as zero, or as what was kept.
+    /// How often it was read: as zero, or as the value that was kept.
     pub reads: u64,
-    /// How often it was written, to no effect.
+    /// How often it was written, without effect.
     pub writes: u64,
 }
 
-/// Which way an access goes.
+/// The direction of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     Read,
     Write,
 }
 
-/// Addresses of devices: what is not modelled there reads as zero.
+/// The address range of devices: unmodelled addresses in it read as zero.
 pub const PERIPHERALS: std::ops::Range<u32> = 0x4000_0000..0x6000_0000;
-/// A program that walks over all addresses must not fill the host's memory.
+/// The maximum number of unmodelled registers recorded: a program that walks over all addresses must not
+/// fill the host's memory.
 const MOST_UNMODELLED: usize = 256;
 
 fn device(peripheral: &Peripheral, soc: &Soc) -> Device {
@@ -378,7 +379,7 @@ fn device(peripheral: &Peripheral, soc: &Soc) -> Device {
         Kind::Stm32ExtiV2 => Device::Exti(Exti::new(ExtiLayout::V2)),
         Kind::CadenceUart => Device::CadenceUart(uart::Cadence::default()),
         Kind::CadenceTtc => Device::CadenceTtc(timer::CadenceTtc::new(ratio)),
-        // The core has it; what is left is nothing.
+        // The core implements these itself, so nothing remains to be done here.
         Kind::RiscvClint | Kind::Rp2350RiscvTimer | Kind::Pl390 => {
             Device::Registers(Registers::new(peripheral, soc))
         }
@@ -422,8 +423,7 @@ impl Devices {
         }
     }
 
-    /// Puts every device into the state after a reset, and with it the memories that
-    /// registers control.
+    /// Puts every device into its reset state, and likewise the memories that registers control.
     pub fn reset(&mut self, soc: &Soc, memories: &mut LineMemories) {
         let before = std::mem::replace(self, Self::new(soc));
         self.take_over(before);
@@ -434,7 +434,7 @@ impl Devices {
         }
     }
 
-    /// Takes over from the devices of the same soc what a reset leaves alone.
+    /// Takes over from the devices of the same soc what a reset preserves.
     pub fn take_over(&mut self, mut before: Self) {
         for (attached, before) in self.attached.iter_mut().zip(&mut before.attached) {
             if let (Some(receiver), Some(before)) = (attached.receiver(), before.receiver()) {
@@ -455,7 +455,7 @@ impl Devices {
         self.drives.insert(pin.to_owned(), drive);
     }
 
-    /// Has lines of EXTI come from other ports. Answers the places of the devices concerned.
+    /// Connects lines of EXTI to other ports. Returns the positions of the devices concerned.
     pub fn route(&mut self, routed: &[(u8, u8)], now: u64) -> Vec<usize> {
         let attached = self.attached.iter_mut().enumerate();
         let extis = attached.filter_map(|(at, attached)| match &mut attached.device {
@@ -487,13 +487,13 @@ impl Devices {
         self.next = self.attached.iter().filter_map(|it| it.due).min().unwrap_or(u64::MAX);
     }
 
-    /// How many bytes no UART has read of those that were put on the line at an address.
+    /// Returns how many of the bytes put on the line of the UART at an address have not been read.
     pub fn unread(&mut self, base: u32) -> Option<usize> {
         let attached = self.attached.iter_mut().find(|attached| attached.base == base)?;
         attached.receiver().map(|receiver| receiver.left().len())
     }
 
-    /// Whether so many bytes from an address on lie in one block of nonvolatile registers.
+    /// Returns whether this many bytes from an address on are in one block of nonvolatile registers.
     pub fn takes_image(&self, address: u32, length: usize) -> bool {
         self.find(address).is_some_and(|at| {
             let Attached { base, size, device, .. } = &self.attached[at];
@@ -502,7 +502,7 @@ impl Devices {
         })
     }
 
-    /// Puts bytes into nonvolatile registers, as a programmer does.
+    /// Writes bytes to nonvolatile registers, as a programmer does.
     pub fn program(&mut self, address: u32, bytes: &[u8]) {
         let Some(at) = self.find(address) else { return };
         let Attached { base, device, .. } = &mut self.attached[at];
@@ -513,7 +513,7 @@ impl Devices {
         }
     }
 
-    /// The earliest cycle in which a device does something on its own.
+    /// Returns the earliest cycle in which a device does something by itself.
     #[inline]
     pub const fn next(&self) -> u64 {
         self.next
@@ -529,13 +529,13 @@ impl Devices {
         ClockRatio { core: self.core, divisor: self.divisors[self.attached[at].clock as usize] }
     }
 
-    /// Takes over a device's outputs and its next date.
+    /// Takes over a device's outputs and the cycle in which it is next due.
     pub fn look_at(&mut self, at: usize, now: u64) -> Looked {
         let ratio = self.ratio(at);
         let attached = &mut self.attached[at];
         let (outputs, due) = attached.look(now, ratio);
         let changed = std::mem::replace(&mut attached.outputs, outputs) ^ outputs;
-        // A date that has come is no date: the outputs tell what it was about.
+        // A due cycle that has been reached is dropped: the outputs already show its effect.
         let due = due.filter(|due| *due > now);
         let rescheduled = std::mem::replace(&mut attached.due, due) != due;
         if rescheduled {
@@ -545,8 +545,8 @@ impl Devices {
         Looked { changed, rescheduled }
     }
 
-    /// Whether a program waits for a register to change that never does by itself, which it has just
-    /// read; `at` is its device's place.
+    /// Returns whether the program polls a register that never changes by itself and that it has just read;
+    /// `at` is the position of its device.
     pub fn is_polled(&mut self, at: usize, address: u32, value: u32, now: u64) -> bool {
         match &self.attached[at].device {
             Device::Registers(registers)
@@ -558,7 +558,7 @@ impl Devices {
         }
     }
 
-    /// A register of a device was written: what others of it hold may be another value now.
+    /// Called when a register of a device was written, because other registers may have changed with it.
     pub fn written(&mut self, at: usize) {
         let Attached { base, size, .. } = self.attached[at];
         self.polls.forget(base, size);

@@ -1,9 +1,9 @@
-//! Pins that something outside the chip drives.
+//! Pins driven from outside the chip.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What a pin is driven to.
+/// The level to which a pin is driven.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
     /// Reads as 0.
@@ -12,7 +12,7 @@ pub enum Level {
     High,
 }
 
-/// A pin is driven to a level from a cycle on.
+/// The level of a driven pin from some cycle on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PinChange {
     /// The first cycle in which it has the level.
@@ -28,15 +28,15 @@ pub enum Edge {
     Falling,
 }
 
-/// What a pin is driven to over a run: low, up to the first change.
+/// The levels to which a pin is driven over a run: low until the first change.
 #[derive(Clone, Debug)]
 pub struct Drive {
-    /// In order; each differs in level from the one before.
+    /// In order of cycle; each differs in level from the one before.
     changes: Arc<[PinChange]>,
 }
 
 impl Drive {
-    /// Of several changes in one cycle the last one counts.
+    /// Creates a drive from changes; of several changes in one cycle, the last one counts.
     pub fn new(changes: &[PinChange]) -> Self {
         let mut sorted = changes.to_vec();
         sorted.sort_by_key(|change| change.cycle);
@@ -52,19 +52,19 @@ impl Drive {
         Self { changes: changes.into() }
     }
 
-    /// The level in a cycle.
+    /// Returns the level in a cycle.
     pub fn level(&self, now: u64) -> Level {
         let after = self.changes.partition_point(|change| change.cycle <= now);
         after.checked_sub(1).map_or(Level::Low, |at| self.changes[at].level)
     }
 
-    /// A register's value with the pin's level as one of its bits.
+    /// Returns a register's value with the pin's level as one of its bits.
     pub fn in_register(&self, value: u32, bit: u8, now: u64) -> u32 {
         let high = u32::from(self.level(now) == Level::High);
         value & !(1 << bit) | high << bit
     }
 
-    /// The edges after one cycle and up to another one.
+    /// Returns the edges after one cycle, up to and including another.
     pub fn edges(&self, after: u64, to: u64) -> impl Iterator<Item = Edge> + '_ {
         let begin = self.changes.partition_point(|change| change.cycle <= after);
         let changes = self.changes[begin..].iter().take_while(move |change| change.cycle <= to);
@@ -74,15 +74,15 @@ impl Drive {
         })
     }
 
-    /// The cycle of the first edge after one.
+    /// Returns the cycle of the first edge after a cycle.
     pub fn next(&self, after: u64) -> Option<u64> {
         let at = self.changes.partition_point(|change| change.cycle <= after);
         self.changes.get(at).map(|change| change.cycle)
     }
 }
 
-/// The pins of one device that something outside drives, each by what the device knows it by: a bit of a
-/// register, a port and a line.
+/// The pins of one device that are driven from outside, each with the device's own key for it: a bit of a
+/// register, or a port and a line.
 #[derive(Clone, Debug)]
 pub struct DrivenPins<K> {
     drives: BTreeMap<K, Drive>,
@@ -95,12 +95,12 @@ impl<K> Default for DrivenPins<K> {
 }
 
 impl<K: Copy + Ord> DrivenPins<K> {
-    /// Drives a pin; what drove it before does so no longer.
+    /// Drives a pin, replacing what drove it before.
     pub fn drive(&mut self, pin: K, drive: &Drive) {
         self.drives.insert(pin, drive.clone());
     }
 
-    /// The pins with what drives each of them.
+    /// Returns the pins, with what drives each of them.
     pub fn iter(&self) -> impl Iterator<Item = (K, &Drive)> {
         self.drives.iter().map(|(pin, drive)| (*pin, drive))
     }

@@ -1,15 +1,15 @@
-//! Registers that a program reads again and again, and that never change by themselves.
+//! Detection of a program that polls a register which never changes by itself.
 
 use std::collections::BTreeMap;
 
-/// Reads in a row of one value from which on a program waits for another one.
+/// Successive reads of the same value after which a program counts as polling.
 const POLLED: u32 = 1_000;
-/// The most cycles between two of them.
+/// The maximum number of cycles between two of those reads.
 const APART: u64 = 2_000;
-/// The most registers that are looked at.
+/// The maximum number of registers that are tracked.
 const MOST: usize = 64;
 
-/// What a register was last read as.
+/// The value that a register was last read as, and how often.
 #[derive(Clone, Copy, Debug)]
 struct Poll {
     value: u32,
@@ -17,12 +17,12 @@ struct Poll {
     cycle: u64,
 }
 
-/// Such registers by their addresses.
+/// The tracked registers by address.
 #[derive(Clone, Debug, Default)]
 pub struct Polls(BTreeMap<u32, Poll>);
 
 impl Polls {
-    /// Whether the program waits for this register, which it has just read.
+    /// Returns whether the program is polling this register, which it has just read.
     pub fn read(&mut self, address: u32, value: u32, now: u64) -> bool {
         if self.0.len() >= MOST && !self.0.contains_key(&address) {
             self.0.clear();
@@ -34,7 +34,7 @@ impl Polls {
         times > POLLED
     }
 
-    /// Something was written to so many bytes from an address on.
+    /// Forgets the registers in a range of addresses, because something was written there.
     pub fn forget(&mut self, base: u32, size: u32) {
         if !self.0.is_empty() {
             self.0.retain(|address, _| address.wrapping_sub(base) >= size);
@@ -52,7 +52,7 @@ mod tests {
         let mut read = |address, value, now| polls.read(address, value, now);
         assert!((0..1_000).all(|turn| !read(0x4000_0000, 7, 10 * turn)));
         assert!(read(0x4000_0000, 7, 10_000) && read(0x4000_0000, 7, 10_010));
-        // Another value, another time, another register.
+        // Another value, a later time, another register.
         assert!(!read(0x4000_0000, 8, 10_020));
         assert!((0..3_000).all(|turn| !read(0x4000_0004, 0, 3_000 * turn)));
         let mut polls = Polls::default();

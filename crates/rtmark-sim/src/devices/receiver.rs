@@ -1,26 +1,26 @@
-//! The receiving side that UARTs have: bytes that arrive one after another.
+//! The receiving side of a UART: bytes that arrive one after another.
 
 use std::sync::Arc;
 
 /// What arrives on a line, and when.
 ///
-/// Whoever sends it waits until the byte before has been read, as with flow control, and then needs the
-/// time of a frame: nothing is overrun. It begins when the program first listens.
+/// The sender waits until the previous byte has been read, as with flow control, and then takes the time of
+/// a frame, so nothing is ever overrun. It begins when the program first enables its receiver.
 #[derive(Clone, Debug, Default)]
 pub struct Receiver {
     line: Arc<[u8]>,
     /// Bytes of the line that have been read.
     read: usize,
-    /// The next of them has arrived.
+    /// The next byte has arrived.
     is_full: bool,
-    /// The cycle in which it will have, while the program listens.
+    /// The cycle in which the next byte arrives, while the receiver is on.
     arrives_at: Option<u64>,
-    /// Cycles that a byte takes, while the program listens.
+    /// Cycles that a byte takes, while the receiver is on.
     frame: Option<u64>,
 }
 
 impl Receiver {
-    /// Puts these bytes on the line, behind those that are still to be read.
+    /// Puts bytes on the line, after those that are still to be read.
     pub fn connect(&mut self, bytes: &[u8], now: u64) {
         // The byte that was read last may be read again.
         let kept = self.line.get(self.read.saturating_sub(1)..).unwrap_or_default();
@@ -31,12 +31,12 @@ impl Receiver {
         }
     }
 
-    /// The bytes that have not been read.
+    /// Returns the bytes that have not been read.
     pub fn left(&self) -> &[u8] {
         self.line.get(self.read..).unwrap_or_default()
     }
 
-    /// The program listens, or goes on to; a byte takes `frame` cycles.
+    /// Turns the receiver on, or keeps it on; a byte takes `frame` cycles.
     pub fn listen(&mut self, now: u64, frame: u64) {
         self.frame = Some(frame);
         if !self.is_full && self.arrives_at.is_none() && !self.left().is_empty() {
@@ -44,12 +44,12 @@ impl Receiver {
         }
     }
 
-    /// The program does not listen: what is under way is sent again later.
+    /// Turns the receiver off; a byte in transit is sent again later.
     pub const fn ignore(&mut self) {
         (self.arrives_at, self.frame) = (None, None);
     }
 
-    /// Takes note of what has arrived; answers whether something has just done so.
+    /// Updates the state up to a cycle; returns whether a byte has just arrived.
     pub fn settle(&mut self, now: u64) -> bool {
         let arrives = self.arrives_at.is_some_and(|at| at <= now);
         if arrives {
@@ -58,18 +58,18 @@ impl Receiver {
         arrives
     }
 
-    /// Whether a byte has arrived and was not read.
+    /// Returns whether a byte has arrived and was not read.
     pub const fn is_full(&self) -> bool {
         self.is_full
     }
 
-    /// The byte that has arrived last, which may be read again until the next one has.
+    /// Returns the byte that arrived last, which may be read again until the next one arrives.
     pub fn byte(&self) -> u8 {
         let at = if self.is_full { Some(self.read) } else { self.read.checked_sub(1) };
         at.and_then(|at| self.line.get(at).copied()).unwrap_or(0)
     }
 
-    /// The byte that has arrived is read, and the next one may be sent.
+    /// Reads the byte that has arrived, so that the next one may be sent.
     pub fn take(&mut self, now: u64, frame: u64) -> u8 {
         let byte = self.byte();
         if std::mem::take(&mut self.is_full) {
@@ -79,7 +79,7 @@ impl Receiver {
         byte
     }
 
-    /// The cycle in which the next byte will have arrived.
+    /// Returns the cycle in which the next byte arrives.
     pub const fn due(&self) -> Option<u64> {
         self.arrives_at
     }
@@ -132,7 +132,7 @@ mod tests {
         line.listen(0, 10);
         line.connect(b"a", 1000);
         assert_eq!(line.due(), Some(1010));
-        // More while a byte is under way does not hold it up.
+        // Adding bytes while one is in transit does not delay it.
         line.connect(b"b", 1005);
         assert!(line.settle(1010));
         assert_eq!((line.take(1020, 10), line.due()), (b'a', Some(1030)));

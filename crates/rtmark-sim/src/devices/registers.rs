@@ -1,7 +1,7 @@
 //! A block of registers that follow the rules of the soc file.
 //!
-//! Most of what firmware waits for is a bit that says "ready". Which bit follows
-//! which is data: see [`crate::soc::PeripheralRegister`].
+//! Most of what firmware waits for is a bit that says "ready". Which bit follows which is data: see
+//! [`crate::soc::PeripheralRegister`].
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,48 +11,48 @@ use super::{Env, FlashEffect, FlashPage, Registered};
 use crate::soc::{Act, ActHow, Control, FollowHow, Peripheral, PeripheralRegister, Pins, Soc};
 use crate::timing::{LineMemories, LineMemory, Setting, Switch};
 
-/// A register's rules, with the names in them looked up.
+/// A register's rules, with the names in them resolved.
 #[derive(Debug)]
 struct Rules {
     register: PeripheralRegister,
-    /// The offset of the register that each of `register.follows` is about.
+    /// For each entry of `register.follows`, the offset of the register that it names.
     followed: Vec<u32>,
-    /// The offset of the register that each of `register.acts` is about.
+    /// For each entry of `register.acts`, the offset of the register that it names.
     acted_on: Vec<u32>,
     /// The memory that `register.controls` names.
     memory: Option<usize>,
     /// The memories that `register.programs` and `register.erases` name.
     programs: Option<usize>,
     erases: Option<usize>,
-    /// The offset of the register that `register.erases` takes an address from.
+    /// The offset of the register from which `register.erases` takes an address.
     erased_by: Option<u32>,
 }
 
 #[derive(Clone, Debug)]
 pub struct Registers {
-    /// In the order of their offsets.
+    /// Sorted by offset.
     rules: Arc<Vec<Rules>>,
-    /// What has been written, by offset; a register that is not here holds its reset value.
+    /// Written values by offset; a register that is not listed holds its reset value.
     written: BTreeMap<u32, u32>,
     keeping: Keeping,
-    /// The last number of a sequence without a pattern.
+    /// The last number of the random sequence.
     random: u32,
-    /// The pins that it shows, and the offsets of their registers.
+    /// The pins that it shows, with the offsets of their registers.
     pins: Vec<(Pins, u32)>,
-    /// The pins that something outside drives, by the offset of their register and their bit.
+    /// The pins driven from outside, by the offset of their register and their bit.
     driven: DrivenPins<(u32, u8)>,
 }
 
-/// What becomes of words without rules.
+/// How words without rules behave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Keeping {
     /// They keep what the program writes.
     Volatile,
-    /// Nothing that the program writes is kept, and erased ones are all ones.
+    /// They ignore the program's writes, and read as all ones while erased.
     Nonvolatile,
 }
 
-/// Where each sequence begins: any number but 0 (G. Marsaglia, Xorshift RNGs, 2003).
+/// The seed of each sequence: any number but 0 (G. Marsaglia, Xorshift RNGs, 2003).
 const SEED: u32 = 2_463_534_242;
 
 const fn next_random(mut last: u32) -> u32 {
@@ -61,7 +61,7 @@ const fn next_random(mut last: u32) -> u32 {
     last ^ last << 5
 }
 
-/// So many bits from bit 0 on.
+/// Returns a mask of `width` ones from bit 0 on.
 const fn ones(width: u8) -> u32 {
     if width >= 32 { u32::MAX } else { (1 << width) - 1 }
 }
@@ -108,17 +108,17 @@ impl Registers {
         }
     }
 
-    /// Whether the register at an offset changes by nothing but the program's stores.
+    /// Returns whether the register at an offset only changes by the program's stores.
     pub fn may_only_keep(&self, offset: u32) -> bool {
         !self.is_nonvolatile() && self.driven.iter().all(|((at, _), _)| at != offset & !3)
     }
 
-    /// Whether an image's bytes may be put here.
+    /// Returns whether an image may contain bytes for this block.
     pub fn is_nonvolatile(&self) -> bool {
         self.keeping == Keeping::Nonvolatile
     }
 
-    /// Puts a byte here as a programmer does.
+    /// Programs a byte of the block, as a programmer does.
     pub fn program(&mut self, offset: u32, byte: u8) {
         let shift = offset % 4 * 8;
         let held = self.held(offset & !3) & !(0xFF << shift);
@@ -172,7 +172,7 @@ impl Registers {
         self.written.insert(on, held);
     }
 
-    /// Has the memories do what the registers say.
+    /// Applies the registers' values to the memories that they control.
     pub fn control_memories(&self, memories: &mut LineMemories) {
         for rules in self.rules.iter() {
             if let (Some(control), Some(memory)) = (&rules.register.controls, rules.memory) {
@@ -182,7 +182,7 @@ impl Registers {
     }
 }
 
-/// Has a memory do what a register's value says.
+/// Applies a register's value to a memory.
 fn apply(control: &Control, value: u32, memory: &mut LineMemory) {
     if let Some((bit, width)) = control.wait_states {
         memory.set(Setting::WaitStates((value >> bit & ones(width)) as u8));
@@ -204,7 +204,7 @@ fn apply(control: &Control, value: u32, memory: &mut LineMemory) {
     switches.into_iter().flatten().for_each(|setting| memory.set(setting));
 }
 
-/// What STM32's PPRE fields divide by (RM0090, 7.3.3).
+/// Returns the divisor that a value of STM32's PPRE fields selects (RM0090, 7.3.3).
 const fn divisor(field: u32) -> u64 {
     if field & 4 == 0 { 1 } else { 2 << (field & 3) }
 }

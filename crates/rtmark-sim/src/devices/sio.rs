@@ -1,15 +1,15 @@
 //! SIO of RP2040 as core 0 sees it (datasheet, 2.3.1): divider, spinlocks, pins.
 //!
-//! The other core does not run: its side of the mailbox takes everything and never
-//! answers. Not modelled: the interpolators.
+//! The other core does not run: its side of the mailbox accepts everything and never answers. Not modelled:
+//! the interpolators.
 
 use super::pins::{Drive, DrivenPins};
 use super::{Env, Registered};
 use crate::soc::{Peripheral, Pins};
 
-/// The mailbox takes a word, and has none.
+/// The mailbox can accept a word, and holds none.
 const FIFO_READY: u32 = 1 << 1;
-/// DIV_CSR: the result is there; it has not been fetched.
+/// DIV_CSR: the result is ready; it has not been read.
 const DIVIDER_READY: u32 = 1;
 const DIVIDER_DIRTY: u32 = 1 << 1;
 /// Cycles that a division takes.
@@ -25,14 +25,14 @@ pub struct Sio {
     quotient: u32,
     remainder: u32,
     dirty: bool,
-    /// When the division is over.
+    /// The cycle in which the division ends.
     ready_at: u64,
     names: Vec<Pins>,
-    /// The pins that something outside drives, by their bits in GPIO_IN.
+    /// The pins driven from outside, by their bits in GPIO_IN.
     driven: DrivenPins<u8>,
 }
 
-/// What dividing by zero and what the most negative number by -1 gives.
+/// Divides, including the results for division by zero and for the most negative number divided by -1.
 fn divide(dividend: u32, divisor: u32, signed: bool) -> (u32, u32) {
     if !signed {
         let quotient = dividend.checked_div(divisor).unwrap_or(u32::MAX);
@@ -51,8 +51,7 @@ impl Sio {
         Self { names: peripheral.pins.clone(), ..Self::default() }
     }
 
-    /// The pin register at an offset, and what a write there does to it: store, set,
-    /// clear, flip.
+    /// Returns the pin register at an offset, and the effect of a write there: store, set, clear, flip.
     const fn pin(offset: u32) -> Option<(usize, u32)> {
         match offset {
             0x10..=0x4C => Some(((offset / 16 - 1) as usize, offset / 4 % 4)),
@@ -74,7 +73,7 @@ impl Registered for Sio {
         Some(match offset {
             // CPUID: core 0.
             0x00 => 0,
-            // A pin reads as it is driven.
+            // An input pin reads as it is driven.
             0x04 => {
                 let own = self.pins[0] & self.pins[1];
                 let driven = self.driven.iter();
@@ -126,7 +125,7 @@ impl Registered for Sio {
                 self.divisor = value;
                 self.start_division(env.now, offset == 0x6C);
             }
-            // An interrupted division is put back by its results.
+            // An interrupted division is restored by writing its results.
             0x70 => (self.quotient, self.dirty) = (value, true),
             0x74 => (self.remainder, self.dirty) = (value, true),
             0x100..=0x17C => self.locks &= !(1 << ((offset - 0x100) / 4)),

@@ -1,23 +1,23 @@
-//! The sending side that every UART has: bytes that leave one after another.
+//! The sending side of a UART: bytes that leave one after another.
 
-/// When the bytes that were handed to a UART have left it. Nothing is ticked: the
-/// one date that is kept tells how many are still there at any time.
+/// The bytes that a UART has accepted and not finished sending. Nothing is ticked: the cycle in which the
+/// last one leaves determines how many are left at any time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Transmitter {
-    /// The cycle in which the last byte has left.
+    /// The cycle in which the last byte has been sent.
     idle_at: u64,
-    /// Cycles that a byte takes, start and stop bits included.
+    /// Cycles that a byte takes, including start and stop bits.
     frame: u64,
 }
 
 impl Transmitter {
-    /// Takes a byte that takes `frame` cycles to send.
+    /// Accepts a byte that takes `frame` cycles to send.
     pub fn send(&mut self, now: u64, frame: u64) {
         self.frame = frame;
         self.idle_at = self.idle_at.max(now).saturating_add(frame);
     }
 
-    /// How many bytes have not left yet, the one that is being sent among them.
+    /// Returns how many bytes have not been sent completely, including the one in transit.
     pub fn held(&self, now: u64) -> u64 {
         self.idle_at.saturating_sub(now).div_ceil(self.frame.max(1))
     }
@@ -26,7 +26,7 @@ impl Transmitter {
         self.idle_at <= now
     }
 
-    /// The cycle from which on no more than so many bytes are left.
+    /// Returns the first cycle in which at most `held` bytes are left.
     pub fn down_to(&self, held: u64) -> u64 {
         self.idle_at.saturating_sub(held.saturating_mul(self.frame))
     }

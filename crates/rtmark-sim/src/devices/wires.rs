@@ -1,21 +1,21 @@
-//! What devices of one chip tell each other: events to the PPI, tasks from it, pins.
+//! Signals between the devices of a chip: events to the PPI, tasks from it, pins.
 //!
-//! Devices do not know each other. What one has to tell is taken from it as [`Signals`] when it has been
-//! looked at, and passed on by [`Devices`].
+//! Devices do not know each other. After each look at a device, its [`Signals`] are taken from it and
+//! passed on by [`Devices`].
 
 use super::nrf::{self, DrivenByTasks, FIRST_EVENT, NrfGpiote};
 use super::{Attached, Device, Devices, Registered, each};
 
-/// What a device has done that others are to hear of, since this was last asked.
+/// What a device has to signal to others since this was last queried.
 #[derive(Debug, Default)]
 pub struct Signals {
-    /// Events that a channel of the PPI listens to, a bit each.
+    /// Events that a channel of the PPI listens to, one bit each.
     pub events: u32,
-    /// Bytes that it has put into memory by itself, with their addresses.
+    /// Bytes that it has written to memory by itself, with their addresses.
     pub stores: Vec<(u32, u8)>,
-    /// The pins that its tasks drive are others, or at other levels.
+    /// The pins driven by its tasks, if these or their levels have changed.
     pub driven: Option<DrivenByTasks>,
-    /// A pin has the level that it is to wake by.
+    /// A pin has the level for which the device senses.
     pub sensed: bool,
 }
 
@@ -30,7 +30,7 @@ impl Signals {
 }
 
 impl Attached {
-    /// The bit of an event by its address, if it is one of this device's.
+    /// Returns the bit of the event at an address, if it belongs to this device.
     fn event(&self, address: u32) -> Option<u32> {
         nrf::event_at(address.checked_sub(self.base)?)
     }
@@ -45,13 +45,13 @@ impl Attached {
 }
 
 impl Devices {
-    /// The place of the PPI, if there is one.
+    /// Returns the position of the PPI, if there is one.
     fn ppi(&self) -> Option<usize> {
         self.attached.iter().position(|attached| matches!(attached.device, Device::NrfPpi(_)))
     }
 
-    /// Has devices know which of their events channels listen to. Answers the places of those for
-    /// which these are others than before.
+    /// Tells each device which of its events channels listen to. Returns the positions of the devices for
+    /// which that has changed.
     pub fn publish(&mut self, now: u64) -> Vec<usize> {
         let Some(ppi) = self.ppi() else { return Vec::new() };
         let Device::NrfPpi(channels) = &self.attached[ppi].device else { return Vec::new() };
@@ -71,7 +71,7 @@ impl Devices {
         changed
     }
 
-    /// The ends of enabled channels of a mask that have no model, by their addresses.
+    /// Returns the addresses of those ends of enabled channels in a mask that have no model.
     pub fn loose_ends(&self, channels: u32) -> Vec<u32> {
         let Some(ppi) = self.ppi() else { return Vec::new() };
         let Device::NrfPpi(ppi) = &self.attached[ppi].device else { return Vec::new() };
@@ -84,7 +84,7 @@ impl Devices {
         events
     }
 
-    /// Whether the register at an address is a task or an event of a kind that is wanted.
+    /// Returns whether the register at an address is a task or an event of the wanted kind.
     fn is_end(&self, address: u32, wanted: impl Fn(u32) -> bool) -> bool {
         self.find(address).is_some_and(|at| {
             let attached = &self.attached[at];
@@ -93,12 +93,12 @@ impl Devices {
         })
     }
 
-    /// What a device has to tell since this was last asked.
+    /// Takes a device's signals since the last call.
     pub fn signals(&mut self, at: usize) -> Signals {
         each!(&mut self.attached[at].device, it => it.signals())
     }
 
-    /// Passes on what a device has to tell others. Answers the places of those that have heard of it.
+    /// Passes a device's signals on to others. Returns the positions of the devices that received one.
     pub fn tell(&mut self, at: usize, signals: &Signals, now: u64) -> Vec<usize> {
         let base = self.attached[at].base;
         let mut told = Vec::new();
@@ -117,8 +117,8 @@ impl Devices {
         told
     }
 
-    /// The addresses of the tasks that a device triggers by now, if it is the PPI, in the order in which
-    /// they take place.
+    /// Returns the addresses of the tasks that a device has to trigger by now, if it is the PPI, in the
+    /// order in which they take place.
     pub fn triggered(&mut self, at: usize, now: u64) -> Vec<u32> {
         let base = self.attached[at].base;
         let Device::NrfPpi(ppi) = &mut self.attached[at].device else { return Vec::new() };
@@ -142,7 +142,7 @@ impl Devices {
         tasks
     }
 
-    /// The place of the device that has a task at an address.
+    /// Returns the position of the device that has a task at an address.
     pub fn with_task(&self, task: u32) -> Option<usize> {
         let at = self.find(task)?;
         let offset = task - self.attached[at].base;

@@ -1,8 +1,7 @@
-//! Entering and leaving exceptions (DDI 0403, B1.5; DDI 0419, B1.5 for ARMv6-M;
-//! DDI 0553, B3 for ARMv8-M).
+//! Entering and leaving exceptions (DDI 0403, B1.5; DDI 0419, B1.5 for ARMv6-M; DDI 0553, B3 for ARMv8-M).
 //!
-//! Knows what is stacked and unstacked and in which order things are decided;
-//! what it costs comes from the core's timing rules.
+//! This module defines what is stacked and unstacked, and in which order decisions are made; the core's
+//! timing rules define what that costs.
 
 use crate::arch::armm::mpu::Purpose;
 use crate::arch::armm::nvic::{HARD_FAULT, Masks, NMI, SVCALL};
@@ -19,29 +18,31 @@ const BASIC_FRAME: u32 = 8 * 4;
 const TO_THREAD: u32 = 1 << 3;
 const TO_PROCESS_STACK: u32 = 1 << 2;
 const BASIC: u32 = 1 << 4;
-/// The other bits are ones, but for bit 1. With the Security Extension three of them
-/// say that exception and background are Secure and that no more than usual is stacked.
+/// The other bits of EXC_RETURN are ones, except bit 1. With the Security Extension, three of them say that
+/// exception and background are Secure and that only the usual registers are stacked.
 const ALWAYS_SET: u32 = 0xFFFF_FFE1;
-/// Stacked program status: the frame was aligned; the floating-point state is the
-/// Secure program's (ARMv8-M).
+/// Bits of the stacked program status: the frame was aligned; the floating-point state is the Secure
+/// program's (ARMv8-M).
 const ALIGNED: u32 = 1 << 9;
 const SECURE_FP: u32 = 1 << 20;
 
-/// How a handler is come to.
+/// How a handler is reached.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Arrival {
-    /// With a frame, from a cycle on; floating-point registers have taken so many more.
+    /// By stacking a frame, starting in cycle `began`; floating-point registers took `more` additional
+    /// cycles.
     Entry { began: u64, more: u64 },
-    /// Behind another handler, or on a frame that has been left.
+    /// By tail-chaining from another handler, or onto a frame whose exception has been abandoned.
     Chain(u64),
 }
 
-/// The cycle of an entry or a return that DWT_EXCCNT leaves out, in which the next
-/// instruction is fetched, on a core whose rules are constants.
+/// The cycle of an entry or a return that DWT_EXCCNT does not count, in which the next instruction is
+/// fetched, on a core whose rules are constants.
 const UNCOUNTED: u64 = 1;
 
 impl State {
-    /// Takes a pending exception: stacks, looks which is most urgent by now, jumps.
+    /// Takes a pending exception: stacks a frame, determines which exception is most urgent by then, and
+    /// jumps to its handler.
     pub(crate) fn take(&mut self, exception: u16) -> Result<(), Stop> {
         self.finish_first();
         let masks = self.masks();
@@ -62,14 +63,14 @@ impl State {
         result
     }
 
-    /// What is most urgent when the vector is fetched.
+    /// Returns the exception that is most urgent when the vector is fetched.
     fn late_arrival(&mut self, exception: u16, masks: Masks) -> u16 {
         self.pass_time(self.cycles - u64::from(self.rules.late_arrival));
         self.system.nvic.to_take(masks).unwrap_or(exception)
     }
 
-    /// Takes an exception without stacking a frame: one has been left, or will be used
-    /// again.
+    /// Takes an exception without stacking a frame, because an existing frame is reused or remains from an
+    /// exception that was left.
     pub(crate) fn chain(&mut self, exception: u16, exc_return: u32) -> Result<(), Stop> {
         let (began, spent) = (self.cycles, self.spent.exceptions);
         self.cycles += u64::from(self.rules.tail_chain);
@@ -109,7 +110,7 @@ impl State {
         Ok(())
     }
 
-    /// Lets a handler's first instruction enter, whose vector was read from a memory.
+    /// Lets the first instruction of a handler enter the pipeline, after its vector was read from a memory.
     fn refill_behind(&mut self, way: Arrival, vector: BusWaits) {
         match way {
             Arrival::Entry { began, more } => {
@@ -123,15 +124,15 @@ impl State {
         }
     }
 
-    /// The memory of an address as an exception meets it.
+    /// Returns the bus and wait states of an address, as exception entry encounters them.
     fn as_met(&self, address: u32) -> BusWaits {
         let place = self.bus.place(address);
         let waits = place.map_or(0, |place| self.soc.memories[place.memory].timing.wait_states);
         BusWaits { bus: CoreBus::of(address), waits: waits.into() }
     }
 
-    /// Reads a vector; answers it and how its memory was met. Taken to pass the caches of data,
-    /// where there are such: of no chip with caches an exception has been measured.
+    /// Reads a vector; returns it with the bus and wait states of its memory. The read is assumed to bypass
+    /// data caches: exceptions have not been measured on any chip that has them.
     fn vector(&mut self, address: u32) -> Option<(u32, BusWaits)> {
         let (bytes, place) = self.bus.load::<4>(address)?;
         let waits = self.lines[place.memory].read(place.offset);
@@ -146,23 +147,23 @@ impl State {
         Some((u32::from_le_bytes(bytes), met))
     }
 
-    /// The EXC_RETURN value that undoes an exception taken now.
+    /// Returns the EXC_RETURN value that returns from an exception taken now.
     fn exception_return_value(&self) -> u32 {
         let control = self.cpu.control;
         let flag = |holds, bit| if holds { bit } else { 0 };
-        // ARMv8-M notes CONTROL.SPSEL also where it has no effect, in handler mode.
+        // ARMv8-M records CONTROL.SPSEL even where it has no effect, in handler mode.
         ALWAYS_SET
             | flag(self.cpu.ipsr == 0, TO_THREAD)
             | flag(control & CONTROL_SPSEL != 0, TO_PROCESS_STACK)
             | flag(control & CONTROL_FPCA == 0, BASIC)
     }
 
-    /// PushStack. The stack pointer moves whether or not all could be stored.
+    /// PushStack. The stack pointer moves even if not everything could be stored.
     fn stack_frame(&mut self, return_address: u32) -> Done {
         let with_fp = self.cpu.control & CONTROL_FPCA != 0;
         let size = BASIC_FRAME + if with_fp { self.fp_frame_size() } else { 0 };
         let sp = self.cpu.r[13];
-        // ARMv6-M and extended frames are always aligned to eight bytes.
+        // ARMv6-M frames and extended frames are always aligned to eight bytes.
         let align = self.system.aligns_stack() || with_fp;
         let padding = if align { sp & 4 } else { 0 };
         let frame = sp.wrapping_sub(padding).wrapping_sub(size);
@@ -212,7 +213,7 @@ impl State {
         Ok(())
     }
 
-    /// Loads a part of a frame, which costs nothing by itself: the return's own time covers it.
+    /// Loads a part of a frame. This costs nothing by itself, because the time of the return covers it.
     pub(crate) fn load_frame<const N: usize>(&mut self, from: u32) -> Result<[u32; N], Trap> {
         let mut words = [0; N];
         if !self.protected
@@ -232,7 +233,7 @@ impl State {
         Ok(words)
     }
 
-    /// Frames lie in memory: what belongs to a device or to the core is no place for one.
+    /// Checks that a frame is in memory; the address ranges of devices and of the core cannot hold one.
     fn check_frame(&mut self, at: u32, words: usize, access: Purpose) -> Done {
         for address in [at, at.wrapping_add(words as u32 * 4 - 4)] {
             if self.protected {
@@ -245,16 +246,16 @@ impl State {
         Ok(())
     }
 
-    /// ExceptionReturn, with `pc` the instruction that asked for it.
+    /// ExceptionReturn, requested by the instruction at `pc`.
     pub(crate) fn return_from_exception(&mut self, exc_return: u32, pc: u32) -> Result<(), Stop> {
         let returning = self.cpu.ipsr;
         let nvic = &self.system.nvic;
         let nested = nvic.active().iter().count() > 1;
         let to_thread = exc_return & TO_THREAD != 0;
         let valid = self.accepts(exc_return, nested) && nvic.active().contains(returning);
-        // With the Security Extension FAULTMASK outlives HardFault (DDI 0553, B3.16).
+        // With the Security Extension, FAULTMASK outlives HardFault (DDI 0553, B3.16).
         let negative = self.features.v8m && nvic.active_priority() < 0;
-        // DeActivate, which comes first whether the return is valid or not.
+        // DeActivate, which comes first whether or not the return is valid.
         self.deactivate(returning);
         if returning != NMI && !negative {
             self.cpu.faultmask = false;
@@ -262,7 +263,7 @@ impl State {
         }
         self.attend_soon();
         if self.features.v8m {
-            // Not yet the stack that is used, since this is handler mode still.
+            // Handler mode is still in effect, so this stack is not in use yet.
             let process = exc_return & TO_PROCESS_STACK != 0;
             let stack = if process { CONTROL_SPSEL } else { 0 };
             self.cpu.control = self.cpu.control & !CONTROL_SPSEL | stack;
@@ -320,7 +321,7 @@ impl State {
         Ok(())
     }
 
-    /// Whether an EXC_RETURN value may be used now.
+    /// Returns whether an EXC_RETURN value is valid now.
     fn accepts(&self, exc_return: u32, nested: bool) -> bool {
         let whole = exc_return & ALWAYS_SET == ALWAYS_SET && exc_return & 2 == 0;
         if !whole || (exc_return & BASIC == 0 && !self.features.fp) {
@@ -333,8 +334,8 @@ impl State {
         }
     }
 
-    /// DeActivate. At a negative priority ARMv8-M ends the exception that causes it,
-    /// whatever the program has made of IPSR.
+    /// DeActivate. At a negative priority, ARMv8-M deactivates the exception that causes it, whatever the
+    /// program has done to IPSR.
     fn deactivate(&mut self, returning: u16) {
         let nvic = &mut self.system.nvic;
         let ends = match nvic.active_priority() {
@@ -345,13 +346,13 @@ impl State {
         nvic.set_active(ends, false);
     }
 
-    /// Where the frame is that a return takes back.
+    /// Returns the address of the frame that a return unstacks.
     fn frame_of(&self, exc_return: u32) -> u32 {
         let on_process_stack = exc_return & TO_THREAD != 0 && exc_return & TO_PROCESS_STACK != 0;
         if on_process_stack { self.cpu.psp() } else { self.cpu.msp() }
     }
 
-    /// PopStack. Nothing changes when it fails.
+    /// PopStack. Changes nothing if it fails.
     fn unstack_frame(&mut self, exc_return: u32) -> Done {
         let to_thread = exc_return & TO_THREAD != 0;
         let on_process_stack = to_thread && exc_return & TO_PROCESS_STACK != 0;
@@ -392,7 +393,7 @@ impl State {
         Ok(())
     }
 
-    /// SVC, at `pc`: taken at once, or a fault where it cannot be.
+    /// SVC at `pc`: taken at once, or a fault if it cannot be taken.
     pub(crate) fn supervisor_call(&mut self, pc: u32) -> Result<(), Stop> {
         if self.system.nvic.could_take(SVCALL, self.masks()) {
             self.pend(SVCALL, self.cycles);

@@ -1,6 +1,5 @@
-//! What becomes of faults: status registers, escalation, lockup (DDI 0403, B1.5.11 to
-//! B1.5.15 and B3.2.15 to B3.2.19; ARMv6-M has HardFault only; ARMv8-M adds SecureFault:
-//! DDI 0553, B3.9).
+//! Fault handling: status registers, escalation, lockup (DDI 0403, B1.5.11 to B1.5.15 and B3.2.15 to
+//! B3.2.19; ARMv6-M has HardFault only; ARMv8-M adds SecureFault: DDI 0553, B3.9).
 
 use rtmark_units::Cycles;
 
@@ -20,12 +19,12 @@ const FORCED: u32 = 1 << 30;
 const DEBUGEVT: u32 = 1 << 31;
 /// DFSR: a breakpoint instruction.
 const DFSR_BKPT: u32 = 1 << 1;
-/// CFSR: a bus error of a store that the core has gone on from.
+/// CFSR: a bus error of a buffered store, past which the core has continued.
 const IMPRECISERR: u32 = 1 << 10;
-/// CFSR: MMFAR holds an address, BFAR does.
+/// CFSR: MMFAR holds an address; BFAR holds an address.
 const MMARVALID: u32 = 1 << 7;
 const BFARVALID: u32 = 1 << 15;
-/// SFSR: an invalid entry point, an error of lazily kept floating-point state.
+/// SFSR: an invalid entry point; an error of lazily preserved floating-point state.
 const INVEP: u32 = 1;
 const LSERR: u32 = 1 << 7;
 
@@ -43,7 +42,7 @@ impl State {
         }
     }
 
-    /// A fault of the instruction at `pc`, or at the target that it branched to.
+    /// Raises a fault of the instruction at `pc`, or of the target to which it branched.
     pub(crate) fn fault(
         &mut self,
         kind: FaultKind,
@@ -53,14 +52,14 @@ impl State {
         let report = self.report(kind, address, pc);
         self.cpu.pc = pc;
         if kind == FaultKind::Unmodelled {
-            // No chip does this: no handler is meant for it.
+            // No chip has such a fault, so no handler is meant for it.
             return Err(Stop::Fault(report));
         }
         let exception = self.raise(report)?;
         self.take(exception)
     }
 
-    /// Nothing can be fetched at `pc`, or it must not be executed.
+    /// Raises the fault for code at `pc` that cannot be fetched or must not be executed.
     pub(crate) fn fetch_fault(&mut self, pc: u32) -> Result<(), Stop> {
         self.cycles += 1;
         let kind = if self.forbids_execution(pc) {
@@ -71,9 +70,9 @@ impl State {
         self.fault(kind, Some(pc), pc)
     }
 
-    /// A store that nothing answers. The write buffer has taken it, unless it goes to
-    /// the Code region or to Strongly-ordered memory, or the buffer is off: then the core
-    /// goes on, and the fault is imprecise (DDI 0337 and DDI 0439, 3.3.2 and ACTLR).
+    /// Handles a store to which nothing responds. If the write buffer has accepted it, the core continues
+    /// and the fault is imprecise. Stores to the Code region or to Strongly-ordered memory are not
+    /// buffered, nor are any while the buffer is off (DDI 0337 and DDI 0439, 3.3.2 and ACTLR).
     #[cold]
     pub(crate) fn lose_store_or(&mut self, trap: Trap) -> Done {
         if trap != Trap::NoAnswer {
@@ -92,7 +91,7 @@ impl State {
         })
     }
 
-    /// CCR.BFHFNMIGN: at negative priorities, accesses that nothing answers do nothing.
+    /// CCR.BFHFNMIGN: at negative priorities, accesses to which nothing responds have no effect.
     #[cold]
     pub(crate) fn ignore_or(&mut self, trap: Trap) -> Result<u32, Trap> {
         let ignored = trap == Trap::NoAnswer
@@ -101,20 +100,20 @@ impl State {
         if ignored { Ok(0) } else { Err(trap) }
     }
 
-    /// The store of the instruction at `pc`, which is over, has met with a bus error.
+    /// Raises the fault for a bus error of a store by the instruction at `pc`, which has already completed.
     pub(crate) fn imprecise_fault(&mut self, address: u32, pc: u32) -> Result<(), Stop> {
         let report = self.report(FaultKind::DataAccess, Some(address), pc);
         self.system.fault_status |= IMPRECISERR;
         let exception =
             if self.handles_fault(BUS_FAULT) { BUS_FAULT } else { self.force(&report)? };
-        // It waits while what runs is more urgent.
+        // The fault stays pending while something more urgent executes.
         self.pend(exception, self.cycles);
         self.attend_soon();
         Ok(())
     }
 
-    /// Whether an undefined instruction is one of a coprocessor that is not there or not
-    /// on (DDI 0403, A5.3.18; the FPU is coprocessors 10 and 11).
+    /// Returns whether an undefined instruction belongs to a coprocessor that is absent or disabled (DDI
+    /// 0403, A5.3.18; the FPU is coprocessors 10 and 11).
     pub(crate) fn is_for_absent_coprocessor(&self, pc: u32, slot: &Slot) -> bool {
         let mut bytes = [0; 4];
         if !self.features.mainline || slot.size() != 4 || self.bus.peek(pc, &mut bytes) != 4 {
@@ -131,8 +130,8 @@ impl State {
             && !(is_fpu && self.system.allows_fp(self.cpu.privileged()))
     }
 
-    /// A breakpoint instruction: a matter for DebugMonitor where that is enabled and
-    /// urgent enough, else a HardFault (DDI 0403, C1.4.1), before which the run stops.
+    /// Handles a breakpoint instruction: by DebugMonitor if that is enabled and urgent enough, otherwise as
+    /// a HardFault (DDI 0403, C1.4.1), before which the run stops.
     pub(crate) fn breakpoint(&mut self, pc: u32, slot: &Slot) -> Result<(), Stop> {
         let monitored = self.system.nvic.enabled().contains(DEBUG_MONITOR)
             && self.system.nvic.could_take(DEBUG_MONITOR, self.masks());
@@ -155,17 +154,16 @@ impl State {
         self.fault(FaultKind::Breakpoint, None, pc)
     }
 
-    /// A frame could not be stored on exception entry: a fault of its own, derived from
-    /// the exception, which stays pending (B1.5.11).
-    /// `sp` is the stack pointer before.
+    /// Handles a frame that could not be stored on exception entry: a fault of its own, derived from the
+    /// exception, which stays pending (B1.5.11). `sp` is the stack pointer before the entry.
     pub(crate) fn stacking_failed(&mut self, trap: Trap, sp: u32) -> Result<(), Stop> {
         let kind = stack_fault(trap, Transfer::Entry);
         let report = self.report(kind, Some(self.trap_value), self.cpu.pc);
         self.raise(FaultReport { sp, ..report }).map(|_| ())
     }
 
-    /// A fault on exception return, by the instruction at `pc`: it is taken as if it had
-    /// been pending, on the frame that is still there (B1.5.8).
+    /// Raises a fault on exception return by the instruction at `pc`. It is taken as if it had been
+    /// pending, on the frame that is still on the stack (B1.5.8).
     pub(crate) fn return_failed(
         &mut self,
         kind: FaultKind,
@@ -188,8 +186,8 @@ impl State {
         self.return_failed(kind, Some(self.trap_value), exc_return, pc)
     }
 
-    /// The vector of an exception that is being taken cannot be read. It stays pending,
-    /// and HardFault is taken in its place (B1.5.12).
+    /// Handles the vector of an exception that cannot be read. The exception stays pending, and HardFault
+    /// is taken instead (B1.5.12).
     pub(crate) fn vector_failed(
         &mut self,
         exception: u16,
@@ -209,9 +207,9 @@ impl State {
         self.begin_handler(HARD_FAULT, exc_return, way)
     }
 
-    /// Lazily kept floating-point registers could not be stored for the instruction at
-    /// `pc`, which begins anew after the fault, or at once when that has to wait. Whose
-    /// fault it is was decided when the place was left free for them (B1.5.7, FPCCR).
+    /// Handles lazily preserved floating-point registers that could not be stored for the instruction at
+    /// `pc`. That instruction restarts after the fault, or at once if the fault has to wait. Which
+    /// exception the fault raises was decided when the space was reserved (B1.5.7, FPCCR).
     pub(crate) fn lazy_stacking_failed(&mut self, trap: Trap, pc: u32) -> Result<(), Stop> {
         let kind = stack_fault(trap, Transfer::LazyFloat);
         let report = self.report(kind, Some(self.trap_value), pc);
@@ -237,8 +235,8 @@ impl State {
         Ok(())
     }
 
-    /// Makes a synchronous fault's exception pending; answers which one it is, which is
-    /// HardFault where its own handler is disabled or not urgent enough.
+    /// Makes a synchronous fault's exception pending, and returns that exception: HardFault if the fault's
+    /// own handler is disabled or not urgent enough.
     fn raise(&mut self, report: FaultReport) -> Result<u16, Stop> {
         let own = self.record_fault(report.kind, report.address);
         let handled = self.features.mainline
@@ -270,7 +268,7 @@ impl State {
         }
     }
 
-    /// Sets the status registers; answers the exception that the fault belongs to.
+    /// Sets the status registers; returns the exception that belongs to the fault.
     fn record_fault(&mut self, kind: FaultKind, address: Option<u32>) -> u16 {
         let stack_bit = |transfer| match transfer {
             Transfer::Entry => 4,
@@ -296,7 +294,7 @@ impl State {
             FaultKind::Vector
             | FaultKind::SupervisorCall
             | FaultKind::Breakpoint
-            // Of RISC-V cores alone.
+            // Only RISC-V cores raise this.
             | FaultKind::ControlRegister
             | FaultKind::Unmodelled => (HARD_FAULT, 0),
         };
@@ -317,7 +315,7 @@ impl State {
     }
 }
 
-/// The fault that an access to a frame has ended with.
+/// Returns the kind of fault with which an access to a frame has ended.
 fn stack_fault(trap: Trap, transfer: Transfer) -> FaultKind {
     match trap {
         Trap::Forbidden | Trap::LazyForbidden => FaultKind::StackProtection(transfer),

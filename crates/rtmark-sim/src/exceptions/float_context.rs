@@ -1,5 +1,5 @@
-//! Floating-point registers on the stack: with a frame at once, when a handler first
-//! needs the unit, or where the program says (DDI 0403, B1.5.7; DDI 0553, B3.19).
+//! Floating-point registers on the stack: stored with a frame at once, when a handler first uses the unit,
+//! or where the program requests it (DDI 0403, B1.5.7; DDI 0553, B3.19).
 
 use crate::arch::armm::nvic::{BUS_FAULT, DEBUG_MONITOR, MEM_MANAGE, USAGE_FAULT};
 use crate::arch::armm::registers::CONTROL_FPCA;
@@ -7,13 +7,13 @@ use crate::arch::armm::scs::FpControl;
 use crate::arch::armm::trap::{Done, Trap};
 use crate::state::State;
 
-/// Bytes of S0 to S15 with the status register and a word that is left alone.
+/// Bytes of S0 to S15, the status register and a reserved word.
 const CALLER_SAVED: u32 = 18 * 4;
-/// Bytes of S16 to S31, which are stacked too when FPCCR.TS says that they are secret.
+/// Bytes of S16 to S31, which are stacked too if FPCCR.TS marks them as Secure.
 const CALLEE_SAVED: u32 = 16 * 4;
 
 impl State {
-    /// Bytes of a frame that are for floating-point registers.
+    /// Returns the bytes of a frame that hold floating-point registers.
     pub(crate) const fn fp_frame_size(&self) -> u32 {
         CALLER_SAVED + if self.system.fp.covers_all() { CALLEE_SAVED } else { 0 }
     }
@@ -29,7 +29,7 @@ impl State {
         Ok(())
     }
 
-    /// Loads all of them, or changes nothing.
+    /// Loads all of the registers, or changes nothing.
     fn load_fp_registers(&mut self, from: u32) -> Done {
         let caller_saved: [u32; 17] = self.load_frame(from)?;
         if self.system.fp.covers_all() {
@@ -41,8 +41,8 @@ impl State {
         Ok(())
     }
 
-    /// UpdateFPCCR: leaves a place for the registers, with what must be known if they
-    /// are stored there later; `too_low`: when the place lies below the stack's limit.
+    /// UpdateFPCCR: reserves space for the registers, and records what is needed to store them later.
+    /// `too_low`: the space is below the stack's limit.
     pub(crate) fn leave_fp_registers(&mut self, place: u32, too_low: bool) {
         let (nvic, masks) = (&self.system.nvic, self.masks());
         let ready =
@@ -62,7 +62,8 @@ impl State {
         fp.address = place & !7;
     }
 
-    /// The first floating-point instruction of a handler saves what entry left behind.
+    /// Saves the registers that exception entry deferred, before a handler's first floating-point
+    /// instruction.
     pub(crate) fn save_lazy_fp_state(&mut self) -> Done {
         let control = self.system.fp.control;
         let place = self.system.fp.address;
@@ -80,14 +81,14 @@ impl State {
         Ok(())
     }
 
-    /// Registers that are secret do not outlive their being stored.
+    /// Clears Secure registers once they have been stored.
     fn hide_fp_registers(&mut self) {
         if self.system.fp.covers_all() {
             (self.cpu.s, self.cpu.fpscr) = ([0; 32], 0);
         }
     }
 
-    /// On an exception's return: loads what its entry stored, if it did.
+    /// On an exception return, loads the registers that the entry stored, if it did.
     pub(crate) fn take_back_fp_registers(&mut self, from: u32) -> Done {
         if self.system.fp.lazy_pending() {
             self.system.fp.control &= !FpControl::LAZY_ACTIVE;
@@ -98,7 +99,7 @@ impl State {
         Ok(())
     }
 
-    /// FPCCR.CLRONRET: a handler's results do not outlive it.
+    /// FPCCR.CLRONRET: clears a handler's results when it returns.
     pub(crate) fn clear_fp_registers_on_return(&mut self) -> Done {
         if !self.system.fp.cleared_on_return() || self.cpu.control & CONTROL_FPCA == 0 {
             return Ok(());
@@ -111,7 +112,7 @@ impl State {
         Ok(())
     }
 
-    /// VLSTM: leaves the registers to whoever is called, to be stored when needed.
+    /// VLSTM: hands the registers over to the called code; they are stored when it needs them.
     pub(crate) fn leave_fp_state(&mut self, address: u32) -> Done {
         if self.system.fp.lazy_pending() {
             return Err(Trap::LazyState);
@@ -129,7 +130,7 @@ impl State {
         Ok(())
     }
 
-    /// VLLDM: takes them back.
+    /// VLLDM: restores the registers.
     pub(crate) fn take_fp_state(&mut self, address: u32) -> Done {
         if self.system.fp.lazy_pending() {
             self.system.fp.control &= !FpControl::LAZY_ACTIVE;

@@ -1,19 +1,19 @@
-//! Interruptible instructions: those of several cycles into which an interrupt may come.
+//! Interruptible instructions: multi-cycle instructions that an interrupt can abandon.
 //!
-//! Each is atomic, continuable or restartable ([`Interruptible`]).
+//! Each instruction is atomic, continuable or restartable ([`Interruptible`]).
 //!
-//! A core does not let an interrupt wait for the end of a division or of a long list of
-//! registers. Which instructions it leaves off, and what becomes of them, is a rule of its
-//! timing ([`Interruptible`]); how a list is left off and gone on with is [`crate::exec::partial`].
-//! Here it is found out whether an exception will be taken while an instruction executes. That
-//! is known when it begins, so nothing is ever undone.
+//! A core does not make an interrupt wait for the end of a division or of a long register list. Which
+//! instructions it abandons, and whether they continue or restart, is one of its timing rules
+//! ([`Interruptible`]); how a register list is suspended and continued is implemented in
+//! [`crate::exec::partial`]. This module determines whether an exception will be taken while an instruction
+//! executes. That is known when the instruction begins, so nothing is ever undone.
 //!
-//! Only an exception that will be taken counts: no mask holds it back, and it is urgent enough.
-//! Neither the end of a run nor an observer makes an instruction give way. Blocks are left a
-//! little before anything may become pending, by the longest that an instruction takes here and
-//! what its memories, as they are set, wait at most for its code and one word (the machine's `lead`); from there on
-//! instructions are looked at one by one. One that began before and is still executing, because
-//! memories made it wait again and again, completes.
+//! Only an exception that will be taken counts: no mask holds it back, and it is urgent enough. Neither the
+//! end of a run nor an observer makes an instruction give way. Blocks end a little before anything may
+//! become pending: by the longest time that an instruction takes here, plus the maximum that its memories,
+//! at their current settings, wait for its code and for one word (the machine's `lead`). From there on,
+//! instructions are checked one by one. An instruction that began earlier and is still executing, because
+//! memories made it wait repeatedly, completes.
 
 use crate::arch::armm::nvic::SYSTICK;
 use crate::arch::armm::registers::is_ici;
@@ -24,25 +24,25 @@ use crate::state::State;
 use crate::state::stop::{FaultKind, Stop};
 use crate::timing::{Interruptible, LineMemory, exceptions};
 
-/// Where an instruction stands that executes.
+/// The state of the program at the start of an executing instruction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stand {
     pub pc: u32,
-    /// ITSTATE before it.
+    /// ITSTATE before the instruction.
     pub it: u8,
     /// The cycle in which it began.
     pub began: u64,
 }
 
 impl State {
-    /// Works the lead out, after memories have changed how long they wait.
+    /// Recomputes the lead, after memories have changed their wait states.
     pub(crate) fn update_lead(&mut self) {
         let waits = self.lines.iter().map(LineMemory::wait_states).max().unwrap_or(0);
         self.lead = u64::from(self.rules.longest) + 2 * waits;
     }
 
-    /// The next cycle in which something may become pending that is not the executing
-    /// instruction's doing.
+    /// Returns the next cycle in which something may become pending other than by the executing
+    /// instruction.
     fn next_pend(&self) -> u64 {
         let zero = self.system.systick.next_interrupt();
         let device = self.devices.next();
@@ -51,12 +51,13 @@ impl State {
         first.min(if heard { device } else { u64::MAX })
     }
 
-    /// Cycles from an interrupt becoming pending to where the core can take its exception.
+    /// Returns the cycles from an interrupt becoming pending to the first in which the core can take its
+    /// exception.
     pub fn way_to_core(&self) -> u64 {
         if self.rules.model_buses() { exceptions::FROM_SIGNAL } else { 0 }
     }
 
-    /// The cycle from which on instructions are looked at one by one.
+    /// Returns the cycle from which on instructions are checked one by one.
     pub(crate) fn alert(&self) -> u64 {
         match self.next_pend() {
             u64::MAX => u64::MAX,
@@ -64,13 +65,13 @@ impl State {
         }
     }
 
-    /// Whether the instruction at this boundary is to be looked at.
+    /// Returns whether the instruction at this boundary must be checked.
     pub(crate) fn expects_pend(&self) -> bool {
         self.cycles >= self.alert()
     }
 
-    /// The first cycle from `from` on and before `to` in which an exception would be taken, as
-    /// far as the core, the clocks and devices know by themselves.
+    /// Returns the first cycle in `from..to` in which an exception would be taken, as far as the core, the
+    /// clocks and the devices determine it.
     pub(crate) fn taken_within(&self, from: u64, to: u64) -> Option<u64> {
         let (nvic, masks) = (&self.system.nvic, self.masks());
         if nvic.to_take(masks).is_some() {
@@ -93,7 +94,8 @@ impl State {
                 first = at;
             }
         }
-        // One that is on its way is pending by the time that it comes, unless that has been undone.
+        // An exception that is on its way to the core is pending when it arrives, unless that has been
+        // undone.
         let pends = |exception| {
             nvic.pending().contains(exception)
                 || self.scheduled.iter().any(|&(_, scheduled)| scheduled == exception)
@@ -107,7 +109,7 @@ impl State {
             }
         }
         if self.devices.next().saturating_add(way) < first && nvic.enables_interrupts() {
-            // What a device will do is seen by letting it.
+            // What a device will do is found out by running it ahead, on a clone.
             let mut ahead = self.clone();
             while ahead.devices.next().saturating_add(way) < first {
                 let at = ahead.devices.next();
@@ -121,7 +123,7 @@ impl State {
         (first < to).then_some(first.max(from))
     }
 
-    /// The instruction behind a watch or a guard.
+    /// Returns the instruction behind a watch or a guard.
     fn real(&self, pc: u32, slot: &Slot) -> Option<Slot> {
         match slot.op {
             Op::Watch => self.predecoded.decoder.decode_guarded(&self.bus, pc),
@@ -129,7 +131,7 @@ impl State {
         }
     }
 
-    /// What an instruction does when an interrupt comes into it, if it does not wait.
+    /// Returns how an instruction reacts to an interrupt, if it is not atomic.
     fn way_of(&self, pc: u32, slot: &Slot) -> Option<(Slot, Interruptible)> {
         let guarded = self.real(pc, slot)?;
         let real = guarded.unguarded();
@@ -140,13 +142,13 @@ impl State {
         (!waits).then_some((real, way))
     }
 
-    /// Whether an interrupt may end the instruction at the program counter.
+    /// Returns whether an interrupt may abandon the instruction at the program counter.
     pub(crate) fn may_give_way(&self, slot: &Slot) -> bool {
         self.way_of(self.cpu.pc, slot).is_some()
     }
 
-    /// Executes an instruction that has been fetched, as far as an interrupt lets it come.
-    /// `None`, with nothing done, if that is no question.
+    /// Executes an instruction that has been fetched, up to where an interrupt abandons it. Returns `None`,
+    /// with nothing done, if no interrupt can.
     #[inline(never)]
     pub(crate) fn interrupt_instruction(
         &mut self,
@@ -190,13 +192,14 @@ impl State {
                     self.pass_watch(pc);
                 }
                 let behind = Stand { pc: self.cpu.pc, it: self.cpu.it, ..stand };
-                // It has no reason to trap.
+                // This instruction cannot trap.
                 let flow = self.execute_alone(&real).unwrap_or(Flow::Next);
                 self.complete(pc, &real, flow);
                 self.leave(behind, at);
                 Some(Ok(()))
             }
-            // ITSTATE and EPSR.ICI share their bits: in a block it begins anew (DDI 0337, 3.9.1).
+            // ITSTATE and EPSR.ICI share their bits, so inside an IT block the instruction restarts (DDI
+            // 0337, 3.9.1).
             Interruptible::Continuable if stand.it == 0 => {
                 Some(self.move_until(stand, slot, &real, (at, Rest::Continued)))
             }
@@ -206,20 +209,20 @@ impl State {
         }
     }
 
-    /// Stands before an instruction in a cycle, for an exception to be taken.
+    /// Returns to the boundary before an instruction, in a given cycle, so that an exception can be taken.
     fn leave(&mut self, stand: Stand, cycle: u64) {
         self.note_fetches((stand.began, self.pipe), cycle);
         (self.cpu.pc, self.cpu.it) = (stand.pc, stand.it);
         self.cycles = cycle;
         self.gave_way += 1;
-        // Should it not be taken after all, because the part that was executed has seen to
-        // that, the instruction is where it was.
+        // If the exception is not taken after all, because the part that was executed has prevented it, the
+        // program stays at this instruction.
         self.stay();
         self.attend_soon();
     }
 
-    /// Executes a load or store of several words as long as the next one is asked for before
-    /// a cycle, from the one on that EPSR.ICI says.
+    /// Executes a load or store of several words, from the word that EPSR.ICI gives, as long as the next
+    /// word is requested before a given cycle.
     fn move_until(
         &mut self,
         stand: Stand,
@@ -241,7 +244,7 @@ impl State {
             }
             Ok(Part::UpTo { cycle, ici }) => {
                 if ici == 0 {
-                    // It will begin again, and that is when it is reached.
+                    // The instruction will begin again, and counts as reached at that time.
                     self.watches.hits.truncate(hits);
                 }
                 self.pipe = pipe;
@@ -250,7 +253,7 @@ impl State {
                 Ok(())
             }
             Err(trap) => {
-                // What faults has not executed, and is in its IT block still.
+                // A faulting instruction has not executed, and is still in its IT block.
                 if trap.undoes_instruction() && ici == 0 {
                     self.cpu.it = it;
                 }
@@ -259,11 +262,11 @@ impl State {
         }
     }
 
-    /// Goes on with an instruction that has been left off.
+    /// Continues an instruction that was suspended.
     pub(crate) fn go_on(&mut self, pc: u32, slot: &Slot, ici: u8) -> Result<(), Stop> {
         let real = self.real(pc, slot).map(|slot| slot.unguarded());
         let Some(real) = real.filter(|real| self.continues(real, ici)) else {
-            // Not this instruction (100230, C.5; elsewhere UNPREDICTABLE).
+            // EPSR.ICI does not fit this instruction (100230, C.5; elsewhere UNPREDICTABLE).
             self.drain();
             return self.fault(FaultKind::InvalidState, None, pc);
         };

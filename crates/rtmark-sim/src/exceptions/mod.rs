@@ -1,7 +1,7 @@
-//! Exceptions: how they become pending, are taken and left, and what becomes of faults.
+//! Exceptions: how they become pending, are taken and left, and how faults are handled.
 //!
-//! Which exception is the most urgent one is the business of [`crate::arch::armm::nvic`]; how
-//! long entry and return take, of [`crate::timing::exceptions`].
+//! [`crate::arch::armm::nvic`] determines which exception is the most urgent one;
+//! [`crate::timing::exceptions`] determines how long entry and return take.
 
 pub mod entry;
 mod fault;

@@ -1,9 +1,9 @@
-//! What watches instructions and accesses from within the chip: the comparators and
-//! counters of the DWT, and the single steps of DebugMonitor (DDI 0403, C1.6 and C1.8).
+//! The chip's own observers of instructions and accesses: the comparators and counters of the DWT, and the
+//! single steps of DebugMonitor (DDI 0403, C1.6 and C1.8).
 //!
-//! Without a halting debugger, a match is a matter for DebugMonitor where that is
-//! enabled and urgent enough, and else for nobody. While something watches, the
-//! machine is *protected*, see [`crate::exec::protect`].
+//! Without a halting debugger, a match raises DebugMonitor if that is enabled and urgent enough, and is
+//! ignored otherwise. While any of these observers is active, the machine is *protected*: see
+//! [`crate::exec::protect`].
 
 use crate::arch::armm::dwt::Spent;
 use crate::arch::armm::mpu::Purpose;
@@ -12,11 +12,11 @@ use crate::isa::{Group, Slot};
 use crate::state::State;
 use crate::state::stop::Stop;
 
-/// DFSR: a step, a match of the DWT.
+/// Bits of DFSR: a step; a match of the DWT.
 const HALTED: u32 = 1;
 const DWTTRAP: u32 = 1 << 2;
 
-/// What is known when an instruction begins, fetched already.
+/// What is known when an instruction that has been fetched begins.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Beginning {
     pc: u32,
@@ -27,24 +27,24 @@ pub(crate) struct Beginning {
 }
 
 impl State {
-    /// What the core has spent cycles on by `now`.
+    /// Returns what the core has spent cycles on by `now`.
     pub(crate) const fn spent(&self, now: u64) -> Spent {
         Spent { cycles: now, instructions: self.instructions, ..self.spent }
     }
 
-    /// Whether something wants to see each instruction.
+    /// Returns whether something observes each instruction.
     pub(crate) fn watches_instructions(&self) -> bool {
         self.system.dwt.counts_instructions()
             || self.system.dwt.looks_for(Purpose::Execute)
             || self.system.steps_by_monitor()
     }
 
-    /// Whether something wants to see each load and store.
+    /// Returns whether something observes each load and store.
     pub(crate) fn watches_data(&self) -> bool {
         self.system.dwt.looks_for(Purpose::Read) || self.system.dwt.looks_for(Purpose::Write)
     }
 
-    /// Shows the comparators an access.
+    /// Passes an access to the comparators.
     pub(crate) fn compare(&mut self, address: u32, bytes: u32, access: Purpose) {
         if self.system.dwt.compare(address, bytes, access) {
             self.tell_monitor(DWTTRAP);
@@ -56,8 +56,8 @@ impl State {
             && self.system.nvic.could_take(DEBUG_MONITOR, self.masks())
     }
 
-    /// A debug event that is none of a breakpoint instruction: without a monitor that
-    /// could take it, it is ignored (C1.4.1).
+    /// Raises a debug event other than a breakpoint instruction's. Without a monitor that could take it, it
+    /// is ignored (C1.4.1).
     fn tell_monitor(&mut self, status: u32) {
         if self.monitor_can_run() {
             self.system.debug_status |= status;
@@ -66,7 +66,7 @@ impl State {
         }
     }
 
-    /// Notes how an instruction begins, if something watches instructions.
+    /// Records the state in which an instruction begins, if something observes instructions.
     pub(crate) fn begin_instruction(&self, pc: u32) -> Option<Beginning> {
         self.guards.instructions.then(|| Beginning {
             pc,
@@ -77,7 +77,7 @@ impl State {
         })
     }
 
-    /// Accounts for an instruction that has been executed, or has ended otherwise.
+    /// Accounts for an instruction that has been executed, or that has ended in another way.
     pub(crate) fn end_instruction(
         &mut self,
         beginning: Option<Beginning>,
@@ -85,13 +85,13 @@ impl State {
         result: Result<(), Stop>,
     ) -> Result<(), Stop> {
         if let Some(beginning) = beginning {
-            // In a pipeline an instruction has cost what it took the next one to follow.
+            // In a pipeline, an instruction's cost is the time until the next one follows it.
             self.reach_next();
             let taken = self.spent.exceptions - beginning.exceptions;
             let cycles = self.cycles.saturating_sub(beginning.cycles + taken);
             match slot.op.group() {
-                // It has not been executed: measured on a Cortex-M3, CPICNT does not count its
-                // first cycle.
+                // The instruction was abandoned. Measured on a Cortex-M3: CPICNT does not count its first
+                // cycle.
                 _ if self.gave_way != beginning.gave_way => self.spent.exceptions += 1,
                 _ if cycles == 0 => self.spent.folded += 1,
                 Group::Load

@@ -1,16 +1,15 @@
-//! How exceptions become pending, and come to the core.
+//! How exceptions become pending, and how they reach the core.
 //!
-//! Between the two lie some cycles on a core whose pipeline is modelled, in which programs see
-//! the exception pending already and instructions still begin: see
-//! [`crate::timing::exceptions`]. What the core itself asks for, faults and SVC, it knows at once.
+//! On a core whose pipeline is modelled, some cycles pass between the two; during them programs already see
+//! the exception as pending, and instructions still begin: see [`crate::timing::exceptions`]. Exceptions
+//! that the core itself raises, faults and SVC, reach it at once.
 
 use crate::state::State;
 use crate::timing::exceptions;
 
 impl State {
-    /// Pends an exception by a store: when its data phase, one cycle after its
-    /// address phase, is over. A core that stores in one cycle is already executing
-    /// the next instruction then.
+    /// Makes an exception pending by a store, at the end of the store's data phase, one cycle after its
+    /// address phase. A core that stores in one cycle is already executing the next instruction then.
     pub(crate) fn pend_soon(&mut self, exception: u16) {
         let at = self.cycles + 2;
         self.schedule(exception, at);
@@ -19,14 +18,14 @@ impl State {
         }
     }
 
-    /// Has an exception come to the core in a cycle.
+    /// Lets an exception reach the core in a given cycle.
     fn send(&mut self, exception: u16, at: u64) {
         let position = self.arrivals.partition_point(|&(earlier, _)| earlier <= at);
         self.arrivals.insert(position, (at, exception));
         self.deadline = 0;
     }
 
-    /// Lets exceptions come to the core that are there by a cycle.
+    /// Delivers the exceptions that reach the core up to a cycle.
     pub(crate) fn receive(&mut self, now: u64) {
         while self.next_arrival() <= now {
             let (_, exception) = self.arrivals.remove(0);
@@ -38,16 +37,16 @@ impl State {
         self.arrivals.first().map_or(u64::MAX, |&(at, _)| at)
     }
 
-    /// Has an exception become pending at a cycle to come.
+    /// Schedules an exception to become pending in a future cycle.
     pub(crate) fn schedule(&mut self, exception: u16, at: u64) {
         let position = self.scheduled.partition_point(|&(earlier, _)| earlier <= at);
         self.scheduled.insert(position, (at, exception));
         self.deadline = 0;
     }
 
-    /// Makes an exception pending that a clock, a device or a store of earlier asks for. One that is on its
-    /// way already, since the program has stored for it, comes no later for that: a search tells of it
-    /// when the store has executed.
+    /// Makes an exception pending that a clock, a device or an earlier store requests. If it is already on
+    /// its way to the core, because the program has requested it by a store, this does not delay it; a
+    /// search only issues its own request after that store has executed.
     pub(crate) fn signal(&mut self, exception: u16, at: u64) {
         let news = !self.system.nvic.pending().contains(exception);
         self.pend(exception, at);
@@ -64,17 +63,17 @@ impl State {
         }
     }
 
-    /// Makes an exception pending at a cycle that the core itself asks for, and knows of.
+    /// Makes an exception pending that the core itself raises, and therefore knows of at once.
     pub(crate) fn pend(&mut self, exception: u16, at: u64) {
         if self.system.nvic.pend(exception, true) {
-            // SCR.SEVONPEND: what becomes pending is an event (DDI 0403, B1.5.18).
+            // SCR.SEVONPEND: an exception that becomes pending is an event (DDI 0403, B1.5.18).
             self.event |= self.system.sleep_control & 0x10 != 0;
             self.note_pend(exception, at);
             self.empty_caches_if_asked();
         }
     }
 
-    /// Makes an exception no longer pending, by a store.
+    /// Clears an exception's pending state, by a store.
     pub(crate) fn unpend(&mut self, exception: u16) {
         let now = self.data_phase();
         self.pass_time(now);

@@ -5,7 +5,7 @@ use crate::arch::armm::trap::{Done, Trap};
 use crate::isa::{Op, Slot};
 use crate::state::State;
 
-/// The bitwise operations; the first operand is the register, the second the flexible one.
+/// The bitwise operations; the first operand is the register, the second the flexible operand.
 pub mod logic {
     pub const fn and(x: u32, y: u32) -> u32 {
         x & y
@@ -30,7 +30,7 @@ pub mod logic {
     }
 }
 
-/// The sums and differences, as what AddWithCarry is to add.
+/// Additions and subtractions, as the operands of AddWithCarry.
 pub mod arithmetic {
     pub const fn add(x: u32, y: u32, _: bool) -> (u32, u32, bool) {
         (x, y, false)
@@ -49,14 +49,13 @@ pub mod arithmetic {
     }
 }
 
-/// Shift_C (DDI 0403, A7.4.2): the result and the carry.
-/// `kind`: 0 LSL, 1 LSR, 2 ASR, 3 ROR, 4 RRX.
+/// Shift_C (DDI 0403, A7.4.2): returns the result and the carry. `kind`: 0 LSL, 1 LSR, 2 ASR, 3 ROR, 4 RRX.
 #[inline(always)]
 pub const fn shift(value: u32, kind: u32, amount: u32, carry: bool) -> (u32, bool) {
     if amount == 0 {
         return (value, carry);
     }
-    // Beyond 33 nothing changes, but that rotations go on.
+    // Amounts above 33 give the same result as 33, except for rotations.
     let few = if kind == 3 {
         amount & 31
     } else if amount > 33 {
@@ -67,11 +66,11 @@ pub const fn shift(value: u32, kind: u32, amount: u32, carry: bool) -> (u32, boo
     shift_some(value, kind, few, carry)
 }
 
-/// Shifts by up to 63, and by none only where that is the end of a rotation: shifts by
-/// immediates are like this.
+/// Shifts by up to 63, and by 0 only where a rotation comes full circle. Shifts by immediates meet these
+/// conditions.
 #[inline(always)]
 pub const fn shift_some(value: u32, kind: u32, amount: u32, carry: bool) -> (u32, bool) {
-    // In twice the width the bit shifted out last stands right beside the result.
+    // In a value of twice the width, the bit shifted out last is next to the result.
     match kind {
         0 => {
             let wide = (value as u64) << amount;
@@ -93,7 +92,7 @@ pub const fn shift_some(value: u32, kind: u32, amount: u32, carry: bool) -> (u32
     }
 }
 
-/// SignedSat: the value clamped to `bits` bits, and whether that changed it.
+/// SignedSat: returns the value clamped to `bits` bits, and whether that changed it.
 pub const fn saturate_signed(value: i64, bits: u32) -> (u32, bool) {
     let (low, high) = (-(1i64 << (bits - 1)), (1i64 << (bits - 1)) - 1);
     if value < low {
@@ -105,7 +104,7 @@ pub const fn saturate_signed(value: i64, bits: u32) -> (u32, bool) {
     }
 }
 
-/// UnsignedSat: the value clamped to `bits` bits, and whether that changed it.
+/// UnsignedSat: returns the value clamped to `bits` bits, and whether that changed it.
 pub const fn saturate_unsigned(value: i64, bits: u32) -> (u32, bool) {
     let high = (1i64 << bits) - 1;
     if value < 0 {
@@ -156,7 +155,7 @@ impl State {
                 cpu.set(s.d, (cpu.get(s.d) & !mask) | (field & mask));
             }
             Op::Sbfx => {
-                // A field that reaches beyond bit 31 is unpredictable; take what there is.
+                // A field that extends beyond bit 31 is unpredictable; use the bits that exist.
                 let width = s.aux.min(32 - s.imm);
                 cpu.set(s.d, ((n << (32 - s.imm - width)) as i32 >> (32 - width)) as u32);
             }
@@ -187,7 +186,7 @@ impl State {
 }
 
 impl crate::arch::armm::registers::Cpu {
-    /// The 64-bit accumulator of the long multiplies: `d` high, `a` low.
+    /// Returns the 64-bit accumulator of the long multiplies: `d` is the high word, `a` the low word.
     pub(super) fn pair(&self, s: &Slot) -> u64 {
         u64::from(self.get(s.d)) << 32 | u64::from(self.get(s.a))
     }

@@ -1,25 +1,25 @@
-//! Bit-banding: each bit of two regions is a word of its own in an alias region
-//! (DDI 0337 and DDI 0439, 3.7).
+//! Bit-banding: each bit of two regions is a word of its own in an alias region (DDI 0337 and DDI 0439,
+//! 3.7).
 //!
-//! The alias is looked for where no memory answers, so that other accesses do not pay
-//! for it. Like the chip's, it lies beyond the memory protection unit, which sees the
-//! alias' address.
+//! The alias is only looked up where no memory responds, so other accesses do not pay for it. As on the
+//! chip, the memory protection unit checks the alias' address, not that of the bit.
 
 use crate::arch::armm::trap::{Done, Trap};
 use crate::state::State;
 
-/// A bit as its alias names it.
+/// The bit that an alias address selects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bit {
-    /// The word that it is in.
+    /// The address of the word that contains the bit.
     word: u32,
-    /// Its number there.
+    /// The bit's number in that word.
     number: u32,
 }
 
 impl Bit {
-    /// The bit behind an alias, if the address is in one of the two regions: 1 MiB from
-    /// 0x20000000 on is seen from 0x22000000 on, and the same at 0x40000000.
+    /// Returns the bit that an alias address selects, if the address is in one of the two alias regions:
+    /// the 1 MiB from 0x20000000 on has its aliases from 0x22000000 on, and the 1 MiB from 0x40000000 on
+    /// from 0x42000000 on.
     pub const fn behind(address: u32) -> Option<Self> {
         match address >> 25 {
             0x11 | 0x21 => {
@@ -32,19 +32,19 @@ impl Bit {
 }
 
 impl State {
-    /// Reads at an address that is in no memory: a bit or a device.
+    /// Reads from an address that is in no memory: a bit or a device.
     pub(crate) fn read_beyond_memory(&mut self, address: u32) -> Result<u32, Trap> {
         match Bit::behind(address).filter(|_| self.has_bit_bands) {
             Some(bit) => {
                 let word = self.read_word_of(bit).map_err(|trap| self.at_alias(trap, address))?;
-                // In the lane that the access takes.
+                // In the byte lane that the access uses.
                 Ok((word >> bit.number & 1) << (8 * (address & 3)))
             }
             None => self.read_peripheral(address & !3),
         }
     }
 
-    /// Writes `bytes` of a value to an address that is in no memory.
+    /// Writes `bytes` bytes of a value to an address that is in no memory.
     pub(crate) fn write_beyond_memory(&mut self, address: u32, value: u32, bytes: u32) -> Done {
         if let Some(bit) = Bit::behind(address).filter(|_| self.has_bit_bands) {
             return self
@@ -65,7 +65,7 @@ impl State {
         }
     }
 
-    /// Reads, changes and writes, with nothing in between.
+    /// Performs an uninterruptible read-modify-write.
     fn write_bit(&mut self, bit: Bit, value: u32, bytes: u32) -> Done {
         self.note_bit_band_write();
         let word = self.read_word_of(bit)? & !(1 << bit.number) | value << bit.number;
@@ -75,13 +75,13 @@ impl State {
             }
             return Ok(());
         }
-        // A device is written as wide as the alias is.
+        // A device is written with the width of the access to the alias.
         let shift = bit.number / (8 * bytes) * (8 * bytes);
         let mask = (u32::MAX >> (32 - 8 * bytes)) << shift;
         self.write_peripheral(bit.word, word & mask, mask)
     }
 
-    /// What has gone wrong behind an alias is told of the alias.
+    /// Attributes a fault of the access made through an alias to the alias' address.
     fn at_alias(&mut self, trap: Trap, address: u32) -> Trap {
         self.trap_value = address;
         trap

@@ -1,4 +1,4 @@
-//! What operations calculate with registers.
+//! The operations that calculate with registers.
 
 use super::alu::{self, arithmetic, logic};
 use super::{ExecContext, Executing, Flow, Outcome, Path};
@@ -6,8 +6,8 @@ use crate::isa::Op;
 use crate::state::State;
 
 impl State {
-    /// Executes an operation that calculates, with a shift of a known type if `shift` says so. What
-    /// is executed seldom comes here last.
+    /// Executes an operation that calculates. `shift` gives the shift's type if it is known at compile
+    /// time. Rare operations come last.
     #[inline(always)]
     #[expect(clippy::too_many_lines, reason = "a table: an arm an operation")]
     pub(super) fn perform_calculation<'a>(
@@ -19,7 +19,7 @@ impl State {
         at: &mut impl Executing<'a>,
     ) -> Outcome {
         let s = at.slot();
-        /// A second operand: immediate, register, or shifted register with its carry.
+        /// Evaluates a second operand: an immediate, a register, or a shifted register with its carry.
         macro_rules! op2 {
             (I) => {
                 (s.imm, self.cpu.c)
@@ -75,8 +75,7 @@ impl State {
                 self.cpu.add_with_flags(x, y, carry);
             }};
         }
-        /// Differences that set the flags, by the register and the second operand in
-        /// either order.
+        /// Subtractions that set the flags, with the register and the second operand in either order.
         macro_rules! difference {
             ($kind:tt) => {{
                 let (operand, _) = op2!($kind);
@@ -290,7 +289,7 @@ impl State {
             | Op::Uxtab16
             | Op::Ssat16
             | Op::Usat16 => slow_path!(path, self.execute_dsp(s)?),
-            // What is executed seldom, and whatever has no meaning.
+            // Rare operations, and whatever is undefined.
             _ => {
                 slow_path!(
                     path,

@@ -1,7 +1,7 @@
-//! What an operation is told of where it executes, by whoever executes it.
+//! The interface through which an operation learns where it executes.
 //!
-//! Operations know neither blocks nor schedules nor what they cost: they see the slot that they are of,
-//! tell what has happened as far as time depends on it, and ask for the slow path.
+//! Operations know nothing of blocks, schedules or their own cost. They see their slot, report the events
+//! that timing depends on, and ask for the slow path where they need it.
 
 use crate::isa::{Op, Slot};
 use crate::memory::Place;
@@ -9,44 +9,44 @@ use crate::state::State;
 
 /// The point in a program at which an operation executes.
 pub trait ExecContext {
-    /// The address behind the instruction.
+    /// Returns the address after the instruction.
     fn behind(&self) -> u32;
-    /// A jump leads to an address.
+    /// Reports a jump to an address.
     fn jumps(&mut self, state: &State, target: u32);
-    /// The target of the jump that follows has been loaded.
+    /// Reports that the target of the jump that follows has been loaded.
     fn has_loaded_target(&mut self, state: &State);
-    /// A long multiplication has had these factors.
+    /// Reports the factors of a long multiplication.
     fn multiplied_long(&mut self, state: &State, op: Op, factors: [u32; 2]);
-    /// A division has had this dividend and this divisor.
+    /// Reports the dividend and divisor of a division.
     fn divided(&mut self, state: &State, op: Op, operands: [u32; 2]);
-    /// A special register that raises the execution priority is given a value that is not zero.
+    /// Reports that a special register that raises the execution priority receives a nonzero value.
     fn raises_priority(&mut self, state: &State);
-    /// A word among the code is read, however long that takes.
+    /// Reads a literal from code memory, however long that takes.
     fn reads_literal(&mut self, state: &mut State, place: Place);
-    /// Does something that needs the whole state, which is brought to this point for it.
+    /// Performs an action that needs the complete state, after bringing the state to this point.
     fn slow_path<T>(&mut self, state: &mut State, act: impl FnOnce(&mut State) -> T) -> T;
 }
 
-/// An operation that executes.
+/// An operation that is executing.
 pub trait Executing<'a> {
     type At: ExecContext;
 
-    /// The instruction.
+    /// Returns the instruction's slot.
     fn slot(&self) -> &'a Slot;
-    /// Where it is.
+    /// Returns the context in which it executes.
     fn context(&mut self) -> &mut Self::At;
-    /// A word among the code is read, if one look shows how long that takes and it is no reason to go no
-    /// further; answers whether it is.
+    /// Reads a literal from code memory if a quick check shows how long that takes and that the pass need
+    /// not end for it. Returns whether the literal was read.
     fn reads_literal_at_once(&mut self, state: &mut State, place: Place) -> bool;
-    /// Whether the next instruction may not be executed just like that.
+    /// Returns whether the next instruction must not be executed without further checks.
     fn halts(&self) -> bool;
 }
 
-/// How an operation is executed.
+/// The path by which an operation is executed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Path {
-    /// As most are: without a look at anything that is far away, and without calls, for which
-    /// registers would have to be saved.
+    /// The common case: touches only nearby state, and makes no calls, for which registers would have to be
+    /// saved.
     Fast,
     Slow,
 }

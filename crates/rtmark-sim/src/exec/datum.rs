@@ -1,8 +1,8 @@
-//! What single loads and stores move, and by which way.
+//! The data types of single loads and stores, and the paths by which they move.
 //!
-//! The fast path leads to the RAM that programs use most and has nothing to look after. The
-//! other one leads anywhere: alignment, protection, the core's own registers, waits, and code
-//! that is written over (DDI 0403, B2.3).
+//! The fast path accesses the most used RAM, where nothing needs to be checked. The slow path goes
+//! anywhere: it handles alignment, protection, the core's own registers, wait states, and code that is
+//! overwritten (DDI 0403, B2.3).
 
 use crate::arch::armm::mpu::Purpose;
 use crate::arch::armm::trap::{Done, Trap};
@@ -11,7 +11,7 @@ use crate::state::State;
 /// Addresses from here on belong to the core itself.
 const SYSTEM_SPACE: u32 = 0xE000_0000;
 
-/// Whether an address is a multiple of a size, which is a power of two.
+/// Returns whether an address is a multiple of a size, which is a power of two.
 #[inline(always)]
 pub(super) const fn is_aligned(address: u32, size: u32) -> bool {
     address & size.wrapping_sub(1) == 0
@@ -19,18 +19,18 @@ pub(super) const fn is_aligned(address: u32, size: u32) -> bool {
 
 pub(super) type Loaded = Result<u32, Trap>;
 
-/// What single instructions load and store: as many bytes, which loads extend to a word.
+/// The data of a single load or store: a number of bytes, which loads extend to a word.
 pub(super) trait Datum {
-    /// Loads it from the main RAM, if it is there and nobody needs to look.
+    /// Loads the datum from the main RAM, if it is there and no check is required.
     fn load_quickly(machine: &State, address: u32) -> Option<u32>;
 
-    /// Loads it from anywhere.
+    /// Loads the datum from anywhere.
     fn load(machine: &mut State, address: u32) -> Loaded;
 
-    /// Stores it where that is quick, as `load_quickly` loads; answers whether it is stored.
+    /// Stores the datum under the conditions of `load_quickly`; returns whether it was stored.
     fn store_quickly(machine: &mut State, address: u32, value: u32) -> bool;
 
-    /// Stores it anywhere.
+    /// Stores the datum anywhere.
     fn store(machine: &mut State, address: u32, value: u32) -> Done;
 }
 

@@ -1,7 +1,7 @@
-//! Floating point in double precision (DDI 0403, A7.7.219 on; DDI 0553, C2.4).
+//! Double-precision floating point (DDI 0403, A7.7.219 on; DDI 0553, C2.4).
 //!
-//! A double register is a pair of single ones, whose number operands hold: the lower word is
-//! in the first of them.
+//! A double register is a pair of single registers, of which operands contain the first one's number; the
+//! first one holds the lower word.
 
 use std::cmp::Ordering;
 
@@ -23,7 +23,7 @@ impl State {
         self.cpu.s[at(register.wrapping_add(1))] = (value >> 32) as u32;
     }
 
-    /// An operation whose operands or result are of double precision.
+    /// Executes an operation with double-precision operands or result.
     #[inline(never)]
     pub(super) fn double_arithmetic(&mut self, s: &Slot) {
         self.take_operands_time(s.op, [s.d, s.n, s.m].map(|register| self.double(register)));
@@ -75,7 +75,7 @@ impl State {
                 context.round_to_integer(m, if s.aux & 7 == 6 { INEXACT } else { 0 })
             }
             Op::Vsel if self.selects_first(s) => n,
-            // VSEL of the second, and VMOV.
+            // VSEL that selects the second operand, and VMOV.
             _ => m,
         }
     }
@@ -132,8 +132,8 @@ impl State {
     }
 }
 
-/// VCVT between floating point and fixed point. `aux`: direction, signedness, size. What is
-/// narrower than the register is extended to it (DDI 0403, A7.7.228).
+/// VCVT between floating point and fixed point. `aux` holds direction, signedness and size. A fixed-point
+/// value narrower than the register is extended to it (DDI 0403, A7.7.228).
 fn fixed(context: &mut Context<'_, Double>, s: &Slot, value: u64) -> u64 {
     let (to_fixed, unsigned, wide) = (s.aux & 4 != 0, s.aux & 2 != 0, s.aux & 1 != 0);
     let bits = if wide { 32 } else { 16 };

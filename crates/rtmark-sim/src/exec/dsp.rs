@@ -1,24 +1,24 @@
-//! The DSP extension of ARMv7E-M (DDI 0403, A7.7; the `aux` of each slot holds
-//! the encoding's variant bits).
+//! The DSP extension of ARMv7E-M (DDI 0403, A7.7). The `aux` field of each slot holds the encoding's
+//! variant bits.
 
 use super::alu::{saturate_signed, saturate_unsigned, shift};
 use crate::arch::armm::trap::{Done, Trap};
 use crate::isa::{Op, Slot};
 use crate::state::State;
 
-/// A signed halfword: the low one, or the high one.
+/// Returns the low or the high halfword as a signed value.
 const fn half(value: u32, high: bool) -> i64 {
     (if high { value >> 16 } else { value } as i16) as i64
 }
 
-/// The sums of products of halfwords: `m` is swapped first when `swap`.
+/// Returns the products of the low and of the high halfwords; `swap` first exchanges the halfwords of `m`.
 const fn products(n: u32, m: u32, swap: bool) -> (i64, i64) {
     let m = if swap { m.rotate_left(16) } else { m };
     (half(n, false) * half(m, false), half(n, true) * half(m, true))
 }
 
 impl State {
-    /// Writes a 32-bit result that was meant to be exact; Q tells when it was not.
+    /// Writes the low 32 bits of an exact result, and sets Q if the result does not fit.
     fn set_wrapped(&mut self, d: u8, exact: i64) {
         self.cpu.set(d, exact as u32);
         self.cpu.q |= exact != i64::from(exact as i32);
@@ -157,13 +157,13 @@ impl State {
         Ok(())
     }
 
-    /// Parallel addition and subtraction. `aux`: three bits of operation, one of signedness;
-    /// the kind (plain, saturating, halving) is in `imm`.
+    /// Parallel addition and subtraction. `aux` holds three bits of operation and one of signedness; `imm`
+    /// holds the kind (plain, saturating, halving).
     fn parallel(&mut self, s: &Slot, n: u32, m: u32) {
         let unsigned = s.aux & 1 == 1;
         let operation = s.aux >> 1;
         let width = if operation & 3 == 0 { 8 } else { 16 };
-        // Lanes of the second operand are crossed by ASX (2) and SAX (6).
+        // ASX (2) and SAX (6) exchange the lanes of the second operand.
         let crossed = operation & 3 == 2;
         let m = if crossed { m.rotate_left(16) } else { m };
         let lanes = 32 / width;

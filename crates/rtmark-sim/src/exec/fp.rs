@@ -35,7 +35,8 @@ impl State {
         }
     }
 
-    /// ExecuteFPCheck: access allowed, pending lazy state saved, this context's state begun.
+    /// ExecuteFPCheck: checks that access is allowed, saves pending lazy state, and creates this context's
+    /// floating-point state.
     fn prepare_fp(&mut self) -> Done {
         self.check_fp()?;
         if self.system.fp.lazy_pending() {
@@ -54,7 +55,7 @@ impl State {
         if allowed { Ok(()) } else { Err(Trap::NoCoprocessor) }
     }
 
-    /// VLSTM and VLLDM: nothing to do unless the Secure program has floating-point state.
+    /// VLSTM and VLLDM: these do nothing unless the Secure program has floating-point state.
     fn fp_state(&mut self, s: &Slot) -> Done {
         if self.cpu.control & CONTROL_SFPA == 0 {
             return Ok(());
@@ -64,8 +65,8 @@ impl State {
         if s.op == Op::Vlstm { self.leave_fp_state(address) } else { self.take_fp_state(address) }
     }
 
-    /// Whether there is nothing to prepare, as is the case but for the first
-    /// floating-point instruction of a program or handler.
+    /// Returns whether no preparation is needed, which is true except for the first floating-point
+    /// instruction of a program or handler.
     #[inline(always)]
     pub(crate) fn has_live_fp(&self) -> bool {
         let live = if self.features.v8m { CONTROL_FPCA | CONTROL_SFPA } else { CONTROL_FPCA };
@@ -74,7 +75,7 @@ impl State {
             && self.system.allows_fp(self.cpu.privileged())
     }
 
-    /// VLDR of one word that is in RAM; answers whether it is.
+    /// VLDR of one word from RAM; returns whether the word was in RAM.
     #[inline(always)]
     pub(super) fn load_float(&mut self, s: &Slot, address: u32) -> bool {
         match self.bus.ram_words(address, s.aux & 0xFF) {
@@ -86,7 +87,7 @@ impl State {
         }
     }
 
-    /// VLDR of one word among the code; answers whether it is at hand.
+    /// VLDR of one literal; returns whether it could be read at once.
     #[inline(always)]
     pub(super) fn load_float_literal<'a>(
         &mut self,
@@ -103,7 +104,7 @@ impl State {
         value.is_some()
     }
 
-    /// VSTR of one word, in the same way.
+    /// VSTR of one word to RAM; returns whether the address was in RAM.
     #[inline(always)]
     pub(super) fn store_float(&mut self, s: &Slot, address: u32) -> bool {
         match self.bus.ram_words_mut(address, s.aux & 0xFF) {
@@ -115,7 +116,7 @@ impl State {
         }
     }
 
-    /// Arithmetic whose result one look shows; answers whether it does.
+    /// Executes arithmetic whose result a quick computation provides; returns whether it did.
     #[inline(always)]
     pub(super) fn fp_at_once(&mut self, op: Op, s: &Slot) -> bool {
         let registers = &self.cpu.s;
@@ -224,7 +225,7 @@ impl State {
         self.cpu.s[at(s.d)] = result;
     }
 
-    /// Whether VSEL's condition holds.
+    /// Returns whether VSEL's condition holds.
     pub(super) fn selects_first(&self, s: &Slot) -> bool {
         self.cpu.condition((s.aux << 2 | (s.aux >> 1 ^ s.aux & 1) << 1) as u8)
     }
@@ -273,7 +274,8 @@ impl State {
     }
 }
 
-/// The rounding that an instruction names in the low bits of `aux`, if not the FPSCR's.
+/// Returns the rounding mode that an instruction encodes in the low bits of `aux`, if it does not use the
+/// FPSCR's.
 pub(super) const fn directed(aux: u32) -> Option<Rounding> {
     match aux & 7 {
         0 => Some(Rounding::Away),
@@ -285,7 +287,7 @@ pub(super) const fn directed(aux: u32) -> Option<Rounding> {
     }
 }
 
-/// Gives the FPSCR the flags of a comparison.
+/// Puts the flags of a comparison into the FPSCR.
 pub(super) const fn set_flags(fpscr: &mut u32, flags: u32) {
     *fpscr = *fpscr & 0x0FFF_FFFF | flags;
 }
@@ -294,7 +296,7 @@ pub(super) const fn at(register: u8) -> usize {
     (register & 31) as usize
 }
 
-/// VCVT between floating point and fixed point. `aux`: direction, signedness, size.
+/// VCVT between floating point and fixed point. `aux` holds direction, signedness and size.
 fn fixed(context: &mut Context<'_>, s: &Slot, value: u32) -> u32 {
     let (to_fixed, unsigned, wide) = (s.aux & 4 != 0, s.aux & 2 != 0, s.aux & 1 != 0);
     if to_fixed {

@@ -6,7 +6,7 @@ use crate::arch::armm::trap::{Done, Trap};
 use crate::isa::{Op, Slot};
 use crate::state::State;
 
-/// The register by which several words are addressed.
+/// The register that addresses several words.
 #[derive(Clone, Copy)]
 pub struct Base {
     pub register: u8,
@@ -15,21 +15,21 @@ pub struct Base {
     pub moves: bool,
 }
 
-/// Where the words are, seen from the base.
+/// Where the words are relative to the base.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     Before,
     From,
 }
 
-/// Where the words of a list begin, and what becomes of the base.
+/// Where the words of a list begin, and what the base becomes.
 struct Extent {
     start: u32,
     moved: u32,
 }
 
 impl Base {
-    /// The base of LDM and its kin, to which PUSH and POP belong.
+    /// Returns the base of an LDM or STM in any of its forms, including PUSH and POP.
     pub const fn of(slot: &Slot, side: Side) -> Self {
         Self { register: slot.n, side, moves: slot.aux == 1 }
     }
@@ -47,7 +47,7 @@ impl Base {
 }
 
 impl State {
-    /// Loads what stands at an address.
+    /// Loads a datum from an address.
     #[inline(always)]
     pub(super) fn read<D: Datum>(&mut self, at: &mut impl ExecContext, address: u32) -> Loaded {
         match D::load_quickly(self, address) {
@@ -56,7 +56,7 @@ impl State {
         }
     }
 
-    /// Stores what is to stand at an address.
+    /// Stores a datum to an address.
     #[inline(always)]
     pub(super) fn write<D: Datum>(
         &mut self,
@@ -70,8 +70,8 @@ impl State {
         at.slow_path(self, |machine| D::store(machine, address, value))
     }
 
-    /// A word among the code, if that is in flash, where most are, and one look shows how long
-    /// the core waits for it; otherwise none.
+    /// Reads a literal if it is in flash, where most are, and a quick check shows how long the core waits
+    /// for it; otherwise returns `None`.
     #[inline(always)]
     pub(super) fn read_literal_at_once<'a>(
         &mut self,
@@ -83,7 +83,7 @@ impl State {
         is_read.then_some(u32::from_le_bytes(bytes))
     }
 
-    /// Reads a word among the code, however long the core waits for it.
+    /// Reads a literal, however long the core waits for it.
     #[inline(always)]
     pub(super) fn read_literal(&mut self, at: &mut impl ExecContext, address: u32) -> Option<u32> {
         let (bytes, place) = self.bus.near_code(address)?;
@@ -94,14 +94,14 @@ impl State {
         Some(u32::from_le_bytes(bytes))
     }
 
-    /// The address of a base and a shifted index.
+    /// Returns the address formed by a base and a shifted index.
     #[inline(always)]
     pub(super) fn indexed(&self, s: &Slot) -> u32 {
         self.cpu.get(s.n).wrapping_add(self.cpu.get(s.m) << s.aux)
     }
 
-    /// The address that BFAR tells is the one that the instruction asks for, whichever
-    /// part of the access goes wrong (DDI 0403, B3.2.18).
+    /// Makes BFAR report the address that the instruction asked for, whichever part of the access fails
+    /// (DDI 0403, B3.2.18).
     pub(super) fn asked_for<T>(
         &mut self,
         address: u32,
@@ -113,21 +113,21 @@ impl State {
         result
     }
 
-    /// The access at this address is not aligned as it must be.
+    /// Raises the trap for an access that is not aligned as required.
     #[cold]
     pub(crate) fn unaligned(&mut self, address: u32) -> Trap {
         self.trap_value = address;
         Trap::Unaligned
     }
 
-    /// Nothing answers the access at this address.
+    /// Raises the trap for an access to which nothing responds.
     #[cold]
     pub(crate) fn no_answer(&mut self, address: u32) -> Trap {
         self.trap_value = address;
         Trap::NoAnswer
     }
 
-    /// A word at an address that must be aligned whatever the core allows elsewhere.
+    /// Reads a word at an address that must be aligned whatever the core allows elsewhere.
     pub(crate) fn read_aligned_word(&mut self, address: u32) -> Loaded {
         if is_aligned(address, 4) {
             self.within(|machine, at| machine.read::<u32>(at, address))
@@ -144,8 +144,7 @@ impl State {
         }
     }
 
-    /// LDM and POP from anywhere: base and destinations change only when every word has
-    /// been read.
+    /// LDM and POP from anywhere. The base and the destinations change only after every word has been read.
     #[inline(never)]
     pub(crate) fn load_multiple(&mut self, s: &Slot, base: Base) -> Outcome {
         let Extent { start, moved } = base.extent(self.cpu.get(base.register), s.imm);
@@ -181,7 +180,7 @@ impl State {
         Ok(())
     }
 
-    /// Reads a word for each register of a list, from an aligned address on.
+    /// Reads a word for each register of a list, starting at an aligned address.
     #[inline(always)]
     fn read_list(
         &mut self,
@@ -200,7 +199,7 @@ impl State {
         Ok(())
     }
 
-    /// Writes each register of a list, from an aligned address on.
+    /// Writes each register of a list, starting at an aligned address.
     #[inline(always)]
     fn write_list(&mut self, at: &mut impl ExecContext, list: u32, start: u32) -> Done {
         let (mut address, mut left) = (start, list);
@@ -213,8 +212,8 @@ impl State {
         Ok(())
     }
 
-    /// LDM and POP from RAM, but for the program counter; answers the last word, or `None`,
-    /// with nothing done, where the words are not all in RAM.
+    /// LDM and POP from RAM, for every register except the program counter. Returns the last word, or
+    /// `None` without any effect if the words are not all in RAM.
     #[inline(never)]
     pub(crate) fn load_registers(&mut self, list: u32, base: Base) -> Option<u32> {
         let Extent { start, moved } = base.extent(self.cpu.get(base.register), list);
@@ -228,14 +227,14 @@ impl State {
                 left &= left - 1;
             }
         }
-        // What is loaded stays.
+        // A loaded base is not written back.
         if base.moves && list >> base.register & 1 == 0 {
             self.cpu.set_any(base.register, moved);
         }
         Some(last)
     }
 
-    /// STM and PUSH to RAM; answers whether there is place for all.
+    /// STM and PUSH to RAM; returns `false` without any effect if the words are not all in RAM.
     #[inline(never)]
     pub(super) fn store_registers(&mut self, list: u32, base: Base) -> bool {
         let Extent { start, moved } = base.extent(self.cpu.get(base.register), list);
@@ -251,7 +250,7 @@ impl State {
         true
     }
 
-    /// LDRD and STRD where both words are in RAM; answers whether they are.
+    /// LDRD and STRD with both words in RAM; returns whether they are.
     #[inline(always)]
     pub(super) fn move_pair(&mut self, s: &Slot) -> bool {
         let base = self.cpu.get(s.n);
@@ -272,14 +271,15 @@ impl State {
         true
     }
 
-    /// A branch to an address whose bit 0 is ignored.
+    /// Branches to an address whose bit 0 is ignored.
     #[inline(always)]
     pub(crate) fn branch(&self, at: &mut impl ExecContext, target: u32) -> Flow {
         at.jumps(self, target & !1);
         Flow::Jump
     }
 
-    /// BX: changes state by bit 0; in handler mode an EXC_RETURN value returns.
+    /// BX: selects the instruction set by bit 0; in handler mode, an EXC_RETURN value returns from the
+    /// exception.
     #[inline(always)]
     pub(crate) fn branch_exchange(&mut self, at: &mut impl ExecContext, target: u32) -> Outcome {
         if target >= 0xF000_0000 && self.cpu.ipsr != 0 && self.is_exception_return(target) {
@@ -289,26 +289,27 @@ impl State {
         self.branch_linked(at, target)
     }
 
-    /// Which high addresses return, in handler mode (DDI 0403, B1.5.8; DDI 0553, B3.20).
+    /// Returns whether an address is an EXC_RETURN value, which only counts in handler mode (DDI 0403,
+    /// B1.5.8; DDI 0553, B3.20).
     const fn is_exception_return(&self, target: u32) -> bool {
         target >= 0xFF00_0000 || !self.features.v8m
     }
 
-    /// BLX: changes state by bit 0, never returns from an exception.
+    /// BLX: selects the instruction set by bit 0, and never returns from an exception.
     #[inline(always)]
     pub(crate) fn branch_linked(&mut self, at: &mut impl ExecContext, target: u32) -> Outcome {
         let flow = self.branch(at, target);
         if target & 1 == 0 { Err(Trap::InvalidState) } else { Ok(flow) }
     }
 
-    /// A program counter that came from memory: as BX, with the loads' own refill.
+    /// Branches to a program counter loaded from memory: as BX, but with the pipeline refill of a load.
     #[inline(always)]
     pub(crate) fn branch_loaded(&mut self, at: &mut impl ExecContext, target: u32) -> Outcome {
         at.has_loaded_target(self);
         self.branch_exchange(at, target)
     }
 
-    /// Branches to where memory says.
+    /// Executes a branch whose target comes from memory.
     pub(super) fn execute_branch(&mut self, s: &Slot, at: &mut impl ExecContext) -> Outcome {
         let base = self.cpu.get(s.n);
         match s.op {
@@ -360,7 +361,7 @@ impl State {
         }
     }
 
-    /// LDRT, STRT and their kin: accesses as unprivileged code makes them.
+    /// LDRT, STRT and the other unprivileged accesses, which are checked as unprivileged code's.
     pub(super) fn execute_unprivileged(&mut self, s: &Slot) -> Done {
         let address = self.cpu.get(s.n).wrapping_add(s.imm);
         let value = self.cpu.get(s.d);
@@ -407,8 +408,8 @@ impl State {
         Ok(())
     }
 
-    /// Load-acquire and store-release: with one core and memory in order, an access
-    /// that must be aligned.
+    /// Load-acquire and store-release: with one core and memory in program order, these are ordinary
+    /// accesses that must be aligned.
     fn execute_ordered(&mut self, s: &Slot, address: u32) -> Done {
         if !is_aligned(address, s.aux) {
             return Err(self.unaligned(address));
@@ -430,7 +431,7 @@ impl State {
         Ok(())
     }
 
-    /// Exclusive accesses; the local monitor is one flag (DDI 0403, A3.4).
+    /// Exclusive accesses. The local monitor is a single flag (DDI 0403, A3.4).
     fn execute_exclusive(&mut self, s: &Slot, base: u32) -> Done {
         let address = base.wrapping_add(s.imm);
         let size = match s.op {
@@ -460,7 +461,7 @@ impl State {
                         _ => machine.write::<u32>(at, address, value),
                     })?;
                 } else {
-                    // Its cycles are those of the store that it is not.
+                    // A failed exclusive store takes the cycles of a successful one.
                     self.note_bus(address);
                 }
                 self.cpu.set(s.d, u32::from(!self.exclusive));

@@ -1,10 +1,9 @@
 //! What each operation does to registers, flags and memory.
 //!
-//! The meaning of an instruction is written here, once, close to the pseudo-code
-//! of the Architecture Reference Manual (DDI 0403; DDI 0419 for ARMv6-M, DDI 0553 for
-//! ARMv8-M), and never looks at the clock. What an instruction costs is told by [`crate::timing`];
-//! the arms below only report what the cost depends on: a branch that was taken,
-//! a memory that made the core wait, operands of a division.
+//! Each instruction's semantics are defined here, once, close to the pseudo-code of the Architecture
+//! Reference Manual (DDI 0403; DDI 0419 for ARMv6-M, DDI 0553 for ARMv8-M), and never depend on the clock.
+//! [`crate::timing`] defines what an instruction costs; the code here only reports what the cost depends
+//! on: a branch that was taken, a memory that made the core wait, the operands of a division.
 
 /// Writes a register that may be the stack pointer.
 macro_rules! set_any {
@@ -17,7 +16,7 @@ macro_rules! set_any {
     };
 }
 
-/// What the fast path does not lead through.
+/// Code that only runs on the slow path.
 macro_rules! slow_path {
     ($path:expr, $act:expr) => {{
         if $path == Path::Fast {
@@ -27,7 +26,7 @@ macro_rules! slow_path {
     }};
 }
 
-/// What may take longer than expected, behind which the pass may be over.
+/// Code that may take longer than expected, after which the pass may have to end.
 macro_rules! may_halt {
     ($at:expr, $act:expr) => {{
         $act;
@@ -37,7 +36,7 @@ macro_rules! may_halt {
     }};
 }
 
-/// What may or may not jump.
+/// Code that may jump.
 macro_rules! flow {
     ($at:expr, $outcome:expr) => {
         may_halt!(
@@ -78,7 +77,7 @@ use crate::isa::{Op, Slot};
 use crate::state::State;
 
 impl State {
-    /// Whether a branch is taken that looks at flags or at a register.
+    /// Returns whether a branch that depends on flags or on a register is taken.
     #[inline(always)]
     pub(crate) fn is_branch_taken(&self, op: Op, s: &Slot) -> bool {
         match op {
@@ -102,10 +101,11 @@ impl State {
         }
     }
 
-    /// Executes an operation, with a shift of a known type if `shift` says so. It is inlined for
-    /// each operation, where only what that one does remains: see
-    /// [`dispatch`](crate::engine::dispatch). By the fast path nothing has changed yet where that
-    /// does not lead to the end.
+    /// Executes an operation. `shift` gives the shift's type if it is known at compile time.
+    ///
+    /// The function is inlined for each operation, so that only the code of that operation remains: see
+    /// [`dispatch`](crate::engine::dispatch). If the fast path cannot complete the operation, it has
+    /// changed nothing.
     #[inline(always)]
     #[expect(clippy::too_many_lines, reason = "a table: an arm an operation")]
     pub(crate) fn perform<'a>(
@@ -153,7 +153,7 @@ impl State {
             Op::AddPc => {
                 return Ok(self.branch(at.context(), s.imm.wrapping_add(self.cpu.get(s.m))));
             }
-            // One core with strongly ordered memory: barriers only take their time.
+            // With one core and strongly ordered memory, barriers only take time.
             Op::Nop | Op::Yield | Op::Pld | Op::Dmb | Op::Dsb | Op::Isb => {}
             Op::Mrs => self.cpu.set(s.d, self.read_special(s.imm)),
             Op::Msr => {

@@ -1,24 +1,25 @@
-//! How executing an instruction ends.
+//! How the execution of an instruction ends.
 
 use crate::arch::armm::trap::Trap;
 
-/// Where execution goes on.
+/// Where execution continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
     /// At the next instruction, to which the program counter already points.
     Next,
-    /// There too, but not within this pass.
+    /// At the next instruction, but this pass ends.
     Leave,
-    /// Nothing has been done: the fast path does not lead to the end, and the slow one is to.
+    /// Nothing has been done: the fast path cannot complete the operation, and the slow path must.
     SlowPath,
-    /// Where the program counter points now.
+    /// At the address to which the program counter now points.
     Jump,
 }
 
 /// The result of executing one instruction.
 pub type Outcome = Result<Flow, Trap>;
 
-/// How a run of operations ends, in a single register, so that the compiler makes jumps of calls that answer it.
+/// How a sequence of operations ends, in a single register, so that the compiler can turn calls that return
+/// it into jumps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     Next,

@@ -1,9 +1,8 @@
 //! Loads and stores of several words, a part at a time.
 //!
-//! What the words are and where they go is what the whole instruction does with them
-//! ([`super::memory`], [`super::fp`]). Here they can be left off between two words, and
-//! gone on with from where EPSR.ICI says (DDI 0403, B1.4.2 and B1.5.10). It is not known here
-//! when and whether to leave off.
+//! Which words they move, and where, is defined with the complete instructions ([`super::memory`],
+//! [`super::fp`]). The code here can suspend an instruction between two words, and continue it at the point
+//! that EPSR.ICI records (DDI 0403, B1.4.2 and B1.5.10). It does not decide whether and when to suspend.
 
 use super::Flow;
 use crate::arch::armm::trap::Trap;
@@ -15,27 +14,27 @@ use crate::state::{CoreState, State};
 pub(crate) enum Part {
     /// All of it.
     Whole(Flow),
-    /// No further word was asked for in this cycle.
+    /// Some of the words; no further one was requested before the given cycle.
     UpTo {
         cycle: u64,
-        /// What EPSR.ICI holds to go on: zero to begin anew.
+        /// The value of EPSR.ICI with which to continue; zero to restart.
         ici: u8,
     },
 }
 
-/// What is to become of an instruction that is left off.
+/// How a suspended instruction is completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rest {
-    /// It goes on with the next word.
+    /// It continues with the next word.
     Continued,
-    /// It begins anew.
+    /// It restarts from the beginning.
     Restarted,
 }
 
-/// The most words that an instruction moves.
+/// The most words that one instruction moves.
 const MOST: usize = 32;
 
-/// The words that an instruction moves, in their order.
+/// The words that an instruction moves, in order.
 #[derive(Clone, Copy, Debug)]
 struct Words {
     start: u32,
@@ -43,10 +42,10 @@ struct Words {
     count: usize,
     float: bool,
     loads: bool,
-    /// The base register, and what it becomes if it is written back.
+    /// The base register, and its new value if it is written back.
     base: u8,
     moved: Option<u32>,
-    /// How far that is.
+    /// The distance by which the base moves.
     bytes: u32,
 }
 
@@ -55,33 +54,33 @@ impl Words {
         &self.registers[..self.count]
     }
 
-    /// Where the base is among what is moved.
+    /// Returns the base register's position among the registers that are moved.
     fn base_among(&self) -> Option<usize> {
         self.named().iter().position(|&register| !self.float && register == self.base)
     }
 
-    /// Whether the base is stored and then written back.
+    /// Returns whether the base is stored and then written back.
     fn stores_base(&self) -> bool {
         !self.loads && self.moved.is_some() && self.base_among().is_some()
     }
 
-    /// Whether words are put below the stack pointer, which therefore moves before: what is
-    /// stacked on entry to a handler must not come upon them.
+    /// Returns whether words are stored below the stack pointer. The stack pointer moves first then, so
+    /// that exception entry cannot overwrite them.
     const fn moves_stack_first(&self) -> bool {
         matches!(self.moved, Some(moved) if !self.loads && self.base == 13 && moved == self.start)
     }
 
-    /// How many words come before the one that EPSR.ICI names: a register, or a pair of
-    /// floating-point registers (DDI 0403, B1.4.2). `None` for one that cannot be gone on with:
-    /// not in the list, or first in it.
+    /// Returns how many words come before the one that EPSR.ICI names, which is a register or a pair of
+    /// floating-point registers (DDI 0403, B1.4.2). Returns `None` if the instruction cannot be continued
+    /// there: the register is not in the list, or is its first.
     fn before(&self, ici: u8) -> Option<usize> {
         let first = if self.float { ici * 2 } else { ici };
         self.named().iter().position(|&register| register == first).filter(|&before| before > 0)
     }
 }
 
-/// The words of an instruction from the one that EPSR.ICI names on, as an instruction: what it
-/// costs to go on.
+/// Returns an instruction that moves only the words from the one that EPSR.ICI names on, to find out what
+/// continuing costs.
 pub(crate) fn rest(slot: &Slot, ici: u8) -> Slot {
     match slot.op.group() {
         Group::List => Slot { imm: slot.imm & !0 << (ici & 15), ..*slot },
@@ -95,7 +94,7 @@ pub(crate) fn rest(slot: &Slot, ici: u8) -> Slot {
 }
 
 impl State {
-    /// How many words the instruction moves.
+    /// Returns how many words the instruction moves.
     pub(crate) fn words_moved(slot: &Slot) -> usize {
         match slot.op.group() {
             Group::List => slot.imm.count_ones() as usize,
@@ -150,24 +149,23 @@ impl State {
         Some(Words { start, registers, count, float, loads, base: s.n, moved, bytes })
     }
 
-    /// Whether EPSR.ICI is right for an instruction.
+    /// Returns whether a value of EPSR.ICI is valid for an instruction.
     pub(crate) fn continues(&self, s: &Slot, ici: u8) -> bool {
         let list = matches!(s.op.group(), Group::List) || matches!(s.op, Op::Vldm | Op::Vstm);
         let Some(words) = self.words(s).filter(|_| list) else { return false };
         words.before(ici).is_some_and(|before| {
-            // The Cortex-M33 goes on neither past a loaded base nor with a base that it
-            // stores and writes back (100230, C.5).
+            // The Cortex-M33 continues neither past a loaded base nor with a base that it stores and writes
+            // back (100230, C.5).
             let past_base = words.base_among().is_some_and(|base| words.loads && before > base);
             !(self.features.v8m && (past_base || words.stores_base()))
         })
     }
 
-    /// Moves words, from the one that EPSR.ICI names on, as long as the next one would be
-    /// asked for before a cycle. One is moved in any case. Each takes a cycle and what its
-    /// memory waits.
+    /// Moves words, starting with the one that EPSR.ICI names, as long as the next one would be requested
+    /// before a given cycle; always at least one. Each takes one cycle plus its memory's wait.
     ///
     /// # Errors
-    /// As the whole instruction, which begins anew afterwards.
+    /// The errors of the complete instruction, which restarts afterwards.
     pub(crate) fn move_words(
         &mut self,
         s: &Slot,
@@ -200,7 +198,7 @@ impl State {
                 return Err(trap);
             }
         }
-        // What is loaded stays, also in the base.
+        // A loaded base is not written back.
         if let Some(moved) = words.moved {
             self.cpu.set_any(words.base, moved);
         }
@@ -237,7 +235,7 @@ impl State {
         }
     }
 
-    /// Leaves off before the word `at`; answers what EPSR.ICI holds then.
+    /// Suspends the instruction before the word `at`; returns the value that EPSR.ICI holds then.
     fn leave_off(
         &mut self,
         words: &Words,
@@ -249,7 +247,7 @@ impl State {
         if then == Rest::Restarted || (self.features.v8m && words.stores_base()) {
             return 0;
         }
-        // With the base loaded, it goes on from before that (DDI 0337, 3.9.1).
+        // If the base has been loaded, the instruction continues at the base (DDI 0337, 3.9.1).
         let at = words.base_among().filter(|_| words.loads).map_or(at, |base| at.min(base));
         let register = words.registers[at];
         let ici = if words.float { register / 2 } else { register };

@@ -1,5 +1,5 @@
-//! Loads and stores of peripherals' registers, and what comes of them: interrupts, time, flash
-//! that is programmed or erased.
+//! Loads and stores of peripherals' registers, and their consequences: interrupts, time, and flash that is
+//! programmed or erased.
 //!
 //! The devices themselves are values that know nothing of the core ([`crate::devices`]).
 
@@ -14,7 +14,7 @@ use crate::soc::{Erase, Memory, VENDORS};
 use crate::state::{NO_LINE, State};
 
 impl State {
-    /// Notes an access to a register without a model, or refuses it.
+    /// Records an access to a register without a model, or refuses it.
     pub(crate) fn note_unmodelled(&mut self, address: u32, direction: Direction) -> Done {
         self.devices.note(address, direction);
         match self.devices.strictness {
@@ -46,8 +46,8 @@ impl State {
         }
     }
 
-    /// Writes to an address that is in no memory; `value` and `mask` are placed within
-    /// the word there.
+    /// Writes to an address that is in no memory; `value` and `mask` are already shifted to their position
+    /// in the word.
     pub(crate) fn write_peripheral(&mut self, address: u32, value: u32, mask: u32) -> Done {
         let Some(at) = self.devices.find(address) else {
             if !self.devices.open.is_empty() && self.program_flash(address, value, mask) {
@@ -58,7 +58,7 @@ impl State {
         let now = self.reach(at, address, Direction::Write);
         let offset = address - self.devices.attached[at].base;
         let (written, effects) = if self.devices.attached[at].atomic_aliases {
-            // A narrow write comes replicated over the whole word (RP2040, 2.1.4).
+            // A narrow write is replicated over the whole word (RP2040, 2.1.4).
             let value = if mask == u32::MAX { value } else { replicate(value, mask) };
             let (offset, operation) = (offset & 0xFFF, offset >> 12);
             self.with_device(at, now, |device, env| {
@@ -86,7 +86,7 @@ impl State {
         }
     }
 
-    /// Clears the bits of a word of flash that a store has as zeros, if the flash is open.
+    /// Clears the bits of a word of flash that are zero in the stored value, if the flash is unlocked.
     fn program_flash(&mut self, address: u32, value: u32, mask: u32) -> bool {
         let is_open = |place: Place| self.devices.open.contains(&place.memory);
         if !self.bus.place(address).is_some_and(is_open) {
@@ -116,7 +116,7 @@ impl State {
         self.forget_flash();
     }
 
-    /// What was known of code in flash holds no longer.
+    /// Invalidates everything derived from code in flash.
     fn forget_flash(&mut self) {
         self.predecoded.forget_all();
         self.memo.forget();
@@ -124,7 +124,7 @@ impl State {
         self.attend_soon();
     }
 
-    /// An access where neither memory nor device is.
+    /// Handles an access where there is neither memory nor a device.
     fn without_device(&mut self, address: u32, direction: Direction) -> Done {
         if PERIPHERALS.contains(&address) || VENDORS[0].contains(&address.into()) {
             self.note_unmodelled(address, direction)
@@ -133,7 +133,7 @@ impl State {
         }
     }
 
-    /// Takes the time that an access to a device takes; answers when it takes place.
+    /// Spends the time that an access to a device takes; returns the cycle in which it takes place.
     fn reach(&mut self, at: usize, address: u32, direction: Direction) -> u64 {
         let extra = self.devices.attached[at].extra_cycles(address, direction);
         self.cycles = self.cycles.saturating_add_signed(extra.into());
@@ -160,7 +160,7 @@ impl State {
 
     fn take_effect(&mut self, effects: &Effects, now: u64) {
         if effects.memory_changed {
-            // What is known of the line that code comes from holds no longer.
+            // What is known of the line that code is fetched from is no longer valid.
             (self.line, self.line_mask) = (NO_LINE, u32::MAX);
             self.update_lead();
             self.attend_soon();
@@ -188,7 +188,7 @@ impl State {
         if wanted == divisors {
             return;
         }
-        // What has been counted so far was counted at the old ratio.
+        // The counts up to now were made with the old clock ratio.
         for at in 0..self.devices.attached.len() {
             let ratio = self.devices.ratio(at);
             self.devices.attached[at].settle(now, ratio);
@@ -199,7 +199,7 @@ impl State {
         }
     }
 
-    /// Takes over a device's outputs and its next date.
+    /// Takes over a device's outputs and the cycle of its next event.
     fn look_at_device(&mut self, at: usize, now: u64) {
         let Looked { changed, rescheduled } = self.devices.look_at(at, now);
         if rescheduled {
@@ -214,7 +214,7 @@ impl State {
         }
     }
 
-    /// Passes on what a device has to tell others, and to memory.
+    /// Delivers a device's signals to other devices and to memory.
     fn pass_on(&mut self, at: usize, signals: &Signals, now: u64) {
         for &(address, byte) in &signals.stores {
             if self.bus.store(address, [byte]).is_none() {
@@ -228,8 +228,8 @@ impl State {
         }
     }
 
-    /// Triggers a task as the PPI does, by the address of its register. Tasks without a model are
-    /// told of when a channel connects them.
+    /// Triggers a task, given by the address of its register, as the PPI does. Tasks without a model were
+    /// already reported when a channel connected them.
     fn trigger(&mut self, task: u32, now: u64) {
         let Some(at) = self.devices.with_task(task) else { return };
         let offset = task - self.devices.attached[at].base;
@@ -246,7 +246,7 @@ impl State {
         }
     }
 
-    /// Drives the interrupts of a device's outputs that have changed.
+    /// Drives the interrupts of those outputs of a device that have changed.
     fn drive_interrupts(&mut self, at: usize, changed: u32, now: u64) {
         for output in 0..self.devices.attached[at].irq.len() {
             if changed >> output & 1 == 0 {
@@ -267,7 +267,7 @@ impl State {
         }
     }
 
-    /// Lets every device do what is due by a cycle.
+    /// Lets every device perform what is due by a cycle.
     pub(crate) fn pass_devices(&mut self, now: u64) {
         for at in 0..self.devices.attached.len() {
             if self.devices.attached[at].due.is_some_and(|due| due <= now) {
@@ -280,7 +280,7 @@ impl State {
     }
 }
 
-/// A narrow value in every place of a word.
+/// Replicates a narrow value into every position of a word.
 const fn replicate(value: u32, mask: u32) -> u32 {
     let narrow = value >> mask.trailing_zeros();
     if mask.count_ones() == 8 { narrow * 0x0101_0101 } else { narrow * 0x0001_0001 }

@@ -1,9 +1,8 @@
-//! Who asks the memory protection unit, and when.
+//! When accesses and fetches are checked, by the memory protection unit or by other observers.
 //!
-//! While the unit checks accesses, or something else wants to see them
-//! ([`crate::exceptions::monitor`]), the machine is *protected*: the fast paths to memory and to
-//! decoded pages are closed, so that every access and every fetch passes here. While
-//! nothing does, nobody pays for it.
+//! While the unit checks accesses, or something else must see them ([`crate::exceptions::monitor`]), the
+//! machine is *protected*: the fast paths to memory and to decoded pages are closed, so that every access
+//! and every fetch passes through here. While nothing does, none of this costs time.
 
 use crate::arch::armm::mpu::{Purpose, default_rights};
 use crate::arch::armm::trap::{Done, Trap};
@@ -11,7 +10,7 @@ use crate::isa::Slot;
 use crate::state::{Guards, State};
 
 impl State {
-    /// Opens or closes the fast paths, as the state now asks for.
+    /// Opens or closes the fast paths, according to the current state.
     pub(crate) fn update_protection(&mut self) {
         let mpu = &self.system.mpu;
         self.guards.mpu = mpu.is_enabled() && mpu.checks_at(self.execution_priority());
@@ -22,19 +21,19 @@ impl State {
         self.bus.open_main_ram(!(mpu || data));
     }
 
-    /// Asks anew who else wants to look, after the registers that say so have changed.
+    /// Determines which other checks are needed, after the registers that control them have changed.
     pub(crate) fn update_watchers(&mut self) {
         self.guards.data = self.watches_data();
         self.guards.instructions = self.watches_instructions();
         self.attend_soon();
     }
 
-    /// Whether an access of the executing instruction counts as privileged.
+    /// Returns whether an access by the executing instruction counts as privileged.
     pub(crate) const fn has_privileged_access(&self) -> bool {
         self.cpu.privileged() && !self.as_user
     }
 
-    /// Has accesses count as unprivileged while something is done, if they are to.
+    /// Performs an action, with its accesses counting as unprivileged if `user` is set.
     pub(crate) fn access_as<T>(&mut self, user: bool, act: impl FnOnce(&mut Self) -> T) -> T {
         let before = std::mem::replace(&mut self.as_user, user);
         let result = act(self);
@@ -42,8 +41,8 @@ impl State {
         result
     }
 
-    /// Asks whether a load or store of some bytes, within a grain, is allowed, and has it
-    /// looked at.
+    /// Checks whether a load or store of some bytes, within one grain, is allowed, and reports it to the
+    /// observers.
     pub(crate) fn check_access(&mut self, address: u32, bytes: u32, access: Purpose) -> Done {
         if self.guards.data {
             self.compare(address, bytes, access);
@@ -59,8 +58,8 @@ impl State {
         Err(Trap::Forbidden)
     }
 
-    /// Whether an access there needs no alignment. ARMv8-M wants it for devices, where
-    /// ARMv7-M does not say what comes (DDI 0553, B6.6; DDI 0403, A3.2.1).
+    /// Returns whether an access to this address may be unaligned. ARMv8-M requires alignment for Device
+    /// memory, where ARMv7-M leaves the result undefined (DDI 0553, B6.6; DDI 0403, A3.2.1).
     pub(crate) fn allows_unaligned(&mut self, address: u32) -> bool {
         if !self.system.allows_unaligned() {
             return false;
@@ -73,14 +72,14 @@ impl State {
         !rights.are_of_device()
     }
 
-    /// The instruction at an address, unless it cannot be fetched or must not be executed.
+    /// Returns the instruction at an address, unless it cannot be fetched or must not be executed.
     pub(crate) fn slot_at(&mut self, address: u32) -> Option<Slot> {
         let slot = self.predecoded.slot(&mut self.bus, address)?;
         let last = address.wrapping_add(u32::from(slot.size()) - 2);
         self.may_execute(address, last).then_some(slot)
     }
 
-    /// Whether the instruction whose halfwords stand at these addresses may be executed.
+    /// Returns whether the instruction whose halfwords are at these addresses may be executed.
     pub(crate) fn may_execute(&mut self, first: u32, last: u32) -> bool {
         if !self.guards.mpu {
             return true;
@@ -91,7 +90,7 @@ impl State {
             && mpu.rights(last).allow(Purpose::Execute, privileged)
     }
 
-    /// Whether every instruction of a page of decoded code may be executed unseen.
+    /// Returns whether every instruction of a page of decoded code may be executed without checks.
     #[inline(always)]
     pub(crate) fn may_execute_page(&mut self, address: u32) -> bool {
         if !self.protected {
@@ -103,8 +102,8 @@ impl State {
             && (!mpu || self.system.mpu.rights_in_page(address).allow(Purpose::Execute, privileged))
     }
 
-    /// Whether it is the memory map or the protection unit that forbids to execute an
-    /// instruction there, rather than the memory's absence.
+    /// Returns whether the memory map or the protection unit, rather than missing memory, prevents
+    /// executing an instruction there.
     pub(crate) fn forbids_execution(&mut self, address: u32) -> bool {
         let allowed = default_rights(address).allow(Purpose::Execute, true);
         !allowed || !self.may_execute(address, address.wrapping_add(2))

@@ -1,4 +1,4 @@
-//! What compiled code executes slow_path, kept out of the way of the rest.
+//! Operations that compiled code rarely executes, kept apart from the frequent ones.
 
 use super::{Flow, Outcome};
 use crate::arch::armm::trap::Trap;
@@ -6,7 +6,7 @@ use crate::isa::{Group, Op, Slot};
 use crate::state::State;
 
 impl State {
-    /// Instructions that compiled code executes slow_path enough to keep them out of the way.
+    /// Executes an operation that is rare enough in compiled code to be kept apart.
     #[inline(never)]
     pub(super) fn execute_rare(&mut self, slot: &Slot) -> Outcome {
         match slot.op.group() {

@@ -1,9 +1,9 @@
-//! What ARMv8-M adds around the core: stack limits, and the instructions of the
-//! Security Extension as a core in Secure state sees them (DDI 0553).
+//! What ARMv8-M adds to the core: stack limits, and the instructions of the Security Extension as executed
+//! in Secure state (DDI 0553).
 //!
-//! All memory is Secure and nothing leaves Secure state. So SG only ends an IT block,
-//! BXNS and BLXNS are BX and BLX where the address says Secure, and a SecureFault
-//! where it says Non-secure, and TT finds everything Secure.
+//! All memory is Secure, and nothing leaves Secure state. So SG only ends an IT block; BXNS and BLXNS are
+//! BX and BLX if the address selects Secure state, and a SecureFault otherwise; and TT finds everything
+//! Secure.
 
 use super::ExecContext;
 use super::{Flow, Outcome};
@@ -12,19 +12,19 @@ use crate::arch::armm::trap::Trap;
 use crate::isa::{Group, Op, Slot};
 use crate::state::State;
 
-/// Bits of TT's answer (DDI 0553, D1.2, TT_RESP): the address is Secure, may be
-/// written, may be read, lies in the region whose number is in the lowest bits.
+/// Bits of TT's result (DDI 0553, D1.2, TT_RESP): the address is Secure, may be written, may be read, and
+/// is in the region whose number is in the lowest bits.
 const SECURE: u32 = 1 << 22;
 const WRITABLE: u32 = 1 << 19;
 const READABLE: u32 = 1 << 18;
 const IN_REGION: u32 = 1 << 16;
 
 impl State {
-    /// Executes an instruction that writes the stack pointer, unless that would take
-    /// it below its limit: then neither registers nor memory change.
+    /// Executes an instruction that writes the stack pointer, unless that would take the pointer below its
+    /// limit; in that case neither registers nor memory change.
     ///
-    /// Where write-back moves the pointer up, it is implementation defined whether an
-    /// old value below the limit faults (DDI 0553, B3.21); here it does.
+    /// Where write-back moves the pointer up, it is implementation defined whether an old value below the
+    /// limit faults (DDI 0553, B3.21); here it does.
     #[inline(never)]
     pub(super) fn execute_guarded(&mut self, slot: &Slot) -> Outcome {
         let slot = slot.unguarded();
@@ -44,13 +44,13 @@ impl State {
         Ok(flow)
     }
 
-    /// Whether an instruction that loads or stores takes the stack pointer below its limit.
+    /// Returns whether a load or store takes the stack pointer below its limit.
     pub(crate) fn passes_stack_limit(&self, slot: &Slot) -> bool {
         slot.op == Op::Guarded
             && self.cpu.r[13].wrapping_sub(descent(&slot.unguarded())) < self.stack_limit()
     }
 
-    /// What the stack pointer must not go below now.
+    /// Returns the limit of the current stack pointer.
     pub(crate) fn stack_limit(&self) -> u32 {
         let limit = self.cpu.stack_limit();
         let ignored =
@@ -73,8 +73,8 @@ impl State {
         Ok(Flow::Next)
     }
 
-    /// TT, TTT, TTA and TTAT. `aux`: as unprivileged code (1), with the other state's
-    /// MPU (2), which is off for ever. Unprivileged code learns nothing of its own MPU.
+    /// TT, TTT, TTA and TTAT. `aux`: as unprivileged code (1), with the other state's MPU (2), which is
+    /// always off. Unprivileged code learns nothing of its own MPU.
     fn test_target(&mut self, s: &Slot) {
         let (as_user, other_state) = (s.aux & 1 != 0, s.aux & 2 != 0);
         let address = self.cpu.get(s.n);
@@ -95,7 +95,7 @@ impl State {
     }
 }
 
-/// By how much a load or store takes the stack pointer down.
+/// Returns by how much a load or store lowers the stack pointer.
 fn descent(slot: &Slot) -> u32 {
     let down = |offset: u32| if offset >> 31 == 1 { offset.wrapping_neg() } else { 0 };
     match slot.op {

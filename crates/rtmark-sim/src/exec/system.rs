@@ -1,4 +1,4 @@
-//! Instructions that speak to the core itself (DDI 0403, B5.2).
+//! Instructions that access the core itself (DDI 0403, B5.2).
 
 use crate::arch::armm::registers::{CONTROL_FPCA, CONTROL_NPRIV, CONTROL_SFPA, CONTROL_SPSEL};
 use crate::arch::armm::trap::{Done, Trap};
@@ -27,14 +27,14 @@ impl State {
         Ok(())
     }
 
-    /// Whether a mask may change without a look at what that does: nothing is pending that
-    /// might be taken then, and nobody asked for how long interrupts are masked.
+    /// Returns whether a mask may change without further checks: nothing is pending that might be taken
+    /// afterwards, and masked intervals are not being measured.
     #[inline(always)]
     fn masks_nothing(&self) -> bool {
         self.system.nvic.pending().is_empty() && !self.watches.masking.is_on()
     }
 
-    /// CPS of PRIMASK, if it is that simple; answers whether it is.
+    /// Executes CPS of PRIMASK on the fast path; returns `false` if the slow path is needed.
     #[inline(always)]
     pub(super) fn change_mask_at_once(&mut self, s: &Slot) -> bool {
         let is_simple = s.imm == 2 && self.cpu.privileged() && self.masks_nothing();
@@ -44,7 +44,7 @@ impl State {
         is_simple
     }
 
-    /// MSR of PRIMASK or BASEPRI, likewise.
+    /// Executes MSR of PRIMASK or BASEPRI on the fast path; returns `false` if the slow path is needed.
     #[inline(always)]
     pub(super) fn write_mask_at_once(&mut self, register: u32, value: u32) -> bool {
         matches!(register, 16..=18)
@@ -53,16 +53,16 @@ impl State {
             && self.write_mask(register, value)
     }
 
-    /// Writes PRIMASK or BASEPRI; answers whether it is one of them.
+    /// Writes PRIMASK or BASEPRI; returns whether the register is one of them.
     #[inline(always)]
     fn write_mask(&mut self, register: u32, value: u32) -> bool {
         match register {
             16 => self.cpu.primask = value & 1 == 1,
             17 | 18 if self.features.mainline => {
                 let (wanted, current) = (value as u8, self.cpu.basepri);
-                // BASEPRI_MAX only becomes more urgent. What is compared is the value as it is
-                // written (DDI 0403, B5.2.3), with the bits that the register does not keep: 1
-                // is more urgent than 0x80, and no mask once it is written.
+                // BASEPRI_MAX can only make the mask more urgent. The value is compared as written (DDI
+                // 0403, B5.2.3), including the bits that the register does not implement: 1 is more urgent
+                // than 0x80, but no mask once written.
                 if register == 17 || wanted != 0 && (current == 0 || wanted < current) {
                     self.cpu.basepri = self.system.nvic.mask_priority(wanted);
                 }
@@ -72,9 +72,9 @@ impl State {
         true
     }
 
-    /// Whether an MSR gives one of the registers that raise the execution priority a value that
-    /// is not zero, whether or not the value's bits exist or are news; not so where BASEPRI_MAX and
-    /// FAULTMASK stay.
+    /// Returns whether an MSR gives a nonzero value to one of the registers that raise the execution
+    /// priority, whether or not the value's bits are implemented or change anything. Returns `false` where
+    /// BASEPRI_MAX or FAULTMASK keeps its value.
     #[inline(always)]
     pub(super) fn raises_priority(&self, register: u32, value: u32) -> bool {
         matches!(register, 16..=19) && self.may_raise(register, value)
@@ -106,7 +106,7 @@ impl State {
         self.attend_soon();
     }
 
-    /// Whether the execution priority leaves room for FAULTMASK to matter.
+    /// Returns whether FAULTMASK has an effect at the current execution priority.
     fn above_hard_fault(&self) -> bool {
         self.execution_priority() > -1
     }
@@ -114,7 +114,7 @@ impl State {
     pub(super) fn read_special(&self, register: u32) -> u32 {
         let cpu = &self.cpu;
         match register {
-            // The PSR's parts, as the low bits of the number select them.
+            // The parts of the PSR, as selected by the low bits of the number.
             0..=7 => {
                 let apsr = if register & 4 == 0 { cpu.apsr() } else { 0 };
                 let ipsr = if register & 1 == 1 { u32::from(cpu.ipsr) } else { 0 };
@@ -167,7 +167,7 @@ impl State {
         let thread = self.cpu.ipsr == 0;
         let secure_fp = if fp && v8m { CONTROL_SFPA } else { 0 };
         let writable = if self.cpu.privileged() {
-            // In handler mode the stack stays the main one, but ARMv8-M notes the choice.
+            // In handler mode the main stack stays in use, but ARMv8-M records the selection.
             let stack = if thread || v8m { CONTROL_SPSEL } else { 0 };
             CONTROL_NPRIV | stack | if fp { CONTROL_FPCA } else { 0 } | secure_fp
         } else {

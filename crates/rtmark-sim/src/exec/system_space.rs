@@ -1,9 +1,8 @@
-//! Loads and stores in the system control space: the registers by which software speaks to its
-//! core.
+//! Loads and stores in the system control space: the registers through which software accesses its core.
 //!
-//! Decoding of 0xE0000000 to 0xE00FFFFF (DDI 0403, B3.2; DDI 0419, B3.2 for ARMv6-M, which has
-//! fewer). The registers' values are [`System`]'s; what a write sets in motion (an exception that
-//! becomes pending, a clock that starts) happens here.
+//! Decodes 0xE0000000 to 0xE00FFFFF (DDI 0403, B3.2; DDI 0419, B3.2 for ARMv6-M, which has fewer
+//! registers). [`System`] holds the registers' values; the effects of a write (an exception that becomes
+//! pending, a clock that starts) are implemented here.
 
 use crate::arch::armm::caches::Wrote;
 use crate::arch::armm::itm::Writer;
@@ -24,7 +23,7 @@ use crate::state::State;
 impl State {
     /// Reads a word of the system space.
     pub(crate) fn read_system(&mut self, address: u32) -> Result<u32, Trap> {
-        // Of the private peripheral bus only the ITM is there for unprivileged code (B3.1.1).
+        // On the private peripheral bus, unprivileged code can only access the ITM (B3.1.1).
         let unprivileged = !self.has_privileged_access() && !ITM.contains(&address);
         if !PRIVATE_BUS.contains(&address) {
             return self.read_peripheral(address);
@@ -115,7 +114,7 @@ impl State {
         Ok(value)
     }
 
-    /// What a register reads as, and zero where there is none.
+    /// Returns a register's value; where there is no register, records the access and returns zero.
     fn or_note(&mut self, value: Option<u32>, address: u32) -> Result<u32, Trap> {
         if value.is_none() {
             self.note_unmodelled(address, Direction::Read)?;
@@ -123,14 +122,14 @@ impl State {
         Ok(value.unwrap_or(0))
     }
 
-    /// ICSR without its write-only bits.
+    /// Returns ICSR without its write-only bits.
     fn interrupt_control(&self) -> u32 {
         let nvic = &self.system.nvic;
         let pending = nvic.pending();
         let external = pending.iter().any(|exception| exception >= FIRST_INTERRUPT);
-        // Of handler mode alone: "whether there is an active exception other than the exception
-        // indicated by the current value of the IPSR" (DDI 0403, B3.2.4). Thread mode, for which
-        // the manual says nothing, reads zero on chips and in QEMU.
+        // Defined for handler mode only: "whether there is an active exception other than the exception
+        // indicated by the current value of the IPSR" (DDI 0403, B3.2.4). In thread mode, for which the
+        // manual says nothing, it reads zero on chips and in QEMU.
         let ipsr = self.cpu.ipsr;
         let returns_to_base = ipsr != 0 && nvic.active().iter().all(|exception| exception == ipsr);
         u32::from(ipsr)
@@ -142,7 +141,7 @@ impl State {
             | u32::from(pending.contains(NMI)) << 31
     }
 
-    /// Writes to the system space. Only priorities and fault status take less than a word.
+    /// Writes to the system space. Only priority and fault status registers accept less than a word.
     #[expect(clippy::too_many_lines, reason = "a table: a line a register")]
     pub(crate) fn write_system(&mut self, address: u32, value: u32, size: u32) -> Done {
         let user_trigger = address == 0xE000_EF00 && self.system.configuration & 2 != 0;
@@ -160,7 +159,7 @@ impl State {
         let mainline = self.features.mainline;
         let spent = self.spent(now);
         if SYSTICK_REGISTERS.contains(&address) {
-            // What it has counted to by then is told first.
+            // First update the count up to this cycle.
             self.pass_time(now + 1);
         }
         let system = &mut self.system;
@@ -183,7 +182,7 @@ impl State {
                 }
                 self.update_watchers();
             }
-            // Software cannot enable halting debug, nor use it (C1.6.2).
+            // Software can neither enable nor use halting debug (C1.6.2).
             0xE000_EDF0 | 0xE000_EDF4 if mainline => {}
             0xE000_EDF8 if mainline => system.debug_data = value,
             0xE000_EDFC if mainline => self.write_debug_control(value),
@@ -325,7 +324,7 @@ impl State {
         });
     }
 
-    /// DEMCR: the monitor's exception, and power for the trace units.
+    /// DEMCR: enables the debug monitor's exception and the trace units.
     fn write_debug_control(&mut self, value: u32) {
         let now = self.data_phase();
         let spent = self.spent(now);
@@ -340,7 +339,7 @@ impl State {
         self.update_watchers();
     }
 
-    /// Whether a configurable fault is handled by its own handler.
+    /// Returns whether a configurable fault is handled by its own handler.
     pub(crate) fn handles_fault(&self, exception: u16) -> bool {
         exception != HARD_FAULT && self.system.nvic.enabled().contains(exception)
     }

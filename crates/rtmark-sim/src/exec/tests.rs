@@ -1,4 +1,4 @@
-//! What the engine takes for granted about instructions, held against what they do.
+//! Tests of the engine's assumptions about instructions against what the instructions do.
 
 use super::{Flow, Outcome};
 use crate::arch::armm::registers::Cpu;
@@ -56,7 +56,7 @@ impl Random {
     }
 }
 
-/// Registers of which some point into RAM, whose flags are any.
+/// Returns random registers and flags; some registers point into RAM.
 fn registers(random: &mut Random) -> Cpu {
     let mut cpu = Cpu { pc: 0x100, ..Cpu::new() };
     for at in 0..15 {
@@ -70,7 +70,7 @@ fn registers(random: &mut Random) -> Cpu {
     cpu
 }
 
-/// Executes an instruction alone; answers how it ended, with the registers before.
+/// Executes a single instruction; returns the registers before it, and how it ended.
 fn executed(state: &mut State, slot: &Slot, random: &mut Random) -> (Cpu, Outcome) {
     state.cpu = registers(random);
     state.sleeping = None;
@@ -80,8 +80,8 @@ fn executed(state: &mut State, slot: &Slot, random: &mut Random) -> (Cpu, Outcom
     (before, outcome)
 }
 
-/// A second halfword that is any, but rather for the FPU and the program counter's number where
-/// those make another instruction.
+/// Returns a random second halfword. Values that select other instructions are favoured: 15 in the upper
+/// four bits, and the FPU as the coprocessor.
 fn second(first: u16, random: &mut Random) -> u16 {
     let second = random.word() as u16;
     let second = if random.word() & 3 == 0 { second | 0xF000 } else { second };
@@ -89,7 +89,8 @@ fn second(first: u16, random: &mut Random) -> u16 {
     if is_coprocessor { second & 0xF0FF | 0x0A00 } else { second }
 }
 
-/// Every encoding of 16 bits and some of each 32-bit one's first halfword.
+/// Calls `see` with every 16-bit encoding, and with some second halfwords for each first halfword of a
+/// 32-bit encoding.
 fn slots(state: &State, random: &mut Random, mut see: impl FnMut(Slot, &mut Random)) {
     let features = state.features;
     for first in 0..=u16::MAX {
@@ -106,7 +107,7 @@ fn slots(state: &State, random: &mut Random, mut see: impl FnMut(Slot, &mut Rand
 const CORES: [CoreKind; 4] =
     [CoreKind::CortexM0Plus, CoreKind::CortexM4F, CoreKind::CortexM7, CoreKind::CortexM33];
 
-/// Which ones change N, Z, C or V is stated once, and neither too few nor too many.
+/// The table of operations that change N, Z, C or V lists exactly those that do.
 #[test]
 fn what_changes_flags_is_known_to() {
     for core in CORES {
@@ -116,7 +117,7 @@ fn what_changes_flags_is_known_to() {
         slots(&state.clone(), &mut random, |slot, random| {
             for _ in 0..4 {
                 let (before, outcome) = executed(&mut state, &slot, random);
-                // What jumps or traps ends whatever stands before it.
+                // An instruction that jumps or traps always ends the sequence before it.
                 if !matches!(outcome, Ok(Flow::Next)) {
                     continue;
                 }
@@ -135,7 +136,8 @@ fn what_changes_flags_is_known_to() {
     }
 }
 
-/// What "only calculates" leads to either way of an IT block without a look at anything else.
+/// Operations that count as "only calculating", which an if-converted IT block executes without further
+/// checks, change nothing but registers.
 #[test]
 fn what_only_calculates_changes_registers_alone() {
     for core in CORES {

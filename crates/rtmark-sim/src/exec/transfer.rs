@@ -1,4 +1,4 @@
-//! Loads and stores of registers, as the fast path does them and as the slow one.
+//! Loads and stores of registers, on the fast path and on the slow path.
 
 use super::datum::Datum;
 use super::memory::{Base, Side};
@@ -7,7 +7,7 @@ use crate::isa::Op;
 use crate::state::State;
 
 impl State {
-    /// Executes a load or store; what is none goes on to where operations calculate.
+    /// Executes a load or store; passes any other operation on to those that calculate.
     #[inline(always)]
     #[expect(clippy::too_many_lines, reason = "a table: an arm an operation")]
     pub(super) fn perform_transfer<'a>(
@@ -19,7 +19,7 @@ impl State {
         at: &mut impl Executing<'a>,
     ) -> Outcome {
         let s = at.slot();
-        /// Loads, by the four ways to address a single transfer.
+        /// A load, in each of the four addressing modes of a single transfer.
         macro_rules! load {
             ($datum:ty, I) => {
                 load!($datum, self.cpu.get(s.n).wrapping_add(s.imm), _address => ())
@@ -83,7 +83,7 @@ impl State {
                 }
             }};
         }
-        /// Lists of registers, from or to RAM at once. Those with the program counter jump.
+        /// A list of registers, loaded from or stored to RAM at once. Lists with the program counter jump.
         macro_rules! load_list {
             ($side:expr) => {{
                 let base = Base::of(s, $side);

@@ -1,6 +1,6 @@
-//! Calls of the host for cores that lend programs no files: printing, ending, the time.
+//! Semihosting calls for cores on which programs cannot access files: printing, ending, the time.
 //!
-//! What they ask for is as Arm's semihosting specification (version 3) has it.
+//! The operations follow Arm's semihosting specification (version 3).
 
 use rtmark_units::Hertz;
 
@@ -11,18 +11,18 @@ use crate::state::stop::ExitStatus;
 const FAILURE: u32 = u32::MAX;
 const APPLICATION_EXIT: u32 = 0x20026;
 const CONSOLE_HANDLE: u32 = 1;
-/// The most that one call prints, so that a hostile length cannot exhaust the host.
+/// The maximum that one call prints, so that a hostile length cannot exhaust the host's memory.
 const MOST_PER_CALL: usize = 64 * 1024;
 
-/// What a call leads to.
+/// The result of a call.
 pub enum Answer {
-    /// The value for the first register; the program goes on.
+    /// The value for the first register; the program continues.
     Value(u32),
     /// The program has ended.
     Exit(ExitStatus),
 }
 
-/// What a call reaches.
+/// What a call can access.
 pub struct Around<'a> {
     pub bus: &'a mut Bus,
     pub console: &'a mut Console,
@@ -36,7 +36,7 @@ impl Around<'_> {
         (self.bus.peek(address, &mut bytes) == 4).then_some(u32::from_le_bytes(bytes))
     }
 
-    /// The bytes from an address up to a zero.
+    /// Returns the bytes from an address up to a zero.
     fn text(&self, address: u32) -> Vec<u8> {
         let length = self.bus.peek_len(address).min(MOST_PER_CALL);
         let mut bytes = vec![0; length];
@@ -46,7 +46,7 @@ impl Around<'_> {
         bytes
     }
 
-    /// Serves a call.
+    /// Performs a call.
     pub fn serve(&mut self, operation: u32, parameter: u32) -> Answer {
         let argument = |it: &Self, at: u32| it.word(parameter.wrapping_add(at * 4));
         let per_second = u64::from(self.clock.0).max(1);
@@ -70,7 +70,7 @@ impl Around<'_> {
                 self.console.extend(text);
                 0
             }
-            // SYS_WRITE: answers how many bytes were not written.
+            // SYS_WRITE: returns how many bytes were not written.
             0x05 => match (argument(self, 1), argument(self, 2)) {
                 (Some(from), Some(length)) => {
                     let mut bytes = vec![0; (length as usize).min(MOST_PER_CALL)];

@@ -1,28 +1,25 @@
-//! SEGGER Real Time Transfer: firmware that prints into a buffer in its own RAM,
-//! which a debugger empties.
+//! SEGGER Real Time Transfer: firmware prints into a buffer in its own RAM, which a debugger empties.
 //!
-//! The control block (SEGGER UM08001, 16.4) begins with an identifier of 16 bytes, the
-//! numbers of up and down buffers, and a descriptor of each: name, address, size,
-//! where the firmware writes next, where the debugger reads next, flags. Up buffer 0
-//! is the console, unless its name says that it carries the frames of defmt, a logger
-//! whose texts stay in the ELF file: these are kept apart. It is emptied at fixed cycles, so that runs stay equal however
-//! they are cut into pieces; looking at the console in between changes nothing that
-//! the firmware could see.
+//! The control block (SEGGER UM08001, 16.4) begins with an identifier of 16 bytes, the numbers of up and
+//! down buffers, and a descriptor of each: name, address, size, where the firmware writes next, where the
+//! debugger reads next, flags. Up buffer 0 is the console, unless its name says that it carries the frames
+//! of defmt, a logger whose texts remain in the ELF file; these frames are kept separately. The buffer is
+//! emptied at fixed cycles, so that runs are equal however they are divided; reading the console in between
+//! changes nothing that the firmware could see.
 //!
-//! The block is looked for where the symbol `_SEGGER_RTT` says, or anywhere in RAM
-//! if the image has no symbols at all. An image that has symbols but not this one
-//! costs nothing.
+//! The block is expected at the symbol `_SEGGER_RTT`, or searched for in RAM if the image has no symbols at
+//! all. An image that has symbols but not this one costs nothing.
 
 use crate::memory::Bus;
 use crate::state::State;
 use crate::state::rtt::Search;
 
-/// Cycles between two looks at a buffer that is known.
+/// Cycles between two looks at a known buffer.
 const EMPTYING: u64 = 2_000;
 const LONGEST_PAUSE: u64 = 1 << 26;
-/// What the buffer of frames is called (defmt-rtt, rtt-target; probe-rs goes by it, too).
+/// The name of the buffer of frames (used by defmt-rtt and rtt-target; probe-rs relies on it too).
 const DEFMT: &[u8; 6] = b"defmt\0";
-/// Offsets in the control block, of up buffer 0.
+/// Offsets in the control block, for up buffer 0.
 const NAME: u32 = 24;
 const BUFFER: u32 = 28;
 const SIZE: u32 = 32;
@@ -43,7 +40,7 @@ fn word(bus: &Bus, address: u32) -> Option<u32> {
     (bus.peek(address, &mut bytes) == 4).then(|| u32::from_le_bytes(bytes))
 }
 
-/// The buffer that a control block describes, if that makes sense.
+/// Returns the up buffer that a control block describes, if the description makes sense.
 fn up(bus: &Bus, block: u32) -> Option<Up> {
     let field = |offset: u32| word(bus, block.wrapping_add(offset));
     let mut name = [0; DEFMT.len()];
@@ -60,7 +57,7 @@ fn up(bus: &Bus, block: u32) -> Option<Up> {
 }
 
 impl State {
-    /// Looks for the firmware's buffer, or empties it.
+    /// Searches for the firmware's buffer, or empties it.
     #[inline(never)]
     pub(crate) fn serve_rtt(&mut self) {
         if self.rtt.block.is_none() {
@@ -76,21 +73,22 @@ impl State {
             self.rtt.next = self.cycles + EMPTYING;
         } else {
             self.rtt.next = self.cycles + self.rtt.pause;
-            // A search where the symbol is costs next to nothing.
+            // Checking the symbol's address costs next to nothing; only a search of all RAM is repeated
+            // less and less often.
             if self.rtt.search == Search::Anywhere {
                 self.rtt.pause = (self.rtt.pause * 2).min(LONGEST_PAUSE);
             }
         }
     }
 
-    /// The frames that the program has logged by defmt since the last call, as they were
-    /// encoded. What they say is in the sections of its ELF file.
+    /// Takes the frames that the program has logged with defmt since the last call, still encoded. Decoding
+    /// them needs sections of its ELF file.
     pub fn take_defmt(&mut self) -> Vec<u8> {
         self.show_rtt();
         std::mem::take(&mut self.rtt.frames)
     }
 
-    /// Brings what the buffer holds to the console, without the firmware's notice.
+    /// Copies what the buffer holds to the console, unnoticed by the firmware.
     pub(crate) fn show_rtt(&mut self) {
         if self.rtt.search == Search::Nowhere {
             return;
@@ -100,7 +98,7 @@ impl State {
             return;
         };
         if self.rtt.block.is_none() || up.read != self.rtt.given || self.rtt.shown >= up.size {
-            // The firmware has set the buffer up, perhaps anew.
+            // The firmware has initialised the buffer, perhaps again.
             (self.rtt.given, self.rtt.shown) = (up.read, up.read);
         }
         self.rtt.block = Some(block);
@@ -134,7 +132,7 @@ mod tests {
     const BLOCK: u32 = 0x2000_0100;
     const TEXT: u32 = 0x2000_0200;
 
-    /// A raw image, which has no symbols, that loops for ever.
+    /// A raw image, which has no symbols, with an endless loop.
     fn machine() -> Machine {
         let text = include_str!("../../../../socs/stm32f405.toml");
         let mut machine = Machine::new(&Soc::from_toml(text).expect("good"));
@@ -163,7 +161,7 @@ mod tests {
         assert_eq!(read_offset(&machine), 0, "the firmware sees no difference");
         assert_eq!(machine.run(Cycles(100_000)), Stop::Limit);
         assert_eq!((machine.take_console(), read_offset(&machine)), (vec![], 5));
-        // Around the end of the buffer.
+        // Across the end of the buffer.
         machine.poke(TEXT, b" allho w").expect("RAM");
         machine.poke_word(BLOCK + WRITE_OFFSET, 2).expect("RAM");
         assert_eq!(machine.run(Cycles(110_000)), Stop::Limit);

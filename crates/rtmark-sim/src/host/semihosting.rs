@@ -1,10 +1,10 @@
 //! Semihosting: how firmware prints and ends without a peripheral.
 //!
-//! The operations of Arm's semihosting specification (version 3) that need no
-//! host: console output, the exit status, and harmless answers to the rest. Time is
-//! the machine's own. Files are not within reach, unless the user of the library
-//! lends some with a [`Host`]: then a run comes back with [`Stop::HostCall`] at each
-//! operation on one, and [`Machine::serve`](crate::Machine::serve) performs it.
+//! Implements the operations of Arm's semihosting specification (version 3) that need no host: console
+//! output, the exit status, and harmless results for the rest. Time is the machine's own. Files are not
+//! accessible unless the user of the library provides some with a [`Host`]: a run then ends with
+//! [`Stop::HostCall`] at each operation on a file, and [`Machine::serve`](crate::Machine::serve) performs
+//! it.
 //!
 //! [`Stop::HostCall`]: crate::Stop::HostCall
 
@@ -14,55 +14,55 @@ use crate::state::{FileCalls, State};
 const FAILURE: u32 = u32::MAX;
 /// SYS_EXIT's reason for an orderly end.
 const APPLICATION_EXIT: u32 = 0x20026;
-/// The one open file: the console.
+/// The handle of the only open file: the console.
 const CONSOLE_HANDLE: u32 = 1;
-/// The special file that tells of extensions (2.4 of the specification): SYS_EXIT_EXTENDED,
-/// without which a C library cannot tell what `main` has returned, and an error output.
+/// The special file that lists extensions (2.4 of the specification): SYS_EXIT_EXTENDED, without which a C
+/// library cannot report what `main` has returned, and an error output.
 const FEATURES: &[u8; 5] = b"SHFB\x03";
 const FEATURES_NAME: &[u8] = b":semihosting-features";
 const FEATURES_HANDLE: u32 = 2;
-/// The handle of a host's file 0; below are those that mean the console to programs.
+/// The handle of the host's file 0; programs take lower handles for the console.
 const FIRST_FILE: u32 = 3;
-/// The most that one call prints, so that a hostile length cannot exhaust the host.
+/// The maximum that one call prints, so that a hostile length cannot exhaust the host's memory.
 const MOST_PER_CALL: u32 = 64 * 1024;
 
-/// Files for a program, lent by whoever runs it. Names are as the program gives them;
-/// files go by numbers of the host's choice. What cannot be done is answered with
-/// `None` or `false`, and the program is told so.
+/// The files of a program, provided by the caller that runs it. Names are as the program gives them; files
+/// are identified by numbers of the host's choice. Operations that fail return `None` or `false`, which is
+/// reported to the program.
 pub trait Host {
-    /// Opens a file, as C's `fopen` does with the mode of this number: 0 `r`, 1 `rb`,
-    /// 2 `r+`, 3 `r+b`, 4 `w`, 5 `wb`, 6 `w+`, 7 `w+b`, 8 `a`, 9 `ab`, 10 `a+`, 11 `a+b`.
+    /// Opens a file, as C's `fopen` does with the mode of this number: 0 `r`, 1 `rb`, 2 `r+`, 3 `r+b`, 4
+    /// `w`, 5 `wb`, 6 `w+`, 7 `w+b`, 8 `a`, 9 `ab`, 10 `a+`, 11 `a+b`.
     fn open(&mut self, name: &[u8], mode: u32) -> Option<u32>;
     /// Closes a file.
     fn close(&mut self, file: u32) -> bool;
-    /// Reads; answers how many bytes there were.
+    /// Reads from a file; returns the number of bytes read.
     fn read(&mut self, file: u32, into: &mut [u8]) -> Option<usize>;
-    /// Writes; answers how many bytes were taken.
+    /// Writes to a file; returns the number of bytes written.
     fn write(&mut self, file: u32, bytes: &[u8]) -> Option<usize>;
-    /// Goes on at so many bytes from the beginning.
+    /// Sets the position to this many bytes from the beginning.
     fn seek(&mut self, file: u32, position: u32) -> bool;
-    /// How many bytes a file has.
+    /// Returns the length of a file in bytes.
     fn length(&mut self, file: u32) -> Option<u32>;
     /// Removes a file.
     fn remove(&mut self, name: &[u8]) -> bool;
     /// Renames a file.
     fn rename(&mut self, from: &[u8], to: &[u8]) -> bool;
-    /// A name for a temporary file, the same for the same number from 0 to 255.
+    /// Returns a name for a temporary file, always the same for the same number from 0 to 255.
     fn temporary_name(&mut self, number: u8) -> Option<Vec<u8>>;
 }
 
-/// What a call leads to.
+/// The result of a call.
 pub enum Reply {
-    /// The value for R0; the program goes on.
+    /// The value for R0; the program continues.
     Value(u32),
     /// The program has ended.
     Exit(ExitStatus),
-    /// A host is to serve it.
+    /// A host must perform it.
     Host,
 }
 
 impl State {
-    /// Serves the call that R0 and R1 describe.
+    /// Performs the call that R0 and R1 describe.
     pub(crate) fn semihosting(&mut self) -> Reply {
         let (operation, parameter) = (self.cpu.r[0], self.cpu.r[1]);
         let argument = |machine: &Self, at: u32| machine.peek_word(parameter.wrapping_add(at * 4));
@@ -98,7 +98,7 @@ impl State {
                 self.console.extend(text);
                 0
             }
-            // SYS_WRITE: answers how many bytes were not written.
+            // SYS_WRITE: returns how many bytes were not written.
             0x05 => match (argument(self, 1), argument(self, 2)) {
                 (Some(from), Some(length)) => {
                     let mut bytes = vec![0; length.min(MOST_PER_CALL) as usize];
@@ -163,7 +163,7 @@ impl State {
         Reply::Value(value)
     }
 
-    /// Whether the call that R0 and R1 describe is about a file rather than the console.
+    /// Returns whether the call that R0 and R1 describe concerns a file rather than the console.
     fn is_about_files(&self) -> bool {
         let (operation, parameter) = (self.cpu.r[0], self.cpu.r[1]);
         match operation {
@@ -179,14 +179,14 @@ impl State {
         }
     }
 
-    /// Performs the call for which a run came back with
-    /// [`Stop::HostCall`](crate::Stop::HostCall), and leaves its result in R0.
+    /// Performs the call for which a run ended with [`Stop::HostCall`](crate::Stop::HostCall), and leaves
+    /// its result in R0.
     pub fn serve(&mut self, host: &mut impl Host) {
         let result = self.host_call(host);
         self.cpu.r[0] = result.unwrap_or(FAILURE);
     }
 
-    /// The result of a call about files, or `None` when it fails.
+    /// Returns the result of a call that concerns a file, or `None` if it fails.
     fn host_call(&mut self, host: &mut impl Host) -> Option<u32> {
         let (operation, parameter) = (self.cpu.r[0], self.cpu.r[1]);
         let word = |machine: &Self, at: u32| machine.peek_word(parameter.wrapping_add(at * 4));
@@ -199,7 +199,7 @@ impl State {
                 opened.checked_add(FIRST_FILE)
             }
             0x02 => done(host.close(file)),
-            // SYS_WRITE and SYS_READ answer how many bytes are left.
+            // SYS_WRITE and SYS_READ return how many bytes are left.
             0x05 => {
                 let (from, length) = (word(self, 1)?, word(self, 2)?);
                 let mut bytes = vec![0; length.min(MOST_PER_CALL) as usize];
@@ -283,7 +283,7 @@ mod tests {
             };
             (value, machine.peek(buffer, 4))
         };
-        // As newlib does it: open, length, the magic, then the byte behind it.
+        // As newlib does it: open, length, the magic bytes, then the byte after them.
         let (file, _) = call(0x01, [name, 0, 21]);
         assert_eq!(call(0x0C, [file, 0, 0]).0, 5);
         assert_eq!(call(0x06, [file, buffer, 4]), (0, b"SHFB".to_vec()));

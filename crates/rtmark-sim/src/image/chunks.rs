@@ -1,17 +1,17 @@
-//! Pieces of memory in the order of a file, put together into segments.
+//! Pieces of memory in the order of a file, combined into segments.
 
 use super::Segment;
 
-/// Two pieces of a file that claim the same address.
+/// Two pieces of a file claim the same address.
 pub struct Overlap {
     pub address: u32,
-    /// Where in the file the later piece stands, as told to [`Chunks::add`].
+    /// The later piece's position in the file, as given to [`Chunks::add`].
     pub origin: usize,
 }
 
 struct Chunk {
     address: u32,
-    /// Where in the file it begins.
+    /// Its position in the file.
     origin: usize,
     bytes: Vec<u8>,
 }
@@ -22,13 +22,13 @@ impl Chunk {
     }
 }
 
-/// Pieces collected so far.
+/// The pieces collected so far.
 #[derive(Default)]
 pub struct Chunks(Vec<Chunk>);
 
 impl Chunks {
-    /// Adds bytes that stand at `origin` in the file. Answers whether they fit
-    /// below the end of the address space.
+    /// Adds bytes from position `origin` in the file. Returns whether they fit below the end of the address
+    /// space.
     pub fn add(&mut self, address: u32, bytes: &[u8], origin: usize) -> bool {
         if u64::from(address) + bytes.len() as u64 > 1 << 32 {
             return false;
@@ -41,7 +41,7 @@ impl Chunks {
         true
     }
 
-    /// The segments in ascending order of addresses.
+    /// Combines the pieces into segments, in ascending order of address.
     pub fn into_segments(self) -> Result<Vec<Segment>, Overlap> {
         let mut chunks = self.0;
         chunks.sort_by_key(|chunk| chunk.address);

@@ -1,7 +1,7 @@
 //! ELF: 32-bit little-endian executables for Arm and RISC-V.
 //!
-//! Segments to load, symbols to name addresses with, and sections by name for
-//! those who keep notes in them.
+//! Reads the segments to load, the symbols that name addresses, and the sections by name, for tools that
+//! keep information in them.
 
 use object::Endianness;
 use object::elf::{
@@ -11,18 +11,18 @@ use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, Sym};
 
 use super::{Architecture, Image, ImageError, Segment, Symbol};
 
-/// How much of the host's memory a file may claim, in bytes for each of its own.
-/// Headers of a hostile file can name the same bytes over and over.
+/// How much of the host's memory a file may claim, in bytes per byte of the file. The headers of a hostile
+/// file can refer to the same bytes many times.
 const CLAIM: usize = 16;
 
-/// What is left of the memory that a file may claim.
+/// The rest of the memory that a file may claim.
 struct Budget(usize);
 
 impl Budget {
     fn spend(&mut self, bytes: &[u8]) -> Result<(), ImageError> {
         let left = self.0.checked_sub(bytes.len());
         self.0 = left.ok_or_else(|| {
-            ImageError::Damaged("its headers name the same bytes again and again".to_owned())
+            ImageError::Damaged("its headers refer to the same bytes repeatedly".to_owned())
         })?;
         Ok(())
     }
@@ -60,8 +60,8 @@ fn machine_name(bytes: &[u8]) -> Option<String> {
         .then(|| format!("{class} {order} {name}"))
 }
 
-/// Tag_CPU_arch_profile of the build attributes, where they say it (Addenda to the ABI for the Arm
-/// Architecture, IHI 0045, 2 and 3.3.5).
+/// Returns the core profile from Tag_CPU_arch_profile in the build attributes, if given there (Addenda to
+/// the ABI for the Arm Architecture, IHI 0045, 2 and 3.3.5).
 fn profile(attributes: &[u8]) -> Option<Architecture> {
     const FILE: u8 = 1;
     const PROFILE: u64 = 7;
@@ -93,7 +93,7 @@ fn profile(attributes: &[u8]) -> Option<Architecture> {
     None
 }
 
-/// The next number of unsigned LEB128.
+/// Takes the next number in unsigned LEB128.
 fn uleb(bytes: &mut &[u8]) -> Option<u64> {
     let mut value = 0;
     for shift in (0..63).step_by(7) {
@@ -111,8 +111,8 @@ impl Image {
     /// Reads an ELF executable.
     ///
     /// # Errors
-    /// When the bytes are not a complete ELF executable for a 32-bit
-    /// little-endian core of Arm's or RISC-V; the error says which part is wrong.
+    /// When the bytes are not a complete ELF executable for a 32-bit little-endian Arm or RISC-V core; the
+    /// error says which part is wrong.
     pub fn from_elf(bytes: &[u8]) -> Result<Self, ImageError> {
         if !bytes.starts_with(b"\x7fELF") {
             let shown = match bytes {
@@ -202,7 +202,7 @@ impl Image {
         let sections = header.sections(endian, bytes).map_err(damaged)?;
         for section in sections.iter() {
             let name = sections.section_name(endian, section).map_err(damaged)?;
-            // Debug sections are large and are read by those who need them.
+            // Debug sections are large, and the tools that need them read them from the file.
             if name.is_empty() || name.starts_with(b".debug") {
                 continue;
             }
@@ -215,8 +215,8 @@ impl Image {
         for symbol in table.iter() {
             let kind = symbol.st_type();
             let name = symbol.name(endian, table.strings()).map_err(damaged)?;
-            // `$t`, `$d` and their like mark code and data for disassemblers; `.L0` and others are
-            // a compiler's labels, which files for RISC-V keep.
+            // `$t`, `$d` and similar symbols mark code and data for disassemblers; `.L0` and the like are a
+            // compiler's labels, which RISC-V files keep.
             let wanted = matches!(kind, STT_FUNC | STT_OBJECT | STT_NOTYPE)
                 && symbol.st_shndx(endian) != object::elf::SHN_UNDEF
                 && !name.is_empty()
@@ -230,9 +230,9 @@ impl Image {
             let value = symbol.st_value(endian);
             let address = if kind == STT_FUNC { value & !1 } else { value };
             self.symbols.by_name.insert(name.clone(), address);
-            // Constants that a linker script or assembler has made symbols are no addresses.
+            // Constants that a linker script or assembler has defined as symbols are not addresses.
             let is_constant = kind == STT_NOTYPE && symbol.st_shndx(endian) == object::elf::SHN_ABS;
-            // Linker-made marks without a type would hide the function they point at.
+            // A symbol without a type, defined by the linker, would hide the function at its address.
             let hides = kind == STT_NOTYPE && self.symbols.by_address.contains_key(&address);
             if !is_constant && !hides {
                 let size = symbol.st_size(endian);
@@ -247,7 +247,7 @@ impl Image {
 mod tests {
     use super::*;
 
-    /// An executable whose program headers all name the whole file.
+    /// An executable in which every program header refers to the whole file.
     fn greedy(headers: u16, size: usize) -> Vec<u8> {
         let mut file = b"\x7fELF\x01\x01\x01".to_vec();
         file.resize(16, 0);
@@ -267,7 +267,7 @@ mod tests {
         let image = Image::from_elf(&greedy(2, 4096)).expect("an image");
         assert_eq!(image.segments().len(), 2);
         let error = Image::from_elf(&greedy(1000, 64 * 1024)).expect_err("refused").to_string();
-        assert!(error.contains("the same bytes again and again"), "{error}");
+        assert!(error.contains("the same bytes repeatedly"), "{error}");
     }
 
     #[test]

@@ -6,29 +6,32 @@
 use super::chunks::Chunks;
 use super::{Image, ImageError, ImageFormat};
 
-/// Bytes of a record besides its data: length, address, type, checksum.
+/// Bytes of a record besides its data: length, address, type and checksum.
 const FRAME: usize = 5;
 
 fn wrong(line: usize, problem: impl Into<String>) -> ImageError {
     ImageError::Hex { line, problem: problem.into() }
 }
 
-/// Whether a file begins like Intel HEX: with a colon and a hexadecimal digit, after
-/// nothing but blank space. No vector table does: a colon is no multiple of four.
+/// Returns whether a file begins like Intel HEX: with a colon and a hexadecimal digit, after nothing but
+/// white space. No vector table begins like that, because a stack pointer whose lowest byte is a colon is
+/// not a multiple of four.
 pub fn is_hex(bytes: &[u8]) -> bool {
     let begin = bytes.trim_ascii_start();
     begin.first() == Some(&b':') && begin.get(1).is_none_or(u8::is_ascii_hexdigit)
 }
 
-/// The bytes of one line's record, checked.
+/// Returns the bytes of the record on a line, after checking it.
 fn record(text: &[u8], line: usize) -> Result<Vec<u8>, ImageError> {
-    let digits = text.strip_prefix(b":").ok_or_else(|| wrong(line, "it begins with no colon"))?;
+    let digits =
+        text.strip_prefix(b":").ok_or_else(|| wrong(line, "it does not begin with a colon"))?;
     let value = |digit: u8| char::from(digit).to_digit(16).map(|value| value as u8);
     let mut bytes = Vec::with_capacity(digits.len() / 2);
     for (at, pair) in digits.chunks(2).enumerate() {
         let digit = |which: usize| {
             let column = 2 + at * 2 + which;
-            let found = pair.get(which).ok_or_else(|| wrong(line, "its last byte is half"))?;
+            let found =
+                pair.get(which).ok_or_else(|| wrong(line, "its last byte has only one digit"))?;
             value(*found).ok_or_else(|| wrong(line, format!("column {column} is no hex digit")))
         };
         bytes.push(digit(0)? << 4 | digit(1)?);
@@ -39,7 +42,7 @@ fn record(text: &[u8], line: usize) -> Result<Vec<u8>, ImageError> {
         return Err(wrong(line, format!("{found} bytes where its length says {announced}")));
     }
     if bytes.iter().fold(0_u8, |sum, byte| sum.wrapping_add(*byte)) != 0 {
-        return Err(wrong(line, "its checksum does not fit"));
+        return Err(wrong(line, "its checksum is wrong"));
     }
     Ok(bytes)
 }
@@ -48,8 +51,8 @@ impl Image {
     /// Reads an Intel HEX file.
     ///
     /// # Errors
-    /// When a line is no record, its checksum does not fit, the end-of-file record
-    /// is missing, or two records claim the same address.
+    /// When a line is not a record, a checksum is wrong, the end-of-file record is missing, or two records
+    /// claim the same address.
     pub fn from_hex(bytes: &[u8]) -> Result<Self, ImageError> {
         let mut image = Self { format: ImageFormat::IntelHex, ..Self::default() };
         let mut chunks = Chunks::default();
@@ -73,13 +76,13 @@ impl Image {
                 (0, _) => {
                     let address = base.checked_add(offset);
                     if !address.is_some_and(|address| chunks.add(address, data, line)) {
-                        return Err(wrong(line, "its data reach beyond the last address"));
+                        return Err(wrong(line, "its data reaches beyond the last address"));
                     }
                 }
                 (1, 0) => ended = true,
                 (2, 2) => base = value << 4,
                 (4, 2) => base = value << 16,
-                // CS:IP and EIP: where execution begins.
+                // CS:IP and EIP: the entry point.
                 (3, 4) => image.entry = (value >> 16 << 4).wrapping_add(value & 0xFFFF),
                 (5, 4) => image.entry = value,
                 (kind @ 0..=5, length) => {
@@ -92,7 +95,7 @@ impl Image {
                                    several boards: take the one of your board out of it first";
                     return Err(wrong(line, problem));
                 }
-                (kind, _) => return Err(wrong(line, format!("no record has the type {kind}"))),
+                (kind, _) => return Err(wrong(line, format!("there is no record type {kind}"))),
             }
         }
         if !ended {
@@ -138,11 +141,11 @@ mod tests {
     fn wrong_lines_are_named() {
         for (from, to, words) in [
             ("F2", "F3", "line 1: its checksum"),
-            ("D8", "D", "line 2: its last byte is half"),
+            ("D8", "D", "line 2: its last byte has only one digit"),
             ("410000", "41Z000", "line 3: column 12 is no hex digit"),
-            (":0401", "0401", "line 4: it begins with no colon"),
+            (":0401", "0401", "line 4: it does not begin with a colon"),
             (":04010000", ":03010000", "line 4: 9 bytes where its length says 8"),
-            (":0400000508000041AE", ":00000006FA", "line 5: no record has the type 6"),
+            (":0400000508000041AE", ":00000006FA", "line 5: there is no record type 6"),
             (":0400000508000041AE", ":00000005FB", "line 5: a record of type 5 with 0 bytes"),
             (":020000040800F2", ":0400000A9900C0DEBB", "line 1: a Universal Hex"),
             (":00000001FF\n", "", "line 5: the file ends here"),

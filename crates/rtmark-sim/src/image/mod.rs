@@ -1,9 +1,8 @@
-//! Firmware images: what a file gives the simulator.
+//! Firmware images: a file's contents, in the form that the simulator loads.
 //!
-//! ELF executables, Intel HEX, UF2 and raw binaries become segments to load,
-//! with symbols and sections where the format has them. Any input is answered
-//! with an [`Image`] or an [`ImageError`], never a panic, and holds no more
-//! memory than a small multiple of the file's own size.
+//! ELF executables, Intel HEX, UF2 and raw binaries become segments to load, with symbols and sections
+//! where the format has them. Any input results in an [`Image`] or an [`ImageError`], never a panic, and
+//! takes no more memory than a small multiple of the file's size.
 
 mod chunks;
 mod elf;
@@ -14,7 +13,7 @@ mod uf2;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// How a file says what goes where.
+/// The format of an image file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ImageFormat {
@@ -23,14 +22,14 @@ pub enum ImageFormat {
     Elf,
     /// Intel HEX.
     IntelHex,
-    /// UF2, as boards with a USB bootloader take it.
+    /// UF2, the format for boards with a USB bootloader.
     Uf2,
-    /// The bytes alone, without any address.
+    /// Plain bytes, without an address.
     Raw,
 }
 
 impl ImageFormat {
-    /// Recognises a file by its first bytes. What nothing else fits is a raw binary.
+    /// Recognises a file by its first bytes. A file that fits no other format is a raw binary.
     pub fn of(bytes: &[u8]) -> Self {
         if bytes.starts_with(b"\x7fELF") {
             Self::Elf
@@ -55,11 +54,11 @@ impl fmt::Display for ImageFormat {
     }
 }
 
-/// What kind of core an image is for.
+/// The kind of core that an image is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Architecture {
-    /// 32-bit Arm; the file does not say which profile.
+    /// 32-bit Arm; the file does not state the profile.
     Arm,
     /// 32-bit Arm for microcontrollers: the profile M.
     ArmM,
@@ -72,7 +71,7 @@ pub enum Architecture {
 }
 
 impl Architecture {
-    /// Whether a core may run the image. Where the file does not say which profile, any of Arm's may.
+    /// Returns whether a core may run the image. If the file does not state the profile, any Arm core may.
     pub const fn runs_on(self, core: crate::soc::CoreKind) -> bool {
         let is_r = matches!(core, crate::soc::CoreKind::CortexR5);
         match self {
@@ -97,27 +96,27 @@ impl fmt::Display for Architecture {
     }
 }
 
-/// One piece of memory that an image fills.
+/// A piece of memory that an image fills.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Where the bytes are loaded (the physical address of the program header).
+    /// The address at which the bytes are loaded (the physical address of the program header).
     pub load_address: u32,
-    /// Where the program expects them when it runs.
+    /// The address at which the program expects them when it runs.
     pub address: u32,
-    /// The bytes that the file holds.
+    /// The bytes in the file.
     pub bytes: Vec<u8>,
-    /// Bytes occupied in memory, zero-filled beyond `bytes`.
+    /// The bytes occupied in memory, zero-filled beyond `bytes`.
     pub memory_size: u32,
-    /// Whether the program may write there.
+    /// Whether the program may write to it.
     pub writable: bool,
 }
 
-/// An address told in the program's own words.
+/// An address in terms of the program's symbols.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Location {
-    /// The function or object that holds the address.
+    /// The function or object that contains the address.
     pub symbol: String,
-    /// How far into it the address lies, in bytes.
+    /// The offset of the address from its start in bytes.
     pub offset: u32,
 }
 
@@ -144,25 +143,25 @@ pub struct Symbols {
 }
 
 impl Symbols {
-    /// The address of a symbol, with the Thumb bit of functions cleared.
+    /// Returns the address of a symbol, with the Thumb bit of functions cleared.
     pub fn address_of(&self, name: &str) -> Option<u32> {
         self.by_name.get(name).copied()
     }
 
-    /// The address of a symbol as [`Self::address_of`] finds it, also by the name as the program's source has it:
-    /// `app::main` for a symbol of Rust or C++ that the compiler has decorated.
+    /// Returns the address of a symbol as [`Self::address_of`] does, but also finds it by its name in the
+    /// program's source: `app::main` for a Rust or C++ symbol whose name the compiler has mangled.
     pub fn find(&self, name: &str) -> Option<u32> {
         let plain = |symbol: &str| format!("{:#}", rustc_demangle::demangle(symbol)) == name;
         let decorated = || self.by_name.iter().find(|(symbol, _)| plain(symbol));
         self.address_of(name).or_else(|| decorated().map(|(_, &address)| address))
     }
 
-    /// Every name, as the program's source has it.
+    /// Returns every name as in the program's source.
     pub fn names(&self) -> impl Iterator<Item = String> + '_ {
         self.by_name.keys().map(|name| format!("{:#}", rustc_demangle::demangle(name)))
     }
 
-    /// The symbol that holds an address. A symbol without a size reaches to the next one.
+    /// Returns the symbol that contains an address. A symbol without a size extends to the next one.
     pub fn name_at(&self, address: u32) -> Option<Location> {
         let (&start, symbol) = self.by_address.range(..=address).next_back()?;
         let offset = address - start;
@@ -172,12 +171,12 @@ impl Symbols {
         })
     }
 
-    /// Every named address in ascending order, with the symbol's size in bytes; 0 where it has none.
+    /// Returns every named address in ascending order, with the symbol's size in bytes; 0 if it has none.
     pub fn extents(&self) -> impl Iterator<Item = (u32, u32)> {
         self.by_address.iter().map(|(&address, symbol)| (address, symbol.size))
     }
 
-    /// Every named address in ascending order.
+    /// Returns every named address in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &str)> {
         self.by_address.iter().map(|(&address, symbol)| (address, symbol.name.as_str()))
     }
@@ -201,17 +200,17 @@ pub enum ImageError {
     /// The file does not begin like an ELF file.
     #[error("not an ELF file: it begins with {0}")]
     NotElf(String),
-    /// An ELF file, but for another kind of machine.
-    #[error("an ELF file for {0}, not for a 32-bit little-endian core of Arm's or RISC-V")]
+    /// An ELF file, but for a different kind of machine.
+    #[error("an ELF file for {0}, not for a 32-bit little-endian Arm or RISC-V core")]
     OtherMachine(String),
     /// An object file, a shared library or a core dump.
     #[error("an ELF file of type {0}, not an executable: link it first")]
     NotExecutable(&'static str),
-    /// A part of the file is missing or contradicts another one.
+    /// A part of the file is missing or contradicts another part.
     #[error("a damaged or truncated ELF file: {0}")]
     Damaged(String),
-    /// Nothing in it is to be loaded.
-    #[error("nothing to load: it holds no byte for any memory")]
+    /// It contains nothing to load.
+    #[error("nothing to load: it contains no bytes for any memory")]
     Empty,
     /// A line of an Intel HEX file is wrong.
     #[error("a damaged or truncated Intel HEX file: line {line}: {problem}")]
@@ -224,7 +223,7 @@ pub enum ImageError {
     /// A block of a UF2 file is wrong.
     #[error("a damaged or truncated UF2 file: block at offset {offset:#x}: {problem}")]
     Uf2 {
-        /// Where the block begins in the file.
+        /// The block's offset in the file.
         offset: usize,
         /// What is wrong with it.
         problem: String,
@@ -232,11 +231,11 @@ pub enum ImageError {
 }
 
 impl Image {
-    /// Reads a file of any format, recognised by its contents. `raw_base` is where
-    /// a raw binary belongs; the other formats say that themselves.
+    /// Reads a file of any format, recognised by its contents. `raw_base` is the address for a raw binary;
+    /// the other formats contain their addresses.
     ///
     /// # Errors
-    /// When the file is damaged, incomplete or not for an Arm core.
+    /// When the file is damaged, incomplete, or not for a core that the simulator supports.
     pub fn from_bytes(bytes: &[u8], raw_base: u32) -> Result<Self, ImageError> {
         match ImageFormat::of(bytes) {
             ImageFormat::Elf => Self::from_elf(bytes),
@@ -246,44 +245,44 @@ impl Image {
         }
     }
 
-    /// The format that it was read from.
+    /// Returns the format from which it was read.
     pub fn format(&self) -> ImageFormat {
         self.format
     }
 
-    /// The kind of core that the file says it is for, if it says so.
+    /// Returns the kind of core that the file states it is for, if it does.
     pub fn architecture(&self) -> Option<Architecture> {
         self.architecture
     }
 
-    /// The entry point that the file names, Thumb bit included; 0 where it names none.
+    /// Returns the entry point that the file states, including the Thumb bit; 0 if it states none.
     pub fn entry(&self) -> u32 {
         self.entry
     }
 
-    /// The segments to load, in file order.
+    /// Returns the segments to load, in file order.
     pub fn segments(&self) -> &[Segment] {
         &self.segments
     }
 
-    /// The contents of a section, loaded or not.
+    /// Returns the contents of a section, loaded or not.
     pub fn section(&self, name: &str) -> Option<&[u8]> {
         self.sections.get(name).map(Vec::as_slice)
     }
 
-    /// The symbols.
+    /// Returns the symbols.
     pub fn symbols(&self) -> &Symbols {
         &self.symbols
     }
 
-    /// Bytes of non-volatile memory that the image fills: code, constants and
-    /// the initial values of variables.
+    /// Returns how many bytes of non-volatile memory the image fills: code, constants and the initial
+    /// values of variables.
     pub fn flash_bytes(&self) -> u64 {
         self.segments.iter().map(|segment| segment.bytes.len() as u64).sum()
     }
 
-    /// Bytes of RAM that the image claims statically: initialised and zeroed
-    /// variables, with heaps and stacks as far as sections reserve them.
+    /// Returns how many bytes of RAM the image claims statically: initialised and zeroed variables, and
+    /// heaps and stacks as far as sections reserve them.
     pub fn ram_bytes(&self) -> u64 {
         self.segments
             .iter()

@@ -3,10 +3,10 @@
 use super::{Image, ImageError, ImageFormat, Segment};
 
 impl Image {
-    /// Takes bytes as what stands in memory from `base` on.
+    /// Creates an image from bytes that belong at `base`.
     ///
     /// # Errors
-    /// When there are none, or they do not fit below the end of the address space.
+    /// When there are no bytes, or they do not fit below the end of the address space.
     pub fn from_raw(bytes: &[u8], base: u32) -> Result<Self, ImageError> {
         if bytes.is_empty() {
             return Err(ImageError::Empty);

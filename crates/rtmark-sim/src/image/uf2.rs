@@ -1,6 +1,6 @@
-//! UF2: blocks of 512 bytes that each say where their payload belongs.
+//! UF2: blocks of 512 bytes, each with the address of its payload.
 //!
-//! After the format's own specification, "USB Flashing Format (UF2)".
+//! Implements the format's own specification, "USB Flashing Format (UF2)".
 
 use std::collections::BTreeMap;
 
@@ -11,15 +11,15 @@ use super::{Image, ImageError, ImageFormat};
 pub const MAGIC: [u8; 8] = [0x55, 0x46, 0x32, 0x0A, 0x57, 0x51, 0x5D, 0x9E];
 const END_MAGIC: u32 = 0x0AB1_6F30;
 const BLOCK: usize = 512;
-/// Where a block's payload begins, and the most that it holds.
+/// The offset of a block's payload, and its maximum size.
 const PAYLOAD: usize = 32;
 const MOST_PAYLOAD: usize = 476;
 
 const NOT_MAIN_FLASH: u32 = 1;
 const FILE_CONTAINER: u32 = 1 << 12;
 const HAS_FAMILY: u32 = 1 << 13;
-/// RP2350's family for blocks that belong to no program: the tools put one before
-/// the others because of erratum RP2350-E10.
+/// RP2350's family for blocks that belong to no program: the tools put one before the others because of
+/// erratum RP2350-E10.
 const ABSOLUTE: u32 = 0xE48B_FF57;
 /// RP2350's other instruction set.
 const RP2350_RISCV: u32 = 0xE48B_FF5A;
@@ -41,8 +41,8 @@ impl Image {
     /// Reads a UF2 file.
     ///
     /// # Errors
-    /// When a block is damaged, some are missing, two claim the same address, or
-    /// the file holds programs for several families of chips.
+    /// When a block is damaged, some are missing, two claim the same address, or the file holds programs
+    /// for several families of chips.
     pub fn from_uf2(bytes: &[u8]) -> Result<Self, ImageError> {
         let mut families: BTreeMap<u32, Family> = BTreeMap::new();
         for (at, block) in bytes.chunks(BLOCK).enumerate() {
@@ -68,13 +68,14 @@ impl Image {
                 families.entry(if flags & HAS_FAMILY == 0 { 0 } else { word(28) }).or_default();
             if number != family.blocks || number >= announced {
                 let problem = format!(
-                    "it calls itself block {number} of {announced} where block {} should stand",
+                    "it calls itself block {number} of {announced} where block {} should be",
                     family.blocks
                 );
                 return Err(wrong(offset, problem));
             }
             if family.blocks > 0 && announced != family.announced {
-                let problem = format!("{announced} blocks, {} said those before", family.announced);
+                let problem =
+                    format!("it announces {announced} blocks, earlier ones {}", family.announced);
                 return Err(wrong(offset, problem));
             }
             (family.blocks, family.announced, family.last) = (number + 1, announced, offset);
@@ -88,7 +89,7 @@ impl Image {
         let names = families.keys().map(|id| format!("{id:#010x}")).collect::<Vec<_>>().join(", ");
         let Some((id, family)) = families.pop_first() else { return Err(ImageError::Empty) };
         if !families.is_empty() {
-            let problem = format!("it holds programs for several families of chips: {names}");
+            let problem = format!("it contains programs for several families of chips: {names}");
             return Err(ImageError::Damaged(problem));
         }
         if id == RP2350_RISCV {

@@ -1,11 +1,11 @@
-//! Which encodings a core has: for those who check the decoder against another one.
+//! Which encodings a core has, for tools that check the decoder against another one.
 
 use super::{Features, Op, decode};
 use crate::soc::CoreKind;
 
-/// Whether an encoding is an instruction of the core. `second` is the second halfword
-/// of a 32-bit instruction and is ignored by 16-bit ones. The permanently undefined
-/// encodings (UDF) are none; UNPREDICTABLE ones that the simulator executes are.
+/// Returns whether an encoding is an instruction of the core. `second` is the second halfword of a 32-bit
+/// instruction; it is ignored for 16-bit ones. The permanently undefined encodings (UDF) do not count as
+/// instructions; UNPREDICTABLE ones that the simulator executes do.
 ///
 /// ```
 /// use rtmark_sim::{CoreKind, isa_check::is_defined};

@@ -1,27 +1,26 @@
-//! From instruction bits to a decoded [`Slot`].
+//! Decodes an instruction's bits into a [`Slot`].
 //!
-//! Decoding resolves all that depends on the address and the encoding alone:
-//! branch targets and literal addresses are absolute, modified immediates are
-//! expanded, an operand that names the program counter has become a constant.
-//! So execution never reads register 15.
+//! Decoding resolves everything that depends only on the address and the encoding: branch targets and
+//! literal addresses become absolute, modified immediates are expanded, and an operand that is the program
+//! counter becomes a constant. So execution never reads register 15.
 
 use super::encodings::{Encoding, NARROW, WIDE};
 use super::form::{Form, Isa};
 use super::{Op, Slot};
 
-/// Whether an instruction that begins with this halfword has a second one.
+/// Returns whether an instruction that begins with this halfword has a second one.
 pub const fn is_wide(first: u16) -> bool {
     first >> 11 >= 0b11101
 }
 
-/// Decodes the instruction at `address`; `second` is ignored by 16-bit ones.
+/// Decodes the instruction at `address`; `second` is ignored for 16-bit instructions.
 pub fn decode(address: u32, first: u16, second: u16, supports: impl Fn(Isa) -> bool) -> Slot {
     Fields::find(address, first, second, supports)
         .and_then(|fields| fields.slot())
         .unwrap_or(Slot::undefined(if is_wide(first) { 4 } else { 2 }))
 }
 
-/// An encoding with the bits that it is read from.
+/// An encoding together with the bits from which its fields are extracted.
 pub(super) struct Fields {
     pub(super) line: &'static Encoding,
     pub(super) bits: u32,
@@ -35,7 +34,7 @@ const fn sign_extend(value: u32, width: u32) -> u32 {
 }
 
 impl Fields {
-    /// The line of the table that stands for an instruction.
+    /// Returns the line of the table that matches an instruction.
     pub(super) fn find(
         address: u32,
         first: u16,
@@ -59,7 +58,7 @@ impl Fields {
         self.line.pattern.as_bytes().contains(&letter)
     }
 
-    /// What reading the program counter gives: the address plus 4.
+    /// Returns the value that reading the program counter gives: the address plus 4.
     fn pc(&self) -> u32 {
         self.address.wrapping_add(4)
     }
@@ -68,7 +67,7 @@ impl Fields {
         self.pc() & !3
     }
 
-    /// The slot, or `None` for a combination of fields that is no instruction.
+    /// Returns the slot, or `None` for a combination of fields that is not an instruction.
     #[expect(clippy::too_many_lines, reason = "a table: an arm a form of encodings")]
     pub(super) fn slot(&self) -> Option<Slot> {
         let line = self.line;
@@ -132,7 +131,7 @@ impl Fields {
             Form::Wide => slot.imm |= self.get(b'j') << 12,
             Form::BitField => slot.aux = self.get(b'j') + 1,
             Form::BitFieldInsert => {
-                // The field holds the most significant bit; keep the width instead.
+                // The field holds the most significant bit; the slot holds the width instead.
                 slot.aux = (self.get(b'j') + 1).checked_sub(slot.imm)?;
                 if slot.aux == 0 {
                     return None;
@@ -166,7 +165,7 @@ impl Fields {
             Form::DualLiteral => slot.imm = self.pc_offset(slot.imm * 4),
             Form::Exclusive => {
                 slot.imm *= 4;
-                // Strex names the status register `d` and the stored one `t`.
+                // Strex has the status register in `d` and the stored one in `t`.
                 if self.has(b'd') {
                     (slot.d, slot.a) = (self.get(b'd') as u8, self.get(b't') as u8);
                 }
@@ -190,7 +189,7 @@ impl Fields {
     fn plain(&self, slot: &mut Slot) {
         match slot.op {
             Op::It => slot.imm |= self.get(b'c') << 4,
-            // Extensions take their rotation from `imm`, which 16-bit encodings lack.
+            // Extensions take their rotation from `imm`, a field that 16-bit encodings lack.
             Op::Sxtb | Op::Sxth | Op::Uxtb | Op::Uxth => slot.imm = 0,
             _ => {}
         }
@@ -241,7 +240,7 @@ impl Fields {
         self.aligned_pc().wrapping_add(self.signed_offset(offset))
     }
 
-    /// 0 offset, 1 pre-indexed, 2 post-indexed.
+    /// Returns the addressing mode: 0 offset, 1 pre-indexed, 2 post-indexed.
     fn index_mode(&self) -> u32 {
         match (self.get(b'p'), self.get(b'w')) {
             (1, 0) => 0,
@@ -256,7 +255,7 @@ impl Fields {
         }
         slot.imm = self.signed_offset(slot.imm);
         slot.op = match self.index_mode() {
-            // DDI 0403, A7.7.67 and its kin: no write-back, and an addition.
+            // DDI 0403, A7.7.67 and similar sections: no write-back, and an addition.
             0 if self.get(b'u') == 1 && slot.d != 15 => indexed_op(slot.op, Op::Ldrt),
             0 => slot.op,
             1 => indexed_op(slot.op, Op::LdrPre),
@@ -265,7 +264,8 @@ impl Fields {
         Self::single_transfer(slot)
     }
 
-    /// A load to register 15 is a branch, or a hint for the narrower sizes; a store of it is nothing.
+    /// Resolves a transfer of register 15: a load of a word is a branch, a narrower load is a hint, and a
+    /// store is not an instruction.
     fn single_transfer(slot: &mut Slot) -> Option<()> {
         if slot.d != 15 {
             return Some(());
@@ -284,12 +284,12 @@ impl Fields {
         Some(())
     }
 
-    /// A single-precision register number: the extending bit is the lowest one.
+    /// Returns a single-precision register number; the extension bit is its lowest bit.
     fn single(&self, letter: u8, extension: u8) -> u8 {
         (self.get(letter) << 1 | self.get(extension)) as u8
     }
 
-    /// A register of the operation's operands, of the precision that they have.
+    /// Returns an operand register of the given precision.
     fn float(&self, letter: u8, extension: u8, precision: Precision) -> Option<u8> {
         match precision {
             Precision::Single => Some(self.single(letter, extension)),
@@ -297,7 +297,7 @@ impl Fields {
         }
     }
 
-    /// The first of the two single registers that a double one covers.
+    /// Returns the first of the two single registers that overlap a double register.
     fn double(&self, letter: u8, extension: u8) -> Option<u8> {
         let number = self.get(extension) << 4 | self.get(letter);
         (number < 16).then_some((number * 2) as u8)
@@ -371,7 +371,7 @@ impl Fields {
     }
 }
 
-/// A shift as `type << 8 | amount`, after DecodeImmShift (DDI 0403, A7.4.2).
+/// Encodes a shift as `type << 8 | amount`, after DecodeImmShift (DDI 0403, A7.4.2).
 const fn shift_code(kind: u32, amount: u32) -> u32 {
     match (kind, amount) {
         (1 | 2, 0) => kind << 8 | 32,
@@ -380,12 +380,12 @@ const fn shift_code(kind: u32, amount: u32) -> u32 {
     }
 }
 
-/// The operation on a shifted register; without a shift it is the plain one.
+/// Returns the operation on a shifted register, or the one on a plain register if there is no shift.
 fn shifted(op: Op, kind: u32, amount: u32) -> (Op, u32) {
     if kind == 0 && amount == 0 { (op.unshifted(), 0) } else { (op, shift_code(kind, amount)) }
 }
 
-/// ThumbExpandImm (DDI 0403, A5.3.2): the value, and 1 if its bit 31 is a carry.
+/// ThumbExpandImm (DDI 0403, A5.3.2): returns the value, and 1 if its bit 31 is a carry.
 const fn expand_immediate(imm12: u32) -> (u32, u32) {
     let byte = imm12 & 0xFF;
     match imm12 >> 8 {
@@ -403,7 +403,7 @@ const fn expand_float(imm8: u32) -> u32 {
     (imm8 & 0x80) << 24 | exponent | (imm8 & 0x3F) << 19
 }
 
-/// The upper word of VFPExpandImm for double precision, whose lower one is zero.
+/// Returns the upper word of VFPExpandImm for double precision; the lower word is zero.
 const fn expand_double(imm8: u32) -> u32 {
     let exponent = if imm8 & 0x40 == 0 { 0x4000_0000 } else { 0x3FC0_0000 };
     (imm8 & 0x80) << 24 | exponent | (imm8 & 0x3F) << 16
@@ -417,7 +417,7 @@ pub(super) enum Precision {
 }
 
 impl Precision {
-    /// That of an operation's result and of its operands.
+    /// Returns the precision of an operation's result and that of its operands.
     pub(super) const fn of(slot: &Slot) -> (Self, Self) {
         match slot.op {
             Op::VcvtToIntD | Op::VcvtDirectedD | Op::VcvtFromDouble => (Self::Single, Self::Double),
@@ -450,7 +450,7 @@ fn conditional_branch(condition: u32) -> Op {
     BRANCHES.get(condition as usize).copied().unwrap_or(Op::Undefined)
 }
 
-/// The pre- or post-indexed twin of an immediate-offset transfer.
+/// Returns the pre- or post-indexed counterpart of an immediate-offset transfer.
 fn indexed_op(op: Op, first: Op) -> Op {
     const OFFSET: [Op; 8] =
         [Op::LdrI, Op::LdrbI, Op::LdrhI, Op::LdrsbI, Op::LdrshI, Op::StrI, Op::StrbI, Op::StrhI];
@@ -491,7 +491,7 @@ macro_rules! twins {
 }
 
 impl Op {
-    /// The operation on a plain register, for one on a shifted register.
+    /// Returns the operation on a plain register that corresponds to one on a shifted register.
     fn unshifted(self) -> Self {
         twins!(self,
             AndX => AndR, AndsX => AndsR, OrrX => OrrR, OrrsX => OrrsR, EorX => EorR,
@@ -503,7 +503,7 @@ impl Op {
         )
     }
 
-    /// What a 16-bit instruction does inside an IT block, where it leaves the flags alone.
+    /// Returns what a 16-bit instruction does inside an IT block, where it does not set flags.
     pub fn inside_it(self) -> Self {
         twins!(self,
             MovsX => MovX, MovsR => MovR, AddsR => AddR, SubsR => SubR, AddsI => AddI,

@@ -1,27 +1,26 @@
-//! Every Thumb encoding that the modelled cores know, one line each.
+//! Every Thumb encoding that the modelled cores implement, one line each.
 //!
-//! A pattern reads like the encoding diagrams of the Architecture Reference
-//! Manuals (DDI 0419 for ARMv6-M, DDI 0403 for ARMv7-M, DDI 0553 for ARMv8-M), most
-//! significant bit first, a 32-bit instruction's first halfword first. `0` and `1` must match, a
-//! letter names a field (its bits need not be adjacent), `x` is ignored, and
-//! spaces and `_` only help the eye. The first line that matches wins, so
-//! special cases stand before the general one.
+//! A pattern reads like the encoding diagrams of the Architecture Reference Manuals (DDI 0419 for ARMv6-M,
+//! DDI 0403 for ARMv7-M, DDI 0553 for ARMv8-M), most significant bit first, with a 32-bit instruction's
+//! first halfword first. `0` and `1` must match, a letter names a field (whose bits need not be adjacent),
+//! `x` is ignored, and spaces and `_` are only for readability. The first matching line applies, so special
+//! cases come before the general one.
 //!
-//! Fields: `d n m a t` registers (`u` a second transfer register, `l h` the low
-//! and high result), `i j` immediates, `r` a register list, `c` a condition,
-//! `s` set flags, `p u w` index, add, write-back; the rest is explained by [`Form`].
+//! Fields: `d n m a t` registers (`u` a second transfer register, `l h` the low and high result), `i j`
+//! immediates, `r` a register list, `c` a condition, `s` set flags, `p u w` index, add, write-back;
+//! [`Form`] explains the rest.
 
 use super::Op;
 use super::form::{Form, Isa};
 use Form as F;
 
-/// One line of the table.
+/// A line of the table.
 #[derive(Clone, Copy, Debug)]
 pub struct Encoding {
     pub pattern: &'static str,
     pub mask: u32,
     pub value: u32,
-    /// What it does, and what it does with field `s` set.
+    /// The operation, and the operation if field `s` is set.
     pub op: Op,
     pub op_s: Op,
     pub form: Form,
@@ -45,12 +44,12 @@ impl Encoding {
         Self { pattern, mask, value, op, op_s, form, isa }
     }
 
-    /// Whether the encoding stands for `bits`.
+    /// Returns whether the encoding matches `bits`.
     pub const fn matches(&self, bits: u32) -> bool {
         bits & self.mask == self.value
     }
 
-    /// The bits of a field, gathered most significant first; zero when there is none.
+    /// Returns the bits of a field, gathered most significant first; zero if the encoding lacks the field.
     pub fn field(&self, letter: u8, bits: u32) -> u32 {
         let text = self.pattern.bytes().filter(|&b| b != b' ' && b != b'_');
         let width = text.clone().count();
@@ -435,7 +434,7 @@ table! { WIDE:
         "11101110_1_D_11_0111 dddd_101_0_01M0_mmmm" Vrint F::FpRounding(6);
     }
     Double {
-        // The same with D registers (DDI 0403, A6.4 to A6.7; DDI 0553, C2.3.6).
+        // The same operations on D registers (DDI 0403, A6.4 to A6.7; DDI 0553, C2.3.6).
         "11101110_0_D_00_nnnn dddd_101_1_N0M0_mmmm" VmlaD F::FpThree;
         "11101110_0_D_00_nnnn dddd_101_1_N1M0_mmmm" VmlsD F::FpThree;
         "11101110_0_D_01_nnnn dddd_101_1_N1M0_mmmm" VnmlaD F::FpThree;

@@ -1,8 +1,8 @@
-//! What instructions a core has, by the architecture that it implements.
+//! The features of a core, by the architecture that it implements.
 
 use crate::soc::CoreKind;
 
-/// How far the architecture goes: what a core of this kind has and checks.
+/// The architectural features that a core has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Features {
     /// ARMv7-M: IT blocks, wide instructions, BASEPRI, FAULTMASK, configurable faults.
@@ -11,19 +11,19 @@ pub struct Features {
     pub dsp: bool,
     /// Single-precision floating point.
     pub fp: bool,
-    /// What FPv5 adds to FPv4.
+    /// The additions of FPv5 to FPv4.
     pub fp5: bool,
     /// The Cortex-M7's caches and tightly coupled memories.
     pub caches: bool,
     /// Double precision.
     pub double: bool,
-    /// ARMv8-M with the Security Extension, in Secure state: stack limits, acquire and
-    /// release, other exception returns.
+    /// ARMv8-M with the Security Extension, in Secure state: stack limits, acquire and release, different
+    /// exception returns.
     pub v8m: bool,
 }
 
 impl Features {
-    /// What a core has.
+    /// Returns the features of a core.
     pub const fn of(core: CoreKind) -> Self {
         Self {
             mainline: core.is_mainline(),

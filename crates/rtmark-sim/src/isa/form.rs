@@ -1,4 +1,4 @@
-//! What a line of the table of encodings says besides its bits: which cores have it, and how its fields
+//! What a line of the encoding table states besides its bits: which cores have it, and how its fields
 //! become operands.
 
 use crate::isa::Features;
@@ -6,7 +6,7 @@ use crate::isa::Features;
 /// The oldest architecture, or the extension, that has an encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Isa {
-    /// ARMv6-M and everything after it.
+    /// ARMv6-M and all later architectures.
     V6M,
     /// ARMv7-M.
     V7M,
@@ -16,14 +16,14 @@ pub enum Isa {
     Fp,
     /// ARMv8-M Mainline with the Security Extension.
     V8M,
-    /// What FPv5 adds to FPv4-SP.
+    /// The additions of FPv5 to FPv4-SP.
     Fp5,
     /// Double precision, FPv5-D16.
     Double,
 }
 
 impl Isa {
-    /// Whether a core with these features has it.
+    /// Returns whether a core with these features has it.
     pub const fn is_part_of(self, features: Features) -> bool {
         match self {
             Self::V6M => true,
@@ -40,30 +40,30 @@ impl Isa {
 /// How an encoding's fields become operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// Registers as named and the immediate as it stands.
+    /// Registers as named, and the immediate unchanged.
     Plain,
     /// The immediate times 2 or 4.
     Times2,
     Times4,
-    /// As `Plain`, `Times4`, with the first operand also the destination.
+    /// As `Plain` or `Times4`, with the first operand also being the destination.
     Same,
     /// As `Times4`, on the stack pointer.
     SpTimes4,
     /// `SP = SP ± 4 * i`.
     SpAdjust,
-    /// Shift of `m` by an immediate, of this type.
+    /// Shift of `m` by an immediate; the number is the shift type.
     ShiftImmediate(u8),
     /// `RSBS d, n, #0`.
     Negate,
-    /// Destination and operands may be any register, the program counter too.
+    /// Destination and operands may be any register, including the program counter.
     HighAdd,
     HighCompare,
     HighMove,
     /// `n` is the register branched to, in field `m`.
     Target,
-    /// An aligned program-counter-relative address, added to.
+    /// An aligned program-counter-relative address, added.
     PcRelative,
-    /// Loads and stores in 32 bits: 12-bit offset, added or subtracted.
+    /// 32-bit loads and stores with a 12-bit offset, added or subtracted.
     PcRelativeAdd,
     PcRelativeSub,
     /// Relative branches of each shape.
@@ -76,10 +76,10 @@ pub enum Form {
     PopList,
     LowList,
     ChangeState,
-    /// 32-bit: immediate expanded as ThumbExpandImm does, without and with its carry.
+    /// 32-bit: immediate expanded by ThumbExpandImm, without and with its carry.
     Expand,
     ExpandCarry,
-    /// 32-bit: `m` shifted by `i` as `y` (type) says.
+    /// 32-bit: `m` shifted by `i`; `y` is the shift type.
     Shifted,
     /// 16-bit immediate of MOVW and MOVT.
     Wide,
@@ -87,7 +87,7 @@ pub enum Form {
     BitFieldInsert,
     Saturate,
     Saturate16,
-    /// Rotation `y` times 8.
+    /// Rotation by `y` times 8.
     Extend,
     /// Load or store: 12-bit offset; 8-bit offset with index bits; register offset; literal.
     Offset12,
@@ -97,11 +97,11 @@ pub enum Form {
     Dual,
     DualLiteral,
     Exclusive,
-    /// An access of that many bytes, without offset.
+    /// An access of this many bytes, without offset.
     Ordered(u8),
     List,
     System,
-    /// Operation variant in `y`.
+    /// The operation's variant is in `y`.
     Variant,
     /// Floating point: single registers; see the decoder for the rest.
     FpThree,
@@ -109,7 +109,7 @@ pub enum Form {
     FpOne,
     FpImmediate,
     FpConvert,
-    /// How to round: as `y` says, plus this, plus 8 with `j` (see `exec::fp`).
+    /// Rounding mode: `y`, plus this number, plus 8 with `j` (see `exec::fp`).
     FpRounding(u8),
     FpFixed,
     FpCore,

@@ -1,8 +1,7 @@
 //! The instruction set: from bits to operations.
 //!
-//! [`op`] lists what instructions do, [`encodings`] how they are written, and
-//! [`decode`] turns the one into the other, [`text`] writes them in assembly language.
-//! Nothing here executes or times anything.
+//! [`op`] lists what instructions do, [`encodings`] how they are encoded, [`decode`] turns an encoding into
+//! an operation, and [`text`] prints it in assembly language. Nothing here executes or times anything.
 
 pub mod check;
 mod decode;

@@ -1,22 +1,21 @@
-//! The operations that instructions decode to.
+//! The operations to which instructions decode.
 //!
-//! One list names every operation once; the decoder's table, the execution
-//! unit's `match` and the timing rules all refer to it. Encodings that mean the
-//! same share an operation: `ADDS R0, R0, #1` in 16 bits and in 32 bits are both
-//! [`Op::AddsI`].
+//! A single list names every operation once; the decoder's table, the execution unit's `match` and the
+//! timing rules all refer to it. Encodings with the same meaning share an operation: `ADDS R0, R0, #1` is
+//! [`Op::AddsI`] both in 16 bits and in 32 bits.
 
-/// Something that there is one of for each operation.
+/// A family with one item for each operation.
 pub trait PerOp {
     type Item;
 
-    /// The one of the operation with this number.
+    /// Returns the item for the operation with this number.
     fn of<const OP: u16>(self) -> Self::Item;
 }
 
 macro_rules! operations {
     ($($(#[$group_doc:meta])* $group:ident { $($name:ident,)* })*) => {
-        /// What an instruction does. Suffixes: `s` sets the flags, `I` an immediate
-        /// operand, `R` a register, `X` a register shifted by an immediate.
+        /// What an instruction does. Suffixes: `s` sets the flags, `I` takes an immediate operand, `R` a
+        /// register, `X` a register shifted by an immediate.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u16)]
         pub enum Op {
@@ -30,24 +29,24 @@ macro_rules! operations {
         }
 
         impl Op {
-            /// Every operation, by its number.
+            /// Every operation, in the order of their numbers.
             pub const ALL: &[Self] = &[$($(Self::$name,)*)*];
 
-            /// Its name in this list, from which the disassembler makes mnemonics.
+            /// Returns its name in this list, from which the disassembler derives mnemonics.
             pub const fn name(self) -> &'static str {
                 match self {
                     $($(Self::$name => stringify!($name),)*)*
                 }
             }
 
-            /// What belongs to this operation.
+            /// Returns the item for this operation.
             pub fn pick<P: PerOp>(self, from: P) -> P::Item {
                 match self {
                     $($(Self::$name => from.of::<{ Self::$name as u16 }>(),)*)*
                 }
             }
 
-            /// The kind of operation.
+            /// Returns the kind of operation.
             pub const fn group(self) -> Group {
                 match self {
                     $($(Self::$name)|* => Group::$group,)*
@@ -58,25 +57,25 @@ macro_rules! operations {
 }
 
 operations! {
-    /// `Watch` and `Stop` are no instructions but addresses that are watched or where the
-    /// run is to stop, whose slots stand before the real ones; `Undefined` faults.
+    /// `Watch` and `Stop` are not instructions: their slots replace that of an address that is watched or
+    /// where the run is to stop. `Undefined` faults.
     Special { Watch, Stop, Undefined, }
     /// An instruction that writes the stack pointer on a core with stack limits (see
     /// [`Slot::guarded`](super::Slot::guarded)).
     Guard { Guarded, }
-    /// An immediate as the second operand. `aux` = 1: the carry flag becomes bit 31 of `imm`.
+    /// The second operand is an immediate. `aux` = 1: the carry flag becomes bit 31 of `imm`.
     Immediate {
         AndI, AndsI, OrrI, OrrsI, EorI, EorsI, BicI, BicsI, OrnI, OrnsI,
         MovI, MovsI, MvnI, MvnsI, AddI, AddsI, SubI, SubsI, AdcI, AdcsI,
         SbcI, SbcsI, RsbI, RsbsI, TstI, TeqI, CmpI, CmnI,
     }
-    /// A register as the second operand.
+    /// The second operand is a register.
     Register {
         AndR, AndsR, OrrR, OrrsR, EorR, EorsR, BicR, BicsR, OrnR, OrnsR,
         MovR, MovsR, MvnR, MvnsR, AddR, AddsR, SubR, SubsR, AdcR, AdcsR,
         SbcR, SbcsR, RsbR, RsbsR, TstR, TeqR, CmpR, CmnR,
     }
-    /// A register shifted by an immediate: `aux` = type << 8 | amount.
+    /// The second operand is a register shifted by an immediate: `aux` = type << 8 | amount.
     Shifted {
         AndX, AndsX, OrrX, OrrsX, EorX, EorsX, BicX, BicsX, OrnX, OrnsX,
         MovX, MovsX, MvnX, MvnsX, AddX, AddsX, SubX, SubsX, AdcX, AdcsX,
@@ -84,7 +83,7 @@ operations! {
     }
     /// Shifts by a register.
     Shift { LslR, LslsR, LsrR, LsrsR, AsrR, AsrsR, RorR, RorsR, }
-    /// Bits, extensions (the register is first rotated right by `imm`), saturation.
+    /// Bit fields, extensions (the register is first rotated right by `imm`), saturation.
     Bits {
         Movt, Bfi, Bfc, Sbfx, Ubfx, Clz, Rbit, Rev, Rev16, Revsh,
         Sxtb, Sxth, Uxtb, Uxth, Sxtab, Sxtah, Uxtab, Uxtah, Ssat, Usat,
@@ -92,9 +91,8 @@ operations! {
     Multiply { Mul, Muls, Mla, Mls, Umull, Smull, Umlal, Smlal, }
     Divide { Udiv, Sdiv, }
 
-    /// `I` base plus immediate, `R` base plus shifted register, `Pre` and `Post`
-    /// with write-back, `Lit` from an absolute address in `imm`; a final `t` is an access
-    /// as unprivileged code makes it.
+    /// `I` base plus immediate, `R` base plus shifted register, `Pre` and `Post` with write-back, `Lit`
+    /// from the absolute address in `imm`; a final `t` marks an unprivileged access.
     Load {
         LdrI, LdrbI, LdrhI, LdrsbI, LdrshI, LdrR, LdrbR, LdrhR, LdrsbR, LdrshR,
         LdrPre, LdrbPre, LdrhPre, LdrsbPre, LdrshPre,
@@ -110,7 +108,7 @@ operations! {
     LoadPc { LdrPcI, LdrPcR, LdrPcPre, LdrPcPost, LdrPcLit, }
     /// Pairs: `aux` = 0 offset, 1 pre-indexed, 2 post-indexed.
     Dual { Ldrd, Strd, LdrdLit, }
-    /// Acquire and release; `aux` = bytes.
+    /// Load-acquire and store-release; `aux` = bytes.
     Ordered { Lda, Stl, }
     Exclusive { Ldrex, Ldrexb, Ldrexh, Strex, Strexb, Strexh, Clrex, }
     /// `imm` = register mask, `n` = base, `aux` = 1 with write-back.
@@ -123,7 +121,7 @@ operations! {
     Call { Bl, }
     /// The target is in a register.
     BranchRegister { Bx, BlxR, MovPc, AddPc, }
-    /// The target is in a table of bytes or halfwords.
+    /// The target is in a table of byte or halfword offsets.
     BranchTable { Tbb, Tbh, }
 
     Hint { Nop, Yield, Sev, Pld, It, }
@@ -132,8 +130,7 @@ operations! {
     /// `imm` = the special register, `aux` = which parts of it.
     SpecialRegister { Mrs, Msr, }
     ChangeState { Cps, }
-    /// The Security Extension, seen from Secure state. `Tt`: `aux` = 1 unprivileged,
-    /// 2 of Non-secure state.
+    /// The Security Extension in Secure state. `Tt`: `aux` = 1 unprivileged, 2 Non-secure state.
     Security { Sg, Tt, Bxns, Blxns, }
     /// Instructions that raise an exception.
     Raise { Svc, Bkpt, Udf, }
@@ -154,8 +151,8 @@ operations! {
     }
     FloatMultiplyAdd { Vmla, Vmls, Vnmla, Vnmls, Vfma, Vfms, Vfnma, Vfnms, }
     FloatDivide { Vdiv, Vsqrt, }
-    /// Double precision: what its single-precision twin does, with pairs of S registers, the
-    /// number of the first of them, for D0 to D15.
+    /// Double precision: like the single-precision counterpart, with pairs of S registers for D0 to D15; a
+    /// pair has the number of its first register.
     Double {
         VaddD, VsubD, VmulD, VnmulD, VabsD, VnegD, VmovRD, VmovID, VcmpD, VcmpeD, VcmpZD, VcmpeZD,
         VcvtFromIntD, VcvtToIntD, VcvtFixedD, VcvtHalfD, VcvtToDouble, VcvtFromDouble,
@@ -166,15 +163,15 @@ operations! {
     FloatTransfer {
         VmovToCore, VmovFromCore, VmovPairToCore, VmovPairFromCore, Vmrs, Vmsr,
     }
-    /// `n` = base, `imm` = signed offset (a literal's: absolute address), low byte of
-    /// `aux` = count of words.
+    /// `n` = base, `imm` = signed offset (for a literal, the absolute address), low byte of `aux` = number
+    /// of words.
     FloatMemory { Vldr, Vstr, VldrLit, Vldm, Vstm, }
-    /// The floating-point state that a call of Non-secure code would change.
+    /// Saves and restores the floating-point state that a call of Non-secure code would change.
     FloatState { Vlstm, Vlldm, }
 }
 
 impl Op {
-    /// Whether it does nothing but calculate with registers, which always takes it to its end.
+    /// Returns whether it only calculates with registers, and therefore always completes.
     pub fn only_calculates(self) -> bool {
         match self.group() {
             Group::Immediate | Group::Register | Group::Shifted | Group::Shift => true,
@@ -184,8 +181,8 @@ impl Op {
         }
     }
 
-    /// The operation in single precision, for one in double precision: conversions between the two
-    /// have none.
+    /// Returns the single-precision counterpart of a double-precision operation; conversions between the
+    /// two precisions have none.
     #[must_use]
     pub const fn in_single(self) -> Self {
         macro_rules! twins {
@@ -207,12 +204,12 @@ impl Op {
         }
     }
 
-    /// Whether the operation works on numbers of double precision.
+    /// Returns whether the operation works on double-precision numbers.
     pub const fn is_double(self) -> bool {
         matches!(self.group(), Group::Double | Group::DoubleMultiplyAdd | Group::DoubleDivide)
     }
 
-    /// Whether a single load or store writes its base back.
+    /// Returns whether a single load or store writes its base back.
     pub const fn moves_base(self) -> bool {
         matches!(
             self,
@@ -235,7 +232,7 @@ impl Op {
         )
     }
 
-    /// Whether the instruction loads from the address in `imm`.
+    /// Returns whether the instruction loads from the address in `imm`.
     pub const fn is_literal(self) -> bool {
         matches!(
             self,
@@ -250,9 +247,9 @@ impl Op {
         )
     }
 
-    /// Whether the operation sets condition flags by its result (its 16-bit form perhaps only
-    /// outside an IT block). What else may change them: see
-    /// [`Slot::writes_flags`](super::Slot::writes_flags).
+    /// Returns whether the operation sets condition flags by its result (its 16-bit form perhaps only
+    /// outside IT blocks). [`Slot::writes_flags`](super::Slot::writes_flags) covers everything that may
+    /// change them.
     pub const fn sets_flags(self) -> bool {
         matches!(
             self,

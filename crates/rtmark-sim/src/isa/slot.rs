@@ -1,18 +1,18 @@
-//! One decoded instruction.
+//! A decoded instruction.
 
 use super::{Group, Op};
 
-/// In [`Slot::extent`]: fetching the instruction in sequence reaches a line of its
-/// memory that the one before did not.
+/// In [`Slot::extent`]: fetching the instruction in sequence reaches a line of its memory that the previous
+/// instruction did not.
 const ENTERS_LINE: u8 = 0x80;
-/// In [`Slot::extent`]: the instruction is observed by itself.
+/// In [`Slot::extent`]: the instruction is a landmark, which is observed by itself.
 const LANDMARK: u8 = 0x40;
-/// In [`Slot::extent`]: an observer tells what begins here from what lies before.
+/// In [`Slot::extent`]: a part of the code that an observer distinguishes begins here.
 const BORDER: u8 = 0x20;
 
-/// One decoded instruction, ready to execute.
+/// A decoded instruction, ready to execute.
 ///
-/// Which operands mean something, and what, is the operation's business.
+/// The operation defines which operands have a meaning, and which one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot {
     pub op: Op,
@@ -24,46 +24,46 @@ pub struct Slot {
     pub m: u8,
     /// Accumulator, second transfer register or high result.
     pub a: u8,
-    /// Bytes of the encoding, 2 or 4, with [`ENTERS_LINE`], [`LANDMARK`] and [`BORDER`].
+    /// Bytes of the encoding, 2 or 4, combined with [`ENTERS_LINE`], [`LANDMARK`] and [`BORDER`].
     pub extent: u8,
-    /// Cycles that the instruction takes at least, filled in by the timing rules.
+    /// The minimum number of cycles that the instruction takes, filled in by the timing rules.
     pub cost: u8,
     /// Immediate operand, offset, absolute address or register list.
     pub imm: u32,
-    /// What the operation needs besides: shift, rotation, variant.
+    /// What else the operation needs: shift, rotation, variant.
     pub aux: u32,
 }
 
-/// Blocks are read a slot at a time: no more than a quarter of a line of the host's cache.
+/// Blocks are read slot by slot, so a slot should take no more than a quarter of a cache line of the host.
 const _: () = assert!(size_of::<Slot>() == 16);
 
 impl Slot {
-    /// An encoding of `size` bytes that no instruction has.
+    /// Returns the slot of an undefined encoding of `size` bytes.
     pub const fn undefined(size: u8) -> Self {
         Self { op: Op::Undefined, d: 0, n: 0, m: 0, a: 0, extent: size, cost: 1, imm: 0, aux: 0 }
     }
 
-    /// Bytes of the encoding: 2 or 4.
+    /// Returns the bytes of the encoding: 2 or 4.
     #[inline(always)]
     pub const fn size(&self) -> u8 {
         self.extent & !(ENTERS_LINE | LANDMARK | BORDER)
     }
 
-    /// The instruction within an IT block.
+    /// Returns the instruction as it behaves within an IT block.
     pub fn inside_it(self) -> Self {
         let op = if self.size() == 2 { self.op.inside_it() } else { self.op };
         Self { op, ..self }
     }
 
-    /// Whether fetching it in sequence reaches another line than the one before.
+    /// Returns whether fetching it in sequence reaches a different line than the previous instruction.
     #[inline(always)]
     pub const fn enters_line(&self) -> bool {
         self.extent & ENTERS_LINE != 0
     }
 
-    /// The slot for a core with stack limits: what writes the stack pointer stands
-    /// behind [`Op::Guarded`], so that nothing else pays for the limit's check. The
-    /// operation itself goes to the upper half of `aux`, which no operation uses.
+    /// Returns the slot for a core with stack limits: an instruction that writes the stack pointer becomes
+    /// [`Op::Guarded`], so that nothing else pays for the limit check. The real operation moves to the
+    /// upper half of `aux`, which no operation uses.
     pub const fn guarded(self) -> Self {
         if !self.writes_stack_pointer() {
             return self;
@@ -71,7 +71,7 @@ impl Slot {
         Self { op: Op::Guarded, aux: self.aux & 0xFFFF | (self.op as u32) << 16, ..self }
     }
 
-    /// The slot itself, or what stands behind [`Op::Guarded`].
+    /// Returns the slot itself, or the real one if it is [`Op::Guarded`].
     pub fn unguarded(&self) -> Self {
         if self.op != Op::Guarded {
             return *self;
@@ -80,9 +80,9 @@ impl Slot {
         Self { op, aux: self.aux & 0xFFFF, ..*self }
     }
 
-    /// Whether the instruction's write of the stack pointer is checked against its
-    /// limit: additions to it, moves to it, and write-back by loads and stores, but
-    /// neither MSR nor a load of it (DDI 0553, B3.21).
+    /// Returns whether the stack limit applies to the instruction: to additions to the stack pointer, moves
+    /// to it, and write-back by loads and stores, but neither to MSR nor to a load of the stack pointer
+    /// (DDI 0553, B3.21).
     const fn writes_stack_pointer(&self) -> bool {
         use Op as O;
         match self.op {
@@ -99,7 +99,7 @@ impl Slot {
         }
     }
 
-    /// Whether the instruction jumps to an address that it does not name.
+    /// Returns whether the instruction jumps to an address that is not encoded in it.
     pub fn is_indirect(&self) -> bool {
         match self.op.group() {
             Group::BranchRegister => matches!(self.op, Op::Bx | Op::BlxR),
@@ -108,7 +108,7 @@ impl Slot {
         }
     }
 
-    /// Whether the instruction jumps to where nobody knows before it has executed.
+    /// Returns whether the instruction jumps to an address that is unknown before it executes.
     pub fn leaps(&self) -> bool {
         match self.op.group() {
             Group::BranchRegister | Group::BranchTable | Group::LoadPc => true,
@@ -117,14 +117,14 @@ impl Slot {
         }
     }
 
-    /// Whether where the instruction leads is only known when it has executed: a condition or an
-    /// address says so.
+    /// Returns whether the instruction's successor depends on its execution, by a condition or an address,
+    /// and therefore has to be predicted.
     pub fn is_foreseen(&self) -> bool {
         let slot = self.unguarded();
         slot.leaps() || slot.op.group() == Group::Branch && slot.op != Op::B
     }
 
-    /// Whether the program counter comes from memory, and from no table of branches.
+    /// Returns whether the program counter is loaded from memory, other than by a table branch.
     pub fn loads_pc(&self) -> bool {
         match self.op.group() {
             Group::LoadPc => true,
@@ -133,9 +133,9 @@ impl Slot {
         }
     }
 
-    /// Whether executing it may change N, Z, C or V, so that what is known of conditions ends
-    /// with it: arithmetic that sets flags, MSR of APSR_nzcvq (DDI 0403, B5.2.3), and VMRS to
-    /// APSR_nzcv (A7.7.243). Exception returns do so, too, and are jumps.
+    /// Returns whether executing it may change N, Z, C or V, so that known conditions become invalid:
+    /// arithmetic that sets flags, MSR of APSR_nzcvq (DDI 0403, B5.2.3), and VMRS to APSR_nzcv (A7.7.243).
+    /// Exception returns change them too, but those are jumps.
     pub fn writes_flags(&self) -> bool {
         let slot = self.unguarded();
         match slot.op {
@@ -145,7 +145,7 @@ impl Slot {
         }
     }
 
-    /// Whether nothing can be executed right after the instruction.
+    /// Returns whether nothing can be executed directly after the instruction.
     pub fn ends_block(&self) -> bool {
         let slot = self.unguarded();
         match slot.op.group() {
@@ -161,19 +161,19 @@ impl Slot {
         }
     }
 
-    /// Whether the instruction is observed by itself.
+    /// Returns whether the instruction is a landmark, which is observed by itself.
     #[inline(always)]
     pub const fn is_landmark(&self) -> bool {
         self.extent & LANDMARK != 0
     }
 
-    /// Whether an observer is told before the instruction executes, from wherever it is come to.
+    /// Returns whether an observer is called before the instruction executes, however it is reached.
     #[inline(always)]
     pub const fn is_border(&self) -> bool {
         self.extent & BORDER != 0
     }
 
-    /// The slot with what an observer sees in it.
+    /// Returns the slot with its marks for observers.
     #[must_use]
     pub const fn observed(mut self, is_landmark: bool, is_border: bool) -> Self {
         if is_landmark {
@@ -185,7 +185,7 @@ impl Slot {
         self
     }
 
-    /// Notes whether the instruction, at this address, reaches a new line.
+    /// Records whether the instruction, at this address, reaches a new line.
     pub const fn place_in_lines(&mut self, address: u32, line_bytes: u32) {
         let last = address + self.size() as u32 - 2;
         if address % line_bytes < 2 || last % line_bytes < 2 {

@@ -1,5 +1,5 @@
-//! What a debugger does to a machine besides reading and writing it: start a function instead of
-//! the whole program, stop before an instruction, look at one.
+//! What a debugger does to a machine besides reading and writing it: call a single function instead of
+//! running the whole program, stop before an instruction, disassemble one.
 //!
 //! Nothing here costs the program a cycle or changes a byte that it could read.
 
@@ -14,14 +14,15 @@ use crate::state::{
 use rtmark_units::Cycles;
 
 impl Machine {
-    /// Where a function called by [`Machine::load_and_call`] returns to.
+    /// The address to which a function called by [`Machine::load_and_call`] returns.
     pub const RETURN_ADDRESS: u32 = crate::debug::RETURN & !1;
 
-    /// Loads as [`Machine::load`] does, and begins the run at `entry`, as a call: when the
-    /// function returns, [`Machine::run`] comes back with
-    /// [`Stop::Breakpoint`](crate::Stop::Breakpoint) of [`Machine::RETURN_ADDRESS`].
-    /// The stack pointer is what the vector table says, whatever that is; a reset
-    /// vector is not needed.
+    /// Loads an image as [`Machine::load`] does, then sets up a call to the function at `entry`. When that
+    /// function returns, [`Machine::run`] ends with [`Stop::Breakpoint`](crate::Stop::Breakpoint) at
+    /// [`Machine::RETURN_ADDRESS`].
+    ///
+    /// On a Cortex-M, the stack pointer is taken from the vector table unchecked, and a reset vector is not
+    /// needed. On other cores, the stack begins at the end of the last RAM.
     ///
     /// # Errors
     /// When a segment lies outside the soc's memories.
@@ -29,129 +30,131 @@ impl Machine {
         on!(&mut self.core, core => core.load_and_call(image, entry))
     }
 
-    /// Has [`Machine::run`] come back with
-    /// [`Stop::Breakpoint`](crate::Stop::Breakpoint) when the instruction at an
-    /// address is about to execute, as if a breakpoint stood in its place, while
-    /// the memory keeps its contents. It goes before a watch of the same address and
-    /// before observers, and ends nothing where a condition skips the instruction.
+    /// Makes [`Machine::run`] end with [`Stop::Breakpoint`](crate::Stop::Breakpoint) when the instruction
+    /// at `address` is about to execute.
+    ///
+    /// It acts like a breakpoint in place of the instruction, but memory keeps its contents. The stop takes
+    /// precedence over a watch of the same address and over observers. It does not end the run when the
+    /// instruction's condition fails.
     pub fn stop_before(&mut self, address: u32) {
         on!(&mut self.core, core => core.state.stop_before(address & !1));
     }
 
-    /// Takes back [`Machine::stop_before`] of an address.
+    /// Removes the stop that [`Machine::stop_before`] set at an address.
     pub fn go_through(&mut self, address: u32) {
         on!(&mut self.core, core => core.state.go_through(address & !1));
     }
 
-    /// Has [`Machine::run`] come back with [`Stop::Resumed`](crate::Stop::Resumed), once, when what an
-    /// exception has interrupted is returned to, by whatever return: at the same address, with the same
-    /// stack pointer, in the same handler or in none. Another exception may be taken in place of its next
-    /// instruction. Code that is not returned to, but jumped to, is not noticed.
+    /// Makes [`Machine::run`] end once, with [`Stop::Resumed`](crate::Stop::Resumed), when the code that an
+    /// exception has interrupted resumes.
+    ///
+    /// Any exception return counts that leads to the same address, with the same stack pointer, in the same
+    /// handler or in none. Another exception may still be taken before the next instruction of that code.
+    /// Reaching the code by a jump rather than an exception return is not noticed.
     pub fn stop_at_resumption(&mut self, interrupted: Interrupted) {
         on!(&mut self.core, core => core.state.watches_mut().awaited = Some(interrupted));
     }
 
-    /// The mistake of the simulator that was met, if one was: see
+    /// Returns the simulator's internal error if the run met one: see
     /// [`Stop::Internal`](crate::Stop::Internal).
     pub fn internal_error(&self) -> Option<&InternalError> {
         on!(&self.core, core => core.internal_error())
     }
 
-    /// Has the pipeline's model of this machine and its clones stall at the instruction at an
-    /// address. For tests of what becomes of a mistake of the simulator's, which cannot be had
-    /// otherwise; of cores without such a model nothing comes of it.
+    /// Makes the pipeline model of this machine and its clones stall at the instruction at `address`, for
+    /// tests of how internal errors are handled, which cannot be provoked otherwise. Has no effect on cores
+    /// without such a model.
     #[doc(hidden)]
     pub fn sabotage(&mut self, address: u32) {
         on!(&mut self.core, core => core.sabotage(address));
     }
 
-    /// Keeps no more than so many steps of prepared code and so many states of the pipeline, for
-    /// tests: what is kept changes speed and nothing else.
+    /// Limits how many steps of translated code and how many pipeline states are kept, for tests: the
+    /// limits affect speed and nothing else.
     #[doc(hidden)]
     pub fn limit_code(&mut self, steps: usize, states: usize) {
         on!(&mut self.core, core => core.limit_code(steps, states));
     }
 
-    /// How often prepared code has been forgotten for want of room, for tests.
+    /// Returns how often translated code has been evicted for lack of room, for tests.
     #[doc(hidden)]
     pub fn evictions(&self) -> u64 {
         on!(&self.core, core => core.evictions())
     }
 
-    /// Stores a word as privileged code would, in no time: also to the core's own
-    /// registers and to devices.
+    /// Stores a word as privileged code would, in zero time, including to the core's own registers and to
+    /// devices.
     ///
     /// # Errors
-    /// When the address is not aligned, or nothing there takes a store.
+    /// When the address is not aligned, or nothing there accepts a store.
     pub fn store_word(&mut self, address: u32, value: u32) -> Result<(), NoMemory> {
         on!(&mut self.core, core => core.store_word(address, value))
     }
 
-    /// Whether the core has a register.
+    /// Returns whether the core has a register.
     pub fn has_register(&self, register: Register) -> bool {
         on!(&self.core, core => core.has_register(register))
     }
 
-    /// Every register that a debugger shows of the core, by name: the integer registers and the
-    /// program counter first.
+    /// Returns every core register that a debugger shows, with its name; the integer registers and the
+    /// program counter come first.
     pub fn named_registers(&self) -> Vec<(&'static str, Register)> {
         on!(&self.core, core => core.named_registers())
     }
 
-    /// The instruction at an address in assembly language, or `None` where there is no
-    /// memory. The one at the program counter has the condition that an IT block
-    /// around it gives.
+    /// Disassembles the instruction at `address`, or returns `None` where there is no memory. The
+    /// instruction at the program counter is shown with the condition that an enclosing IT block gives it.
     pub fn disassembly(&self, address: u32) -> Option<Disassembly> {
         on!(&self.core, core => core.disassembly(address))
     }
 
-    /// How many times a handler has been entered so far, of whatever exception.
+    /// Returns how many handlers have been entered so far, for any exception.
     pub fn exceptions_taken(&self) -> u64 {
         on!(&self.core, core => core.exceptions_taken())
     }
 
-    /// Looks from now on for the longest masked interval. Costs the program no cycle, and
-    /// the run next to nothing.
+    /// Starts looking for the longest masked interval. This costs the program no cycle and hardly slows the
+    /// run.
     pub fn watch_masks(&mut self) {
         on!(&mut self.core, core => core.watch_masks());
     }
 
-    /// The longest interval between the first and the last hit of any [`Watch`] for which
-    /// PRIMASK, FAULTMASK or BASEPRI held interrupts back; of equal ones the first. `None`
-    /// where there was none, or [`Machine::watch_masks`] was not called.
+    /// Returns the longest interval, between the first and the last hit of any [`Watch`], during which
+    /// PRIMASK, FAULTMASK or BASEPRI held interrupts back; the first one if several are equally long.
+    /// Returns `None` if there was none, or if [`Machine::watch_masks`] was not called.
     ///
     /// [`Watch`]: crate::Watch
     pub fn longest_masked(&self) -> Option<MaskedInterval> {
         on!(&self.core, core => core.longest_masked())
     }
 
-    /// The mask register that holds interrupts back now, the strongest of them.
+    /// Returns the strongest of the mask registers that currently hold interrupts back.
     pub fn mask(&self) -> Option<Blocker> {
         on!(&self.core, core => core.mask())
     }
 
-    /// What would hold back an enabled interrupt that has this value in its priority
-    /// register, if anything would; a mask register rather than a handler where both do. Of the
-    /// external interrupts of this priority it is the one with the lowest number, which is taken
-    /// first of those that are pending.
+    /// Returns what would hold back an enabled interrupt with this value in its priority register, or
+    /// `None` if nothing would. If both a mask register and a handler would, the mask register is returned.
+    ///
+    /// Among external interrupts of this priority, the one meant is that with the lowest number, which is
+    /// taken first of those that are pending.
     pub fn holds_back_priority(&self, priority: u8) -> Option<Blocker> {
         on!(&self.core, core => core.holds_back_priority(priority))
     }
 
-    /// Executes one instruction, also one before which the run is to stop, after
-    /// whatever is due before it: an exception that is taken first, or a sleep that
-    /// ends no later than `until`.
+    /// Executes one instruction, even one before which the run is to stop, after handling whatever is due
+    /// before it: an exception that is taken first, or a sleep that ends no later than `until`.
     ///
     /// # Errors
-    /// Whatever would have ended a run, with no instruction executed unless it is the
-    /// instruction that ends it.
+    /// Returns whatever would have ended a run. No instruction has executed then, unless it is the
+    /// instruction that ended the run.
     pub fn step(&mut self, until: Cycles) -> Result<(), Stop> {
         on!(&mut self.core, core => core.step(until))
     }
 
-    /// What the instruction at the program counter will access, as far as it is
-    /// executed: of a load or store of several registers all of them. `None` when it
-    /// accesses no memory. What an exception saves and restores is not told.
+    /// Returns the memory access that the instruction at the program counter will perform, or `None` if it
+    /// accesses no memory. A load or store of several registers counts as a single access, limited to the
+    /// part that is still to be executed. What exception entry and return save and restore is not included.
     pub fn next_access(&self) -> Option<Access> {
         on!(&self.core, core => core.next_access())
     }

@@ -1,36 +1,36 @@
-//! What arrives at a machine from outside: bytes at its UARTs, levels at its pins.
+//! Input to a machine from outside: bytes at its UARTs and levels at its pins.
 
 use crate::devices::{Drive, PinChange};
 use crate::machine::{Machine, on};
 use crate::soc::{Peripheral, Pins};
 use crate::state::CoreState;
 
-/// There is no UART to put bytes on the line of.
+/// There is no such UART to send bytes to.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{soc} has no UART{name}; those that it has: {uarts}")]
+#[error("{soc} has no UART{name}; it has {uarts}")]
 pub struct NoUart {
     /// The soc's name.
     pub soc: String,
-    /// The name that was asked for, behind a space; empty for any.
+    /// The name that was asked for, preceded by a space; empty if any UART would do.
     pub name: String,
-    /// The names of those that it has.
+    /// The names of the UARTs that it has.
     pub uarts: String,
 }
 
-/// There is no pin to drive.
+/// There is no such pin to drive.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{soc} has no pin {name}; those that it has: {pins}")]
+#[error("{soc} has no pin {name}; it has {pins}")]
 pub struct NoPin {
     /// The soc's name.
     pub soc: String,
     /// The name that was asked for.
     pub name: String,
-    /// Those that it has: `PA0 to PA15, PB0 to PB15`.
+    /// The pins that it has, such as `PA0 to PA15, PB0 to PB15`.
     pub pins: String,
 }
 
 impl Machine {
-    /// The UARTs that have this name, or all.
+    /// Returns the UARTs with this name, or all UARTs for `None`.
     fn uarts(&self, name: Option<&str>) -> Vec<&Peripheral> {
         let fits = |uart: &&Peripheral| {
             uart.kind.receives() && name.is_none_or(|name| uart.name.eq_ignore_ascii_case(name))
@@ -42,10 +42,12 @@ impl Machine {
         self.uarts(name).into_iter().map(|uart| uart.base).collect()
     }
 
-    /// Puts bytes on the line of a UART, by its name in the soc file, or of every one that the soc
-    /// has. Each arrives when the program has read the one before and a frame's time has passed; the
-    /// first, when its receiver has been switched on for that time. A machine that has run already goes on with
-    /// the bytes behind those that it has not read yet; it must not be within an observed run.
+    /// Sends bytes to a UART, given by its name in the soc file, or to every UART of the soc.
+    ///
+    /// A byte arrives once the program has read the previous one and a frame's time has passed; the first
+    /// arrives a frame's time after the program switches the receiver on. If the machine has already run,
+    /// the new bytes follow those that the program has not read yet. Must not be called during an observed
+    /// run.
     ///
     /// # Errors
     /// When the soc has no such UART.
@@ -64,8 +66,9 @@ impl Machine {
         Ok(())
     }
 
-    /// Drives a pin, by its name in the soc file, from outside: low from the first cycle on, and then
-    /// as the changes say. To be called before the run; a later call replaces an earlier one for the same pin.
+    /// Drives a pin, given by its name in the soc file, from outside: low from the first cycle on, then
+    /// according to `changes`. Must be called before the run; a later call for the same pin replaces the
+    /// earlier one.
     ///
     /// # Errors
     /// When the soc file lists no such pin.
@@ -86,8 +89,8 @@ impl Machine {
         Ok(())
     }
 
-    /// How many bytes the program has not read of what [`Machine::connect_uart`] has put on the line
-    /// of this name; of several lines where it has read most.
+    /// Returns how many bytes sent by [`Machine::connect_uart`] the program has not read yet. If the name
+    /// covers several UARTs, the result is for the one of which the program has read the most.
     pub fn unread_input(&mut self, name: Option<&str>) -> usize {
         let lines = self.lines(name);
         let devices = on!(&mut self.core, core => core.state.devices_mut());

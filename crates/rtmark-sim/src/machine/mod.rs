@@ -1,11 +1,11 @@
 //! The machine: a soc that runs an image.
 //!
-//! A [`Machine`] is a value. It does nothing on its own, reads no clock and no
-//! file, and a clone runs on exactly as the original would. [`Machine::run`]
-//! executes until something worth telling happens, the [`Stop`](crate::Stop).
+//! A [`Machine`] is a value. It does nothing on its own, reads no clock and no file, and a clone runs
+//! exactly as the original would. [`Machine::run`] executes until there is something to report, the
+//! [`Stop`](crate::Stop).
 //!
-//! Here is its public face, and nothing else: what it does is done by the core that the soc has,
-//! which consists of a state and an engine.
+//! This module is only the public interface. The work is done by the soc's core, which consists of a state
+//! and an engine.
 
 mod debugger;
 mod line;
@@ -58,9 +58,9 @@ pub struct Machine {
     core: Core,
 }
 
-/// What executes the soc's code. All of them implement the traits of [`crate::debug::CoreModel`]'s module,
-/// which [`on`] calls, and nothing else here knows which one it is: the tests have one more, of an architecture
-/// of their own.
+/// The core that executes the soc's code. Every core implements the traits in the module of
+/// [`crate::debug::CoreModel`], which the macro [`on`] calls; nothing else in this module knows which core
+/// it is. The tests add a core with an architecture of its own.
 #[derive(Clone, Debug)]
 enum Core {
     CortexM(Box<CortexM>),
@@ -71,7 +71,7 @@ enum Core {
 }
 
 impl Core {
-    /// The Cortex-M that this is.
+    /// Returns the core if it is a Cortex-M.
     fn cortex_m(&mut self) -> Option<&mut CortexM> {
         match self {
             Self::CortexM(core) => Some(core),
@@ -79,7 +79,7 @@ impl Core {
         }
     }
 
-    /// The Cortex-R5 that this is.
+    /// Returns the core if it is a Cortex-R5.
     fn cortex_r5(&mut self) -> Option<&mut CortexR5> {
         match self {
             Self::CortexR5(core) => Some(core),
@@ -87,7 +87,7 @@ impl Core {
         }
     }
 
-    /// The RISC-V core that this is.
+    /// Returns the core if it is a RISC-V core.
     fn riscv(&mut self) -> Option<&mut RiscV> {
         match self {
             Self::RiscV(core) => Some(core),
@@ -95,7 +95,7 @@ impl Core {
         }
     }
 
-    /// The core of the tests that this is.
+    /// Returns the core if it is the tests' toy core.
     #[cfg(test)]
     fn toy(&mut self) -> Option<&mut tests::ToyCore> {
         match self {
@@ -105,7 +105,7 @@ impl Core {
     }
 }
 
-/// Asks the same of whichever core there is.
+/// Evaluates one expression on whichever core the machine has.
 macro_rules! on {
     ($core:expr, $name:ident => $answer:expr) => {
         match $core {
@@ -121,20 +121,20 @@ use on;
 
 #[cfg(test)]
 impl Machine {
-    /// The state of the Cortex-M that this is, for tests of its parts.
+    /// Returns the state of a Cortex-M machine, for tests of its parts.
     pub(crate) fn cortex_m_state(&mut self) -> &mut crate::state::State {
         &mut self.core.cortex_m().expect("a Cortex-M").state
     }
 }
 
 impl Machine {
-    /// A machine with empty memories.
+    /// Creates a machine with empty memories.
     pub fn new(soc: &Soc) -> Self {
         Self::with_rules(soc, LeftOut::default())
     }
 
-    /// A machine whose timing lacks a rule, to see what the rule is worth. Its cycles are no
-    /// figures.
+    /// Creates a machine whose timing lacks one rule, to measure what that rule contributes. Its cycle
+    /// counts are not valid results.
     pub fn new_without(soc: &Soc, rule: Rule) -> Self {
         Self::with_rules(soc, LeftOut::one(rule))
     }
@@ -148,14 +148,14 @@ impl Machine {
         Self { core }
     }
 
-    /// The RISC-V core that the soc has, if it has one: for what others have not.
+    /// Returns the soc's RISC-V core, if it has one, for operations that other cores lack.
     pub fn riscv(&mut self) -> Option<&mut RiscV> {
         self.core.riscv()
     }
 
     /// Runs until the cycle count reaches `until` or something else ends the run.
     ///
-    /// The count may pass `until` by what the last instruction or exception took.
+    /// The count may exceed `until` by what the last instruction or exception took.
     pub fn run(&mut self, until: Cycles) -> Stop {
         on!(&mut self.core, core => core.run(until))
     }
@@ -163,8 +163,8 @@ impl Machine {
     /// Programs an image into the memories and resets.
     ///
     /// # Errors
-    /// When a segment lies outside the soc's memories, or there is no vector
-    /// table where the soc looks for it.
+    /// When a segment lies outside the soc's memories, or there is no vector table where the soc expects
+    /// it.
     pub fn load(&mut self, image: &Image) -> Result<(), LoadError> {
         let soc = self.soc();
         if let Some(image) = image.architecture().filter(|image| !image.runs_on(soc.core)) {
@@ -174,7 +174,7 @@ impl Machine {
         on!(&mut self.core, core => core.state.load(image))
     }
 
-    /// Writes memory as a debugger or programmer would, flash included.
+    /// Writes memory as a debugger or programmer would, including flash.
     ///
     /// # Errors
     /// When the bytes do not all lie in one memory.
@@ -190,54 +190,54 @@ impl Machine {
         on!(&mut self.core, core => core.state.poke_word(address, value))
     }
 
-    /// Reads memory without any effect; answers fewer bytes where memory ends.
+    /// Reads memory without side effects; returns fewer bytes where the memory ends.
     pub fn peek(&self, address: u32, length: usize) -> Vec<u8> {
         on!(&self.core, core => core.state.peek(address, length))
     }
 
-    /// Resets the core and fills RAM with its reset value; the watches stay.
+    /// Resets the core and fills RAM with its reset value; the watches remain.
     ///
     /// # Errors
-    /// When the vector table's stack pointer and reset vector cannot be used.
+    /// When the vector table's stack pointer or reset vector is unusable.
     pub fn reset(&mut self) -> Result<(), LoadError> {
         on!(&mut self.core, core => core.state.reset())
     }
 
-    /// Notes every occurrence of something from now on.
+    /// Starts recording every occurrence of an event.
     pub fn watch(&mut self, watch: Watch) -> WatchId {
         on!(&mut self.core, core => core.state.watch(watch))
     }
 
-    /// Counts the handlers of an interrupt among [`Hit::ticks`] from now on, as those of SysTick are: a
-    /// program has its tick by a timer of the chip.
+    /// Counts the handlers of this exception in [`Hit::ticks`] from now on, as those of SysTick are
+    /// counted: for programs whose tick comes from a timer of the chip.
     pub fn count_ticks_of(&mut self, exception: u16) {
         on!(&mut self.core, core => core.state.watches_mut().tick = Some(exception));
     }
 
-    /// What has been noted since [`Machine::take_hits`] was last called, in order.
+    /// Returns the hits since the last call of [`Machine::take_hits`], in order.
     pub fn hits(&self) -> &[Hit] {
         on!(&self.core, core => core.state.hits())
     }
 
-    /// What has been noted since the last call, in order.
+    /// Takes the hits since the last call, in order.
     pub fn take_hits(&mut self) -> Vec<Hit> {
         on!(&mut self.core, core => core.state.take_hits())
     }
 
-    /// What the program has printed since the last call.
+    /// Takes what the program has printed since the last call.
     pub fn take_console(&mut self) -> Vec<u8> {
         on!(&mut self.core, core => core.state.take_console())
     }
 
-    /// Stops a run with [`Stop::Output`](crate::Stop::Output) behind the instruction by which the program has printed
-    /// this; what it prints by RTT is looked at now and then. Answers the text's number, counted
-    /// from 0.
+    /// Ends a run with [`Stop::Output`](crate::Stop::Output) after the instruction with which the program
+    /// completes this text on its console. Output by RTT is only checked from time to time. Returns the
+    /// text's number, counted from 0.
     pub fn stop_at_output(&mut self, text: &[u8]) -> usize {
         on!(&mut self.core, core => core.state.stop_at_output(text))
     }
 
-    /// The bytes that the program has written to a stimulus port of the ITM since the last
-    /// call. Port 0 is the console, see [`Machine::take_console`].
+    /// Takes the bytes that the program has written to a stimulus port of the ITM since the last call. Port
+    /// 0 is the console: see [`Machine::take_console`].
     pub fn take_stimulus(&mut self, port: u8) -> Vec<u8> {
         on!(&mut self.core, core => core.state.take_stimulus(port))
     }
@@ -247,23 +247,23 @@ impl Machine {
         on!(&mut self.core, core => core.state.set_fault_policy(policy));
     }
 
-    /// The soc that is simulated.
+    /// Returns the simulated soc.
     pub fn soc(&self) -> &Soc {
         on!(&self.core, core => core.state.soc())
     }
 
-    /// Cycles since reset.
+    /// Returns the cycles since reset.
     pub fn cycles(&self) -> Cycles {
         on!(&self.core, core => core.state.cycles())
     }
 
-    /// Cycles since reset for which memories have made the core wait. A pipeline may have
+    /// Returns the cycles since reset for which memories have made the core wait. A pipeline may have
     /// hidden some of them behind other instructions.
     pub fn waited(&self) -> Cycles {
         on!(&self.core, core => core.state.waited())
     }
 
-    /// What has taken cycles besides the execution of instructions, since reset.
+    /// Returns what has taken cycles since reset besides executing instructions.
     pub fn besides(&self) -> Besides {
         on!(&self.core, core => core.state.besides())
     }
@@ -273,68 +273,69 @@ impl Machine {
         on!(&mut self.core, core => core.state.empty_caches());
     }
 
-    /// Does [`Machine::empty_caches`] each time that something watched is hit.
+    /// Calls [`Machine::empty_caches`] whenever this watch is hit.
     pub fn empty_caches_at(&mut self, watch: WatchId) {
         on!(&mut self.core, core => core.state.empty_caches_at(watch));
     }
 
-    /// Instructions executed since reset.
+    /// Returns the number of instructions executed since reset.
     pub fn instructions(&self) -> Instructions {
         on!(&self.core, core => core.state.instructions())
     }
 
-    /// Instructions that have been left off for an interrupt since reset, to be gone on with or
-    /// begun anew (DDI 0403, B1.5.10).
+    /// Returns how many instructions have been abandoned for an interrupt since reset, to be continued or
+    /// restarted later (DDI 0403, B1.5.10).
     pub fn gave_way(&self) -> Instructions {
         on!(&self.core, core => core.state.gave_way())
     }
 
-    /// The value of a register.
+    /// Returns the value of a register.
     pub fn register(&self, register: Register) -> u32 {
         on!(&self.core, core => core.state.register(register))
     }
 
-    /// Sets a register as a debugger would. What the architecture keeps at zero stays
-    /// zero; the exception number cannot be set.
+    /// Sets a register as a debugger would. Bits that the architecture keeps at zero stay zero; the
+    /// exception number cannot be set.
     pub fn set_register(&mut self, register: Register, value: u32) {
         on!(&mut self.core, core => core.state.set_register(register, value));
     }
 
-    /// Makes an external interrupt pending at a cycle, as a device would; at once
-    /// when that cycle has passed. Interrupts that the soc lacks are ignored.
+    /// Makes an external interrupt pending at a cycle, as a device would, or at once if that cycle has
+    /// passed. Interrupts that the soc lacks are ignored.
     pub fn pend_interrupt(&mut self, interrupt: u16, at: Cycles) {
         on!(&mut self.core, core => core.state.pend_interrupt(interrupt, at));
     }
 
-    /// Registers without a model that the program has used since the machine was made,
-    /// in ascending order of addresses; at most 256.
+    /// Returns the registers without a model that the program has used since the machine was created, in
+    /// ascending order of address; at most 256.
     pub fn unmodelled(&self) -> impl Iterator<Item = Unmodelled> + '_ {
         on!(&self.core, core => core.state.devices().unmodelled.values().copied())
     }
 
-    /// Decides what becomes of accesses to registers without a model.
+    /// Decides what happens on accesses to registers without a model.
     pub fn set_strictness(&mut self, strictness: Strictness) {
         on!(&mut self.core, core => core.state.devices_mut().strictness = strictness);
     }
 
-    /// The frames that the program has logged by defmt since the last call, as they were
-    /// encoded. What they say is in the sections of its ELF file.
+    /// Takes the frames that the program has logged with defmt since the last call, still encoded. Decoding
+    /// them needs sections of its ELF file.
     pub fn take_defmt(&mut self) -> Vec<u8> {
         on!(&mut self.core, core => core.take_defmt())
     }
 
-    /// Lets calls about files be served, or not.
+    /// Allows or refuses semihosting calls that concern files.
     pub fn set_file_calls(&mut self, calls: FileCalls) {
         on!(&mut self.core, core => core.set_file_calls(calls));
     }
 
-    /// Performs the call for which a run came back with
-    /// [`Stop::HostCall`](crate::Stop::HostCall), and leaves its result in R0.
+    /// Performs the call for which a run ended with [`Stop::HostCall`](crate::Stop::HostCall), and leaves
+    /// its result in R0.
     pub fn serve(&mut self, host: &mut impl Host) {
         on!(&mut self.core, core => core.serve(host));
     }
 
-    /// Cycles from an interrupt becoming pending to where the core can take it.
+    /// Returns the cycles between an interrupt becoming pending and the first cycle in which the core can
+    /// take it.
     pub fn way_to_core(&self) -> u64 {
         on!(&self.core, core => core.way_to_core())
     }

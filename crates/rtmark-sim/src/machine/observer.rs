@@ -1,9 +1,8 @@
 //! Following a run instruction by instruction, for traces, profiles and debuggers.
 //!
-//! An observed run goes through a loop of its own, which executes the same
-//! instructions by the same code as [`Machine::run`] and takes the same cycles; a
-//! run that nobody observes pays nothing. Observers see the machine and cannot
-//! change it.
+//! An observed run has a loop of its own, which executes the same instructions with the same code as
+//! [`Machine::run`] and takes the same cycles; an unobserved run pays nothing. Observers see the machine
+//! but cannot change it.
 
 use std::ops::ControlFlow;
 
@@ -14,11 +13,11 @@ use crate::machine::{Core, Machine, on};
 use crate::state::Landmarks;
 use crate::state::stop::Stop;
 
-/// What an observed run tells. Every method may be left out.
+/// Receives the events of an observed run. Every method has a default that does nothing.
 pub trait Observer {
     /// The instruction at the program counter is about to execute, in the cycle that
-    /// [`Machine::cycles`](crate::Machine::cycles) says. [`ControlFlow::Break`] ends the run before it, with
-    /// [`Stop::Observer`].
+    /// [`Machine::cycles`](crate::Machine::cycles) returns. [`ControlFlow::Break`] ends the run before it,
+    /// with [`Stop::Observer`].
     fn before(&mut self, _machine: &Machine) -> ControlFlow<()> {
         ControlFlow::Continue(())
     }
@@ -26,18 +25,18 @@ pub trait Observer {
     /// The core has slept until now.
     fn slept(&mut self, _machine: &Machine) {}
 
-    /// An instruction has executed, or its condition has passed over it.
+    /// An instruction has executed, or was skipped because its condition failed.
     fn executed(&mut self, _machine: &Machine, _instruction: &Instruction) {}
 
     /// The handler of the exception with this number is about to execute.
     fn entered(&mut self, _machine: &Machine, _exception: u16) {}
 
-    /// The handler of the exception with this number has returned: to what it
-    /// interrupted, or straight to another handler, whose entry is told next.
+    /// The handler of the exception with this number has returned: to the code that it interrupted, or
+    /// directly to another handler (tail-chaining), whose entry is reported next.
     fn returned(&mut self, _machine: &Machine, _exception: u16) {}
 }
 
-/// Two that observe the same run; either may end it.
+/// Two observers of the same run; either may end it.
 impl<A: Observer, B: Observer> Observer for (A, B) {
     fn before(&mut self, machine: &Machine) -> ControlFlow<()> {
         let first = self.0.before(machine);
@@ -66,11 +65,11 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     }
 }
 
-/// What a run tells that is observed at [`Landmarks`]: of every instruction that is one, of the one that
-/// follows it, and of whatever else happens. Whether more is told, too, makes no difference.
+/// An observer of a run at [`Landmarks`]. It receives every landmark instruction, the instruction that
+/// follows each, and all other events. It must not depend on whether it receives more than that.
 pub trait LandmarkObserver: Observer {
-    /// Instructions have executed since the last one that was about to, up to a cycle, and none of them
-    /// was a landmark. Where an exception has been entered by now, it is told next.
+    /// Instructions up to cycle `now` have executed since the last one reported as about to execute, and
+    /// none of them was a landmark. If an exception has been entered by now, its entry is reported next.
     fn passed(&mut self, machine: &Machine, now: Cycles);
 }
 
@@ -81,24 +80,24 @@ impl<A: LandmarkObserver, B: LandmarkObserver> LandmarkObserver for (A, B) {
     }
 }
 
-/// Whom a run is told to, and how much.
-trait Telling {
-    type To: Observer;
+/// Which events of a run are reported, and to which observer.
+trait Reporting {
+    type Target: Observer;
 
-    fn to(&mut self) -> &mut Self::To;
+    fn target(&mut self) -> &mut Self::Target;
 
     fn landmarks(&self) -> Option<&Landmarks>;
 
     fn passed(&mut self, machine: &Machine, now: Cycles);
 }
 
-/// Tells everything.
+/// Reports every event.
 struct Everything<'a, O>(&'a mut O);
 
-impl<O: Observer> Telling for Everything<'_, O> {
-    type To = O;
+impl<O: Observer> Reporting for Everything<'_, O> {
+    type Target = O;
 
-    fn to(&mut self) -> &mut O {
+    fn target(&mut self) -> &mut O {
         self.0
     }
 
@@ -109,13 +108,13 @@ impl<O: Observer> Telling for Everything<'_, O> {
     fn passed(&mut self, _machine: &Machine, _now: Cycles) {}
 }
 
-/// Tells what happens at landmarks.
+/// Reports the events at landmarks.
 struct AtLandmarks<'a, O>(&'a mut O, &'a Landmarks);
 
-impl<O: LandmarkObserver> Telling for AtLandmarks<'_, O> {
-    type To = O;
+impl<O: LandmarkObserver> Reporting for AtLandmarks<'_, O> {
+    type Target = O;
 
-    fn to(&mut self) -> &mut O {
+    fn target(&mut self) -> &mut O {
         self.0
     }
 
@@ -129,30 +128,30 @@ impl<O: LandmarkObserver> Telling for AtLandmarks<'_, O> {
 }
 
 impl Machine {
-    /// Runs as [`Machine::run`] does, with everything told to an observer on the way. Between two
-    /// calls of the observer's methods lies whatever the core waited for.
+    /// Runs as [`Machine::run`] does, and reports every event to an observer. The time between two calls of
+    /// the observer's methods includes whatever the core waited for.
     pub fn run_observed(&mut self, until: Cycles, observer: &mut impl Observer) -> Stop {
-        self.run_telling(until, Everything(observer))
+        self.run_reporting(until, Everything(observer))
     }
 
-    /// Runs as [`Machine::run_observed`] does, with what happens at landmarks told, and what lies between
-    /// executed at full speed. Cores that know no landmarks tell everything.
+    /// Runs as [`Machine::run_observed`] does, but reports only what happens at landmarks and executes the
+    /// code between them at full speed. On cores that do not support landmarks, every event is reported.
     pub fn run_observed_at(
         &mut self,
         landmarks: &Landmarks,
         until: Cycles,
         observer: &mut impl LandmarkObserver,
     ) -> Stop {
-        self.run_telling(until, AtLandmarks(observer, landmarks))
+        self.run_reporting(until, AtLandmarks(observer, landmarks))
     }
 
-    fn run_telling(&mut self, until: Cycles, telling: impl Telling) -> Stop {
+    fn run_reporting(&mut self, until: Cycles, reporting: impl Reporting) -> Stop {
         let stop = match self.core {
-            Core::CortexM(_) => self.observe(Core::cortex_m, until, telling),
-            Core::CortexR5(_) => self.observe(Core::cortex_r5, until, telling),
-            Core::RiscV(_) => self.observe(Core::riscv, until, telling),
+            Core::CortexM(_) => self.observe(Core::cortex_m, until, reporting),
+            Core::CortexR5(_) => self.observe(Core::cortex_r5, until, reporting),
+            Core::RiscV(_) => self.observe(Core::riscv, until, reporting),
             #[cfg(test)]
-            Core::Toy(_) => self.observe(Core::toy, until, telling),
+            Core::Toy(_) => self.observe(Core::toy, until, reporting),
         };
         on!(&self.core, core => core.reason(stop))
     }
@@ -161,9 +160,9 @@ impl Machine {
         &mut self,
         which: fn(&mut Core) -> Option<&mut C>,
         until: Cycles,
-        mut telling: impl Telling,
+        mut reporting: impl Reporting,
     ) -> Stop {
-        // The core is the one that was asked for, and stays so.
+        // The machine keeps the core it was created with.
         macro_rules! core {
             () => {
                 match which(&mut self.core) {
@@ -172,7 +171,7 @@ impl Machine {
                 }
             };
         }
-        core!().begin_observed(until, telling.landmarks());
+        core!().begin_observed(until, reporting.landmarks());
         loop {
             let before = core!().marks();
             let reached = match core!().reach_observed() {
@@ -181,37 +180,37 @@ impl Machine {
             };
             let Some(reached) = reached else {
                 let now = core!().marks();
-                self.tell_exceptions(before, now, telling.to());
+                self.report_exceptions(before, now, reporting.target());
                 if now.taken == before.taken && now.idle > before.idle {
-                    telling.to().slept(self);
+                    reporting.target().slept(self);
                 }
                 continue;
             };
-            if telling.to().before(self).is_break() {
+            if reporting.target().before(self).is_break() {
                 return Stop::Observer;
             }
-            let (passed, mut step) = match telling.landmarks() {
+            let (passed, mut step) = match reporting.landmarks() {
                 Some(_) => core!().go_on(&reached),
                 None => (None, Ok(())),
             };
             if let Some(now) = passed {
-                telling.passed(self, now);
+                reporting.passed(self, now);
             } else {
                 let (executed, ended) = core!().execute_observed(reached);
                 if let Some(instruction) = executed {
-                    telling.to().executed(self, &instruction);
+                    reporting.target().executed(self, &instruction);
                 }
                 step = ended;
             }
             let now = core!().marks();
-            self.tell_exceptions(before, now, telling.to());
+            self.report_exceptions(before, now, reporting.target());
             if let Err(stop) = step {
                 return stop;
             }
         }
     }
 
-    fn tell_exceptions(&self, before: Marks, now: Marks, observer: &mut impl Observer) {
+    fn report_exceptions(&self, before: Marks, now: Marks, observer: &mut impl Observer) {
         if now.left != before.left {
             observer.returned(self, before.handler);
         }

@@ -1,8 +1,8 @@
-//! What observers and searches ask of any core by the part that it plays: which handler executes,
-//! what it has interrupted, where arguments are.
+//! What observers and searches ask of any core in terms of roles: which handler is executing, what it
+//! interrupted, where arguments are.
 //!
-//! So they know no core's registers, frames or exception numbers. A core answers here by its
-//! [`Convention`] and by what its traps save.
+//! With these they need not know any core's registers, frames or exception numbers. A core answers from its
+//! [`Convention`] and from what its exception entry saves.
 
 use crate::debug::Roles;
 use crate::machine::{Machine, on};
@@ -12,32 +12,32 @@ use crate::state::{Convention, Interrupted, Register, ThreadStack, Watch};
 const FIRST_INTERRUPT: u16 = 16;
 
 impl Machine {
-    /// The number of the exception whose handler executes, 0 outside of handlers. 16 is the first
-    /// external interrupt on every core; [`CoreKind::exception_name`](crate::CoreKind::exception_name)
-    /// has the others.
+    /// Returns the number of the exception whose handler is executing, or 0 outside handlers. 16 is the
+    /// first external interrupt on every core;
+    /// [`CoreKind::exception_name`](crate::CoreKind::exception_name) names the others.
     pub fn exception(&self) -> u16 {
         on!(&self.core, core => core.exception())
     }
 
-    /// What the newest exception has interrupted. Wants a machine that is about to execute its
-    /// handler's first instruction.
+    /// Returns what the newest exception has interrupted. The machine must be about to execute the first
+    /// instruction of that exception's handler.
     pub fn interrupted(&self) -> Interrupted {
         on!(&self.core, core => core.interrupted())
     }
 
-    /// Which stack code outside of handlers is on now.
+    /// Returns which stack code outside handlers is currently using.
     pub fn thread_stack(&self) -> ThreadStack {
         on!(&self.core, core => core.thread_stack())
     }
 
-    /// Which of several stack pointers is in use, on a core on which each mode has one and handlers change
-    /// modes as they like: another number for each, and 0 for that of System mode. On other cores 0:
-    /// there [`Machine::thread_stack`] tells all that there is to know.
+    /// Returns which stack pointer is in use, on a core where each mode has its own and handlers change
+    /// modes freely: a distinct number for each mode, 0 for System mode. Other cores return 0, because
+    /// [`Machine::thread_stack`] is all there is to know.
     pub fn stack_bank(&self) -> u8 {
         on!(&self.core, core => core.stack_bank())
     }
 
-    /// Where the handlers' stack pointer stands.
+    /// Returns the current value of the handlers' stack pointer.
     pub fn handler_sp(&self) -> u32 {
         match self.thread_stack() {
             ThreadStack::Main | ThreadStack::Process => self.register(Register::Msp),
@@ -45,13 +45,13 @@ impl Machine {
         }
     }
 
-    /// Which registers the core's calling convention gives a part to.
+    /// Returns which registers the core's calling convention assigns a role to.
     pub fn convention(&self) -> Convention {
         on!(&self.core, core => core.convention())
     }
 
-    /// An argument of the function whose first instruction is about to execute, counted from 0 in
-    /// words: from its register, or from the stack; `None` where there is no memory.
+    /// Returns a word-sized argument, counted from 0, of the function whose first instruction is about to
+    /// execute, from its register or from the stack. Returns `None` if the stack slot is not in memory.
     pub fn argument(&self, number: u8) -> Option<u32> {
         let arguments = self.convention().arguments;
         if number < arguments {
@@ -62,20 +62,20 @@ impl Machine {
         bytes.try_into().ok().map(u32::from_le_bytes)
     }
 
-    /// The address of the first instruction that executes when an external interrupt is taken as
-    /// things stand: its own handler's, or the common one of a core that has one.
+    /// Returns the address of the first instruction that executes when an external interrupt is taken with
+    /// the current settings: of its own handler, or of the common handler on a core that has only one.
     ///
     /// # Errors
-    /// Where no handler is: the address of the vector, and what it holds.
+    /// Where there is no handler: the vector's address, and its contents.
     pub fn handler_of(&self, interrupt: u16) -> Result<u32, (u32, u32)> {
         on!(&self.core, core => core.handler_of(interrupt))
     }
 
-    /// What to watch for the first instruction of an external interrupt's handler: its address, or
-    /// the interrupt where others have the same code.
+    /// Returns the watch for the first instruction of an external interrupt's handler: its address, or the
+    /// interrupt itself if other interrupts share that code.
     ///
     /// # Errors
-    /// As [`Machine::handler_of`].
+    /// The errors of [`Machine::handler_of`].
     pub fn handler_watch(&self, interrupt: u16) -> Result<Watch, (u32, u32)> {
         let handler = self.handler_of(interrupt)?;
         Ok(match self.handler_table() {
@@ -84,20 +84,20 @@ impl Machine {
         })
     }
 
-    /// Where the code of each external interrupt's handler is told by a table of the core's, that
-    /// table's address; `None` for a core that takes all of them in one handler.
+    /// Returns the address of the core's table of interrupt handlers, or `None` for a core that takes all
+    /// interrupts in one handler.
     pub fn handler_table(&self) -> Option<u32> {
         on!(&self.core, core => core.handler_table())
     }
 
-    /// Where a call returns to whose link register holds this; `None` where it is no address, such
-    /// as what handlers return by.
+    /// Returns the address to which a call returns whose link register holds `link`, or `None` if `link` is
+    /// not an address, such as the value by which handlers return.
     pub fn returns_from_call(&self, link: u32) -> Option<u32> {
         on!(&self.core, core => core.returns_from_call(link))
     }
 
-    /// Whether the instruction that is about to execute has begun before, and goes on behind an
-    /// interrupt.
+    /// Returns whether the instruction that is about to execute continues after an interrupt that suspended
+    /// it.
     pub fn goes_on(&self) -> bool {
         on!(&self.core, core => core.goes_on())
     }

@@ -1,9 +1,8 @@
-//! Interrupts from outside: what one would meet at each moment of a run.
+//! External interrupts tried at each moment of a run.
 //!
-//! A search that asks at every instruction when an interrupt's handler would begin goes
-//! along a run step by step ([`Machine::advance`]), asks what would hold the interrupt
-//! back ([`Machine::holds_back`]), and tries the entry out and takes it back
-//! ([`Machine::try_entry`]).
+//! A search that asks, for every instruction, when an interrupt's handler would begin, steps along a run
+//! ([`Machine::advance`]), asks what would hold the interrupt back ([`Machine::holds_back`]), and tries the
+//! entry and takes it back ([`Machine::try_entry`]).
 
 use rtmark_units::Cycles;
 
@@ -13,24 +12,25 @@ use crate::state::Blocker;
 use crate::state::stop::Stop;
 
 impl Machine {
-    /// Enables an external interrupt at a priority, as a debugger would; answers whether
-    /// the soc has it. Priority bits that the soc lacks are ignored.
+    /// Enables an external interrupt at a priority, as a debugger would, and returns whether the soc has
+    /// it. Priority bits that the soc lacks are ignored.
     pub fn arm_interrupt(&mut self, interrupt: u16, priority: u8) -> bool {
         on!(&mut self.core, core => core.arm_interrupt(interrupt, priority))
     }
 
-    /// What an interrupt's priority register holds, as far as the soc has its bits.
+    /// Returns the contents of an interrupt's priority register, limited to the bits that the soc
+    /// implements.
     pub fn interrupt_priority(&self, interrupt: u16) -> u8 {
         on!(&self.core, core => core.interrupt_priority(interrupt))
     }
 
-    /// Where the vector table is (VTOR).
+    /// Returns the address of the vector table (VTOR).
     pub fn vector_table(&self) -> u32 {
         on!(&self.core, core => core.vector_table())
     }
 
-    /// Goes on by one step: to the next instruction's boundary, or to where sleep ends, no
-    /// later than `until`.
+    /// Advances by one step: to the next instruction boundary, or to the end of sleep, but no later than
+    /// `until`.
     ///
     /// # Errors
     /// Whatever would have ended a run.
@@ -38,8 +38,8 @@ impl Machine {
         on!(&mut self.core, core => core.advance(until))
     }
 
-    /// Goes on by one step, before the next instruction has entered the pipeline, so that an
-    /// interrupt may still be taken in its place: see [`Machine::try_entry_early`].
+    /// Advances by one step, to where the next instruction has not yet entered the pipeline, so that an
+    /// interrupt may still be taken instead: see [`Machine::try_entry_early`].
     ///
     /// # Errors
     /// Whatever would have ended a run.
@@ -47,82 +47,83 @@ impl Machine {
         on!(&mut self.core, core => core.advance_open(until))
     }
 
-    /// Brings the machine to where the next instruction is about to execute, and lets
-    /// everything happen that is due by then, but for exceptions being taken.
+    /// Settles the machine: brings it to where the next instruction is about to execute, and handles
+    /// everything that is due by then except taking exceptions.
     pub fn settle(&mut self) {
         on!(&mut self.core, core => core.settle());
     }
 
-    /// What would hold an external interrupt back if it were pending now; `None` when its
-    /// handler would be entered. Wants a machine that is settled.
+    /// Returns what would hold an external interrupt back if it were pending now, or `None` if its handler
+    /// would be entered. The machine must be settled.
     pub fn holds_back(&self, interrupt: u16) -> Option<Blocker> {
         on!(&self.core, core => core.holds_back(interrupt))
     }
 
-    /// Whether an interrupt that is pending and held back could be noticed by what
-    /// executes next: the core sleeps, or reads registers that tell.
+    /// Returns whether a pending interrupt that is held back could be noticed by what executes next: the
+    /// core is asleep, or the instruction reads a register that shows it.
     pub fn sees_pending(&self) -> bool {
         on!(&self.core, core => core.sees_pending())
     }
 
-    /// The last cycle in which the instruction that is about to execute might notice what becomes
-    /// pending, if it is one that could: it looks in its data phase, when the next ones may have
-    /// begun, and which other transfers may hold up. Wants a machine that is settled.
+    /// Returns the last cycle in which the instruction that is about to execute might notice that an
+    /// interrupt becomes pending, or `None` if it cannot. It looks in its data phase, when following
+    /// instructions may already have begun, and which other transfers may delay. The machine must be
+    /// settled.
     pub fn looks_until(&self) -> Option<Cycles> {
         on!(&self.core, core => core.looks_until())
     }
 
-    /// Whether the core sleeps, so that an interrupt wakes it.
+    /// Returns whether the core is asleep, so that an interrupt wakes it.
     pub fn is_asleep(&self) -> bool {
         on!(&self.core, core => core.is_asleep())
     }
 
-    /// Whether an external interrupt is pending, or its handler has been entered and not left.
+    /// Returns whether an external interrupt is pending, or its handler has been entered and not left.
     pub fn is_under_way(&self, interrupt: u16) -> bool {
         on!(&self.core, core => core.is_under_way(interrupt))
     }
 
-    /// Whether an external interrupt is pending and has come to the core, which notices one
-    /// only some cycles after it became pending: see [`Machine::way_to_core`].
+    /// Returns whether an external interrupt is pending and has reached the core, which notices an
+    /// interrupt only some cycles after it becomes pending: see [`Machine::way_to_core`].
     pub fn has_come(&self, interrupt: u16) -> bool {
         on!(&self.core, core => core.has_come(interrupt))
     }
 
-    /// Whether the handler of an external interrupt has been entered and not left.
+    /// Returns whether the handler of an external interrupt has been entered and not left.
     pub fn is_active(&self, interrupt: u16) -> bool {
         on!(&self.core, core => core.is_active(interrupt))
     }
 
-    /// The least cycles from an interrupt becoming pending from outside to the first instruction
-    /// of its handler: it comes to the core, and is entered, chained to, or takes the place of
-    /// another exception that is being entered.
+    /// Returns the minimum number of cycles between an external interrupt becoming pending and the first
+    /// instruction of its handler, whether it is entered normally, tail-chained, or arrives late and
+    /// replaces another exception that is being entered.
     pub fn least_latency(&self) -> u64 {
         on!(&self.core, core => core.least_latency())
     }
 
-    /// Lets an external interrupt come to the core now, and its handler be entered, and takes
-    /// all of that back. It has become pending [`Machine::way_to_core`] cycles before. Wants a
-    /// machine that is settled and an interrupt that nothing [holds back](Machine::holds_back).
+    /// Tries the entry to an external interrupt's handler: lets the interrupt reach the core now, enters
+    /// the handler, and takes all of that back. The interrupt became pending [`Machine::way_to_core`]
+    /// cycles earlier. The machine must be settled, and nothing may [hold the interrupt
+    /// back](Machine::holds_back).
     pub fn try_entry(&mut self, interrupt: u16) -> Tried {
         on!(&mut self.core, core => core.try_entry(interrupt))
     }
 
-    /// When the next instruction enters, of a machine that has advanced openly.
+    /// Returns the cycle in which the next instruction enters the pipeline. The machine must have been
+    /// advanced by [`Machine::advance_open`].
     pub fn next_entry(&mut self) -> Cycles {
         on!(&mut self.core, core => core.next_entry())
     }
 
-    /// Tries an entry out on a machine that has advanced openly, with the interrupt becoming
-    /// pending in a cycle, so that it comes to the core no later than the next
-    /// instruction would enter.
+    /// Tries an entry on a machine advanced by [`Machine::advance_open`]. The interrupt becomes pending in
+    /// cycle `at`, so that it reaches the core no later than the next instruction would enter the pipeline.
     pub fn try_entry_early(&mut self, interrupt: u16, at: Cycles) -> Tried {
         on!(&mut self.core, core => core.try_entry_early(interrupt, at))
     }
 
-    /// Tries an entry out with the interrupt becoming pending in a cycle behind the one
-    /// in which the next instruction begins; `None` when that instruction completes first, and
-    /// the interrupt is looked at at the next boundary, or when no instruction begins here, since
-    /// another exception is taken.
+    /// Tries an entry for an interrupt that becomes pending in cycle `at`, after the one in which the next
+    /// instruction begins. Returns `None` if that instruction completes first, so that the interrupt is
+    /// handled at the next boundary, or if no instruction begins here because another exception is taken.
     pub fn try_entry_within(&mut self, interrupt: u16, at: Cycles) -> Option<Tried> {
         on!(&mut self.core, core => core.try_entry_within(interrupt, at))
     }

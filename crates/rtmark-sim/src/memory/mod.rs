@@ -1,8 +1,7 @@
-//! What addresses lead to: memories, the core's own registers, nothing.
+//! The memories of a soc, by address.
 //!
-//! Memories answer here; the system control space is the business of
-//! [`crate::arch::armm::scs`]. Contents of flash are shared between clones of a machine,
-//! contents of RAM are each machine's own.
+//! Memories respond here; the system control space is implemented in [`crate::arch::armm::scs`]. The
+//! contents of flash are shared between clones of a machine; each machine has its own contents of RAM.
 
 pub mod pages;
 
@@ -17,7 +16,7 @@ enum Contents {
     Own(Vec<u8>),
 }
 
-/// One range of addresses with the memory behind it.
+/// A range of addresses, with the memory behind it.
 #[derive(Clone, Copy, Debug)]
 struct Range {
     base: u32,
@@ -25,54 +24,55 @@ struct Range {
     memory: usize,
 }
 
-/// Where an address lies.
+/// A location in a memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Which of the soc's memories, in the order of the soc file.
+    /// The memory's number, in the order of the soc file.
     pub memory: usize,
-    /// Bytes from its beginning.
+    /// The offset from its beginning in bytes.
     pub offset: u32,
 }
 
 /// The memories of a soc.
 #[derive(Clone, Debug)]
 pub struct Bus {
-    /// The RAM where accesses end quickly. Empty while that way is closed.
+    /// The contents of the main RAM, in which accesses take the fast path. Empty while the fast path is
+    /// closed.
     ram: Vec<u8>,
     ram_base: u32,
-    /// Which memory `ram` holds: none while it is closed.
+    /// Which memory `ram` holds; none while the fast path is closed.
     ram_memory: usize,
     main_ram: usize,
-    /// The memories that may take its place, one by one.
+    /// For each memory, whether it may become the main RAM.
     quick: Vec<bool>,
-    /// Accesses to these since the latest one has.
+    /// Accesses to other such memories since the main RAM last changed.
     astray: u32,
-    /// The other memories; the main RAM's entry is empty while `ram` holds it.
+    /// The contents of the other memories. The main RAM's entry is empty while `ram` holds it.
     contents: Vec<Contents>,
     ranges: Vec<Range>,
-    /// The range that code was last fetched from.
+    /// The range from which code was last fetched.
     code_range: Range,
-    /// Addresses of RAM that hold decoded code and have been written since.
+    /// The addresses of RAM that hold decoded code, and whether they have been written.
     pub code_writes: CodeWrites,
 }
 
-/// Notes which RAM addresses hold decoded code, so that a store there is noticed.
+/// Records which RAM addresses hold decoded code, so that stores to them are noticed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CodeWrites {
-    /// The lowest and one past the highest address of RAM that code ran from.
+    /// The lowest address of RAM from which code ran, and one past the highest.
     pub low: u32,
     pub high: u32,
     pub dirty: bool,
 }
 
 impl CodeWrites {
-    /// Whether a store there may change decoded code.
+    /// Returns whether a store to an address may change decoded code.
     #[inline(always)]
     pub const fn covers(&self, address: u32) -> bool {
         address.wrapping_sub(self.low) < self.high.wrapping_sub(self.low)
     }
 
-    /// Extends the watched range by an instruction.
+    /// Extends the covered range by an instruction.
     pub fn cover(&mut self, address: u32) {
         if self.low == self.high {
             (self.low, self.high) = (address, address.saturating_add(4));
@@ -83,17 +83,17 @@ impl CodeWrites {
     }
 }
 
-/// Accesses to another RAM after which it takes the place of the main RAM.
+/// The number of accesses to another RAM after which that one becomes the main RAM.
 const ASTRAY: u32 = 64;
 
-/// The value that RAM holds at reset. Real RAM holds anything; a fixed value
-/// keeps runs identical, and this one is neither a valid address nor zero.
+/// The value of every RAM byte at reset. Real RAM holds arbitrary values; a fixed value keeps runs
+/// identical, and this one is neither a valid address nor zero.
 pub const RAM_AT_RESET: u8 = 0xA5;
 
 impl Bus {
-    /// The memories of a soc at reset. Accesses end quickly in one RAM at a time of those that
-    /// `is_quick` admits: none that is to be asked how long it takes. It is the first one, until
-    /// another is accessed more often.
+    /// Creates the memories of a soc in their state at reset. One RAM at a time has the fast path, of those
+    /// that `is_quick` admits; it must not admit a memory that has to be asked for its access time. The
+    /// first one is the main RAM until another is accessed more often.
     pub fn new(soc: &Soc, is_quick: impl Fn(&Memory) -> bool) -> Self {
         let is_ram = |memory: &Memory| memory.kind == MemoryKind::Ram && is_quick(memory);
         let quick: Vec<bool> = soc.memories.iter().map(is_ram).collect();
@@ -133,7 +133,7 @@ impl Bus {
         bus
     }
 
-    /// One that is never asked, in the place of one that is elsewhere.
+    /// A placeholder for memories that have been moved elsewhere; it is never accessed.
     pub const fn hollow() -> Self {
         Self {
             ram: Vec::new(),
@@ -149,7 +149,7 @@ impl Bus {
         }
     }
 
-    /// As `place`, for code, which tends to stay where it is.
+    /// Returns the place of an address of code. Optimised for code staying in the same range.
     #[inline(always)]
     pub fn code_place(&mut self, address: u32) -> Option<Place> {
         let offset = address.wrapping_sub(self.code_range.base);
@@ -159,7 +159,7 @@ impl Bus {
         self.change_code_range(address)
     }
 
-    /// Whether code at an address comes from the same memory as the latest.
+    /// Returns whether code at an address comes from the same memory as the latest fetch.
     #[inline(always)]
     pub const fn is_near_code(&self, address: u32) -> bool {
         address.wrapping_sub(self.code_range.base) < self.code_range.size
@@ -172,8 +172,8 @@ impl Bus {
         self.place(address)
     }
 
-    /// Reads `N` bytes from the flash that code was last fetched from, or `None` if they
-    /// are not all there.
+    /// Reads `N` bytes from the flash from which code was last fetched, or returns `None` if they are not
+    /// all there.
     #[inline(always)]
     pub fn near_code<const N: usize>(&self, address: u32) -> Option<([u8; N], Place)> {
         let Range { base, memory, .. } = self.code_range;
@@ -183,7 +183,7 @@ impl Bus {
         Some((bytes.get(from..to)?.try_into().ok()?, Place { memory, offset }))
     }
 
-    /// Where an address lies, if in a memory.
+    /// Returns the place of an address, if it is in a memory.
     pub fn place(&self, address: u32) -> Option<Place> {
         self.ranges
             .iter()
@@ -200,13 +200,13 @@ impl Bus {
         }
     }
 
-    /// Whether stores reach the memory.
+    /// Returns whether stores reach a memory.
     pub fn is_writable(&self, memory: usize) -> bool {
         matches!(self.contents[memory], Contents::Own(_))
     }
 
-    /// Copies bytes into memory as a programmer would, flash included.
-    /// Answers how many bytes found a place.
+    /// Copies bytes into memory as a programmer would, including flash. Returns how many bytes were in
+    /// memory.
     pub fn program(&mut self, address: u32, bytes: &[u8]) -> usize {
         let Some(place) = self.place(address) else { return 0 };
         let target = match &mut self.contents[place.memory] {
@@ -220,13 +220,13 @@ impl Bus {
         count
     }
 
-    /// How many bytes of memory follow from an address on, without a gap.
+    /// Returns how many bytes of memory follow an address without a gap.
     pub fn peek_len(&self, address: u32) -> usize {
         self.place(address)
             .map_or(0, |place| self.bytes(place.memory).len() - place.offset as usize)
     }
 
-    /// Reads up to `into.len()` bytes without any effect; answers how many there are.
+    /// Reads up to `into.len()` bytes without side effects; returns how many were read.
     pub fn peek(&self, address: u32, into: &mut [u8]) -> usize {
         let Some(place) = self.place(address) else { return 0 };
         let from = &self.bytes(place.memory)[place.offset as usize..];
@@ -235,8 +235,7 @@ impl Bus {
         count
     }
 
-    /// Opens or closes the quick way to the main RAM, by which accesses end that
-    /// nobody needs to look at.
+    /// Opens or closes the fast path to the main RAM, for accesses that nothing has to check.
     pub fn open_main_ram(&mut self, open: bool) {
         if open != (self.ram_memory == usize::MAX) {
             return;
@@ -247,8 +246,8 @@ impl Bus {
         }
     }
 
-    /// Notes an access that has not ended quickly, at an address: if there are many in another
-    /// RAM than the one where they do, they will in that one.
+    /// Notes an access that did not take the fast path. After many of them to another RAM, that one becomes
+    /// the main RAM.
     #[inline(always)]
     pub fn note_slow(&mut self, address: u32, place: Place) {
         if place.memory != self.main_ram && self.quick[place.memory] {
@@ -268,7 +267,7 @@ impl Bus {
         self.open_main_ram(is_open);
     }
 
-    /// The first word-aligned address in RAM at which some bytes stand.
+    /// Returns the first word-aligned address in RAM at which the given bytes occur.
     pub fn find_in_ram(&self, bytes: &[u8]) -> Option<u32> {
         self.ranges.iter().filter(|range| self.is_writable(range.memory)).find_map(|range| {
             let held = self.bytes(range.memory);
@@ -277,15 +276,15 @@ impl Bus {
         })
     }
 
-    /// Reads `N` bytes from the main RAM, or `None` if they are not all there.
+    /// Reads `N` bytes from the main RAM, or returns `None` if they are not all there.
     #[inline(always)]
     pub fn ram_load<const N: usize>(&self, address: u32) -> Option<[u8; N]> {
         let offset = address.wrapping_sub(self.ram_base) as usize;
         self.ram.get(offset..offset + N)?.try_into().ok()
     }
 
-    /// Writes `N` bytes to the main RAM, if they are all there and no code may have run from
-    /// them; answers whether it did.
+    /// Writes `N` bytes to the main RAM, if they are all there and no code may have run from them; returns
+    /// whether it did.
     #[inline(always)]
     pub fn ram_store<const N: usize>(&mut self, address: u32, bytes: [u8; N]) -> bool {
         let offset = address.wrapping_sub(self.ram_base) as usize;
@@ -298,8 +297,7 @@ impl Bus {
         }
     }
 
-    /// The words of the main RAM from an aligned address on, or `None` if they are not all
-    /// there.
+    /// Returns words of the main RAM starting at an aligned address, or `None` if they are not all there.
     #[inline(always)]
     pub fn ram_words(&self, address: u32, count: u32) -> Option<&[[u8; 4]]> {
         if address & 3 != 0 {
@@ -309,7 +307,8 @@ impl Bus {
         Some(self.ram.get(offset..offset + 4 * count as usize)?.as_chunks().0)
     }
 
-    /// Words of the main RAM to be written; `None` besides where code may have run from them.
+    /// Returns words of the main RAM for writing, or `None` if they are not all there or code may have run
+    /// from them.
     #[inline(always)]
     pub fn ram_words_mut(&mut self, address: u32, count: u32) -> Option<&mut [[u8; 4]]> {
         let CodeWrites { low, high, .. } = self.code_writes;
@@ -321,13 +320,13 @@ impl Bus {
         Some(self.ram.get_mut(offset..offset + 4 * count as usize)?.as_chunks_mut().0)
     }
 
-    /// Reads `N` bytes from any memory, with the memory they came from.
+    /// Reads `N` bytes from any memory; returns them with their place.
     pub fn load<const N: usize>(&self, address: u32) -> Option<([u8; N], Place)> {
         let place = self.place(address)?;
         Some((self.load_at(place.memory, place.offset as usize)?, place))
     }
 
-    /// Writes `N` bytes to any memory that takes stores.
+    /// Writes `N` bytes to any memory that accepts stores.
     pub fn store<const N: usize>(&mut self, address: u32, bytes: [u8; N]) -> Option<Place> {
         let place = self.place(address)?;
         if !self.store_at(place.memory, place.offset as usize, bytes) {
@@ -337,14 +336,14 @@ impl Bus {
         Some(place)
     }
 
-    /// Reads `N` bytes of a memory, or `None` if they are not all there.
+    /// Reads `N` bytes of a memory, or returns `None` if they are not all there.
     #[inline(always)]
     pub fn load_at<const N: usize>(&self, memory: usize, at: usize) -> Option<[u8; N]> {
         self.bytes(memory).get(at..at + N)?.try_into().ok()
     }
 
-    /// Writes `N` bytes to a memory, if it takes stores and they are all there; answers whether it
-    /// did. It does not note that code may have run from them.
+    /// Writes `N` bytes to a memory, if it accepts stores and they are all there; returns whether it did.
+    /// Does not check whether code may have run from them.
     #[inline(always)]
     pub fn store_at<const N: usize>(&mut self, memory: usize, at: usize, bytes: [u8; N]) -> bool {
         let target = match &mut self.contents[memory] {
@@ -357,7 +356,7 @@ impl Bus {
         true
     }
 
-    /// Fills every memory that takes stores with the value that it has at reset.
+    /// Fills every memory that accepts stores with its reset value.
     pub fn reset(&mut self) {
         self.ram.fill(RAM_AT_RESET);
         for contents in &mut self.contents {

@@ -1,7 +1,7 @@
-//! Ranges of addresses that code may run from, with what is known of each page of them.
+//! Ranges of addresses from which code may run, with the information derived from each page.
 //!
-//! Code in flash cannot change while it runs: what is known of it is shared by every clone of a
-//! machine. Code in RAM is each machine's own, and forgotten where it is written over.
+//! Code in flash cannot change while it runs, so its pages are shared by all clones of a machine. Code in
+//! RAM belongs to one machine, and what is known of it is dropped when it is overwritten.
 
 use std::sync::{Arc, OnceLock};
 
@@ -9,12 +9,12 @@ use crate::arch::PAGE_BYTES;
 use crate::soc::{Control, Memory, MemoryKind, Soc};
 
 const PAGE_SHIFT: u32 = PAGE_BYTES.trailing_zeros();
-/// Halfwords in a page.
+/// The number of halfwords in a page.
 pub const PAGE_HALFWORDS: usize = 1 << (PAGE_SHIFT - 1);
 
-/// What is known of a page, which is too large for the stack.
+/// The information about a page of code, which is too large for the stack.
 pub trait CodePage {
-    /// A page of which nothing is known.
+    /// Creates a page about which nothing is known.
     fn empty() -> Self;
 }
 
@@ -37,11 +37,11 @@ impl<P: CodePage> Pages<P> {
     }
 }
 
-/// Whether a memory ever makes the core wait.
+/// Whether a memory can make the core wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Waits {
     Never,
-    /// As its file says, or as a register says that the program writes.
+    /// Depending on its file, or on a register that the program writes.
     Sometimes,
 }
 
@@ -59,19 +59,19 @@ impl Waits {
     }
 }
 
-/// A range of addresses that code may run from.
+/// A range of addresses from which code may run.
 #[derive(Debug)]
 pub struct Window<P> {
     pub base: u32,
     size: u32,
-    /// The size of its memory's lines, if it matters when one is entered.
+    /// The size of its memory's lines, if entering a line affects timing.
     pub line_bytes: Option<u32>,
-    /// Their size whether it matters or not, as a power of two.
+    /// The size of its memory's lines, whether or not that affects timing, as a power of two.
     pub line_shift: u32,
     pub pages: Pages<P>,
 }
 
-// Too large for the stack of whoever only asks for a page.
+// A function of its own, because the page is too large for the stack of callers that only look one up.
 #[inline(never)]
 fn boxed<P: CodePage>() -> Box<P> {
     Box::new(P::empty())
@@ -92,7 +92,7 @@ impl<P: CodePage> Window<P> {
         }
     }
 
-    /// The windows of a soc, the most used first.
+    /// Returns the windows of a soc, the most used first.
     pub fn of(soc: &Soc) -> Vec<Self> {
         let mut windows = Vec::new();
         for memory in &soc.memories {
@@ -104,28 +104,28 @@ impl<P: CodePage> Window<P> {
         windows
     }
 
-    /// Whether an address lies in the window.
+    /// Returns whether an address is in the window.
     pub const fn covers(&self, address: u32) -> bool {
         address.wrapping_sub(self.base) < self.size
     }
 
-    /// Whether its pages are this machine's own.
+    /// Returns whether its pages belong to this machine alone.
     pub const fn is_own(&self) -> bool {
         matches!(self.pages, Pages::Own(_))
     }
 
-    /// Where the first page begins, which may be before the window.
+    /// Returns the address of the first page, which may be before the window.
     pub const fn first_page(&self) -> u32 {
         self.base & !(PAGE_BYTES - 1)
     }
 
-    /// The number of the page of an address, and of its halfword there.
+    /// Returns the number of an address' page, and of its halfword in that page.
     pub const fn place(&self, address: u32) -> (usize, usize) {
         let page = (address - self.first_page()) >> PAGE_SHIFT;
         (page as usize, (address % PAGE_BYTES / 2) as usize)
     }
 
-    /// The page of an address, if anything is known of it.
+    /// Returns the page of an address, if anything is known of it.
     pub fn known_page(&self, address: u32) -> Option<&P> {
         let (at, _) = self.place(address);
         match &self.pages {
@@ -134,7 +134,7 @@ impl<P: CodePage> Window<P> {
         }
     }
 
-    /// The page of an address in RAM, if anything is known of it.
+    /// Returns the page of an address in RAM, if anything is known of it.
     pub fn own_page(&mut self, address: u32) -> Option<&mut P> {
         let (at, _) = self.place(address);
         match &mut self.pages {
@@ -143,7 +143,7 @@ impl<P: CodePage> Window<P> {
         }
     }
 
-    /// The page of an address, made now if need be.
+    /// Returns the page of an address, creating it if necessary.
     pub fn page(&mut self, address: u32) -> &P {
         let (at, _) = self.place(address);
         match &mut self.pages {
@@ -152,14 +152,14 @@ impl<P: CodePage> Window<P> {
         }
     }
 
-    /// Forgets the pages that are this machine's own.
+    /// Drops the pages that belong to this machine alone.
     pub fn forget_own(&mut self) {
         if self.is_own() {
             self.forget();
         }
     }
 
-    /// Forgets all pages.
+    /// Drops all pages.
     pub fn forget(&mut self) {
         self.pages = match &self.pages {
             Pages::Shared(pages) => Pages::new(MemoryKind::Flash, pages.len()),
@@ -169,7 +169,7 @@ impl<P: CodePage> Window<P> {
 }
 
 impl<P: CodePage> Clone for Window<P> {
-    /// Pages in RAM are not cloned: a clone's memory goes its own way.
+    /// Pages in RAM are not cloned, because the contents of the clone's memory will differ.
     fn clone(&self) -> Self {
         let pages = match &self.pages {
             Pages::Shared(pages) => Pages::Shared(Arc::clone(pages)),

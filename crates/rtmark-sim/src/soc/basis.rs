@@ -1,4 +1,4 @@
-//! What a soc's cycles rest on: a word each for its core, its memories and its exceptions.
+//! How well founded a soc's cycle counts are: one tier each for its core, its memories and its exceptions.
 
 use std::fmt;
 
@@ -6,20 +6,21 @@ use serde::Deserialize;
 
 use super::{CoreKind, Memory, Soc};
 
-/// What cycles rest on, the firmest ground first.
+/// How well founded cycle counts are, the best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tier {
-    /// Cycle counts of real chips show the rules.
+    /// The rules were derived from cycle counts of real chips.
     Measured,
-    /// A manual states them.
+    /// The rules are stated in a manual.
     Documented,
-    /// Neither does: they are made from what is known of similar parts, or of sums.
+    /// Neither measured nor documented: derived from what is known of similar parts, or by adding up
+    /// figures.
     Estimated,
 }
 
 impl Tier {
-    /// The word for it.
+    /// Returns the tier's name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Measured => "measured",
@@ -35,14 +36,14 @@ impl fmt::Display for Tier {
     }
 }
 
-/// What a soc's cycles rest on.
+/// How well founded each part of a soc's cycle counts is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TimingBasis {
-    /// What instructions take where no memory makes them wait.
+    /// The cycles of instructions where no memory makes them wait.
     pub core: Tier,
-    /// What memories add, by the one that is known least of.
+    /// The cycles that memories add; the tier of the least known memory.
     pub memory: Tier,
-    /// What it takes to enter handlers and to leave them.
+    /// The cycles of entering and leaving handlers.
     pub exceptions: Tier,
 }
 
@@ -54,7 +55,7 @@ impl fmt::Display for TimingBasis {
 }
 
 impl CoreKind {
-    /// What the cycles of instructions rest on.
+    /// Returns the tier of the cycles of instructions.
     pub const fn core_tier(self) -> Tier {
         match self {
             Self::CortexM0 | Self::CortexM0Plus | Self::CortexR5 => Tier::Documented,
@@ -68,10 +69,9 @@ impl CoreKind {
         }
     }
 
-    /// What the cycles of exceptions rest on: handlers of a Cortex-M3 were measured; the manuals
-    /// of the others state latencies (DDI 0432, 0484, 0439), but for the Cortex-M7's and M33's, of which
-    /// only that of the entry is published. Those of a Hazard3 and of an Ibex are its
-    /// RTL's.
+    /// Returns the tier of the cycles of exceptions. Handlers of a Cortex-M3 were measured. The manuals of
+    /// the other cores state latencies (DDI 0432, 0484, 0439), except for the Cortex-M7 and M33, of which
+    /// only the entry latency is published. Those of a Hazard3 and of an Ibex come from its RTL.
     pub const fn exceptions_tier(self) -> Tier {
         match self {
             Self::CortexM3 | Self::Hazard3 | Self::Ibex => Tier::Measured,
@@ -84,8 +84,8 @@ impl CoreKind {
 }
 
 impl Memory {
-    /// What its waiting rests on: as the file says; else a memory that never waits does so by
-    /// its manual, and what is known of another one is an estimate.
+    /// Returns the tier of the memory's waits: the one that the file gives; otherwise a memory that never
+    /// waits is documented by its manual, and any other memory's waits are an estimate.
     pub fn tier(&self) -> Tier {
         let waits = self.timing.wait_states > 0;
         self.timing_basis.unwrap_or(if waits { Tier::Estimated } else { Tier::Documented })
@@ -93,9 +93,9 @@ impl Memory {
 }
 
 impl Soc {
-    /// What its cycles rest on.
+    /// Returns how well founded each part of the soc's cycle counts is.
     pub fn timing_basis(&self) -> TimingBasis {
-        // The whole is no firmer than its weakest part.
+        // The memories together are only as well founded as the weakest of them.
         let memory = self.memories.iter().map(Memory::tier).max().unwrap_or(Tier::Documented);
         TimingBasis { core: self.core.core_tier(), memory, exceptions: self.core.exceptions_tier() }
     }

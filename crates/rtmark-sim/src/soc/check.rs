@@ -1,4 +1,4 @@
-//! What a soc file must fulfil beyond its form, and where in the file it does not.
+//! The constraints on a soc file beyond its syntax, and the place in the file that violates one.
 
 use std::ops::Range;
 
@@ -9,28 +9,29 @@ use super::{CoreKind, Memory, MemoryKind, MemoryTiming, Revision, Soc};
 
 mod registers;
 
-/// Where chips may have registers of their own: units on that bus behind those of Arm's
-/// (DDI 0403, B3.2.1), such as STM32's DBGMCU, and the vendor's region (B3.1).
+/// The ranges in which chips may have registers of their own: units on the private peripheral bus after
+/// Arm's (DDI 0403, B3.2.1), such as STM32's DBGMCU, and the vendor's region (B3.1).
 pub const VENDORS: [Range<u64>; 2] = [0xE004_2000..0xE00F_F000, 0xE010_0000..0x1_0000_0000];
 
 /// How many lines of an STM32's EXTI come from pins (RM0090, 12.2.5).
 pub const EXTI_LINES: u8 = 16;
 
-/// The most wait states of a memory behind a cache beside a RISC-V core: both of its ports lead there by one,
-/// so that a transfer may wait as long again for the other port's, and both are counted in eight bits.
+/// The maximum wait states of a memory behind a cache beside a RISC-V core. Both of the core's ports reach
+/// the memory through that cache, so a transfer may additionally wait as long for the other port's
+/// transfer, and the sum is counted in eight bits.
 const MOST_CACHED_WAITS: u8 = 126;
 
-/// Addresses from here on belong to the core itself, most of them.
+/// Most addresses from here on belong to the core itself.
 const SYSTEM_SPACE: u64 = 0xE000_0000;
 
-/// A step from a table into what it holds.
+/// A step from a table into its contents.
 #[derive(Clone, Copy, Debug)]
 pub enum KeyStep {
     Key(&'static str),
     Index(usize),
 }
 
-/// What is wrong with a file, and the value that makes it so.
+/// What is wrong with a file, and the path of the value at fault.
 #[derive(Debug)]
 pub struct Refusal {
     path: Vec<KeyStep>,
@@ -44,7 +45,7 @@ fn refuse<T>(path: &[KeyStep], message: impl Into<String>) -> Result<T, Refusal>
 }
 
 impl Refusal {
-    /// The message with the line that it is about.
+    /// Returns the message, with the number of the line that it concerns.
     pub fn tell(&self, text: &str) -> String {
         match line_of(text, &self.path) {
             Some(line) => format!("line {line}: {}", self.message),
@@ -53,7 +54,7 @@ impl Refusal {
     }
 }
 
-/// The line on which the value at a path stands, or the last part of the path that there is.
+/// Returns the line of the value at a path, or of the longest part of the path that exists.
 fn line_of(text: &str, path: &[KeyStep]) -> Option<usize> {
     let document = DeTable::parse(text).ok()?;
     let mut span = 0..0;
@@ -71,7 +72,7 @@ fn line_of(text: &str, path: &[KeyStep]) -> Option<usize> {
     (span != (0..0)).then(|| text[..span.start].matches('\n').count() + 1)
 }
 
-/// Refuses addresses that belong to the core, all but those that chips may have there.
+/// Refuses addresses that belong to the core, except those that chips may use there.
 fn outside_system_space(
     path: &[KeyStep],
     who: &str,
@@ -83,7 +84,7 @@ fn outside_system_space(
         return Ok(());
     }
     let (start, end) = (range.start, range.end);
-    let but = if but.is_empty() { "" } else { ", but for 0xE0042000 and 0xE0100000 onwards" };
+    let but = if but.is_empty() { "" } else { ", except from 0xE0042000 and 0xE0100000 on" };
     refuse(
         path,
         format!(
@@ -93,13 +94,13 @@ fn outside_system_space(
     )
 }
 
-/// Whether a field lies within a word.
+/// Returns whether a field fits into a word.
 fn is_field(bit: u8, width: u8) -> bool {
     width >= 1 && u16::from(bit) + u16::from(width) <= 32
 }
 
 impl Soc {
-    /// Gives every block that is like another one the registers of that.
+    /// Gives each block with a `like` key the registers of the block that it names.
     pub(super) fn copy_registers(&mut self) -> Checked {
         for at in 0..self.peripherals.len() {
             let Some(like) = self.peripherals[at].like.clone() else { continue };
@@ -109,7 +110,9 @@ impl Soc {
             let Some(model) = found else {
                 return refuse(
                     &path,
-                    format!("peripheral {name} is like {like}, which no peripheral before it is"),
+                    format!(
+                        "peripheral {name} is like {like}, but no earlier peripheral has that name"
+                    ),
                 );
             };
             let own = &self.peripherals[at].registers;
@@ -123,7 +126,7 @@ impl Soc {
 
     pub(super) fn check(&self) -> Checked {
         use KeyStep::Key;
-        // Results have it in a column, and builds in a folder's name.
+        // Results contain the name in a column, and builds use it as a folder's name.
         let unfit = |letter: char| letter.is_control() || matches!(letter, '/' | '\\');
         if self.name.trim().is_empty() || self.name.starts_with('.') || self.name.contains(unfit) {
             return refuse(
@@ -137,7 +140,7 @@ impl Soc {
         if self.clock.0 == 0 {
             return refuse(
                 &[Key("clock_hz")],
-                "clock_hz is 0: a core without a clock runs nothing; give its frequency in hertz",
+                "clock_hz is 0: a core without a clock cannot run; give its frequency in hertz",
             );
         }
         let (most_interrupts, priority_bits) = match self.core {
@@ -145,13 +148,14 @@ impl Soc {
             CoreKind::CortexM3 | CoreKind::CortexM4 | CoreKind::CortexM4F => (240, 2..=8),
             // DDI 0489, 1.2: 3 to 8 bits.
             CoreKind::CortexM7 => (240, 3..=8),
-            // Chips may have 480; what this NVIC keeps in four words is enough for all known socs.
+            // Chips may have 480, but the 240 that this NVIC keeps in four words are enough for all known
+            // socs.
             CoreKind::CortexM33 => (240, 3..=8),
-            // As RP2350 has it configured (datasheet, 3.8.8).
+            // As configured in RP2350 (datasheet, 3.8.8).
             CoreKind::Hazard3 => (52, 4..=4),
-            // 15 fast ones and the external one, in a fixed order.
+            // 15 fast interrupts and the external one, in a fixed order.
             CoreKind::Ibex => (16, 0..=0),
-            // What the interrupt controller keeps is enough for all known socs.
+            // The interrupt controller keeps enough for all known socs.
             CoreKind::CortexR5 => (224, 3..=8),
         };
         if !(1..=most_interrupts).contains(&self.interrupts) {
@@ -210,19 +214,19 @@ impl Soc {
         let Some(timer) = self.timer() else {
             return refuse(
                 &path("peripheral"),
-                format!("the time base is {name}, which no peripheral of this soc is"),
+                format!("the time base is {name}, but no peripheral of this soc has that name"),
             );
         };
         let has_alarms = match timer.kind {
             PeripheralKind::Stm32Timer | PeripheralKind::NrfRtc => timer.irq.len() == 1,
-            // Each alarm has an interrupt, and drivers take the first.
+            // Each alarm has an interrupt, and drivers use the first.
             PeripheralKind::Rp2040Timer | PeripheralKind::Rp2350Timer => !timer.irq.is_empty(),
             _ => {
                 return refuse(
                     &path("peripheral"),
                     format!(
                         "the time base is {name}: it must be of kind = \"stm32-timer\", \
-                         rp2040-timer, rp2350-timer or nrf-rtc, which there are drivers for"
+                         rp2040-timer, rp2350-timer or nrf-rtc, for which there are drivers"
                     ),
                 );
             }
@@ -238,7 +242,7 @@ impl Soc {
             return refuse(
                 &path("enable"),
                 format!(
-                    "register {}: bit {} at {:#010x} is none of a word",
+                    "register {}: bit {} at {:#010x} is outside the word (0 to 31)",
                     enable.register, enable.bit, enable.address
                 ),
             );
@@ -309,7 +313,7 @@ impl Soc {
         Ok(())
     }
 
-    /// Refuses what has no model beside a RISC-V core.
+    /// Refuses timing that has no model beside a RISC-V core.
     fn check_riscv_timing(at: usize, memory: &Memory) -> Checked {
         let name = memory.name.as_str();
         let path = [KeyStep::Key("memory"), KeyStep::Index(at), KeyStep::Key("timing")];
@@ -321,8 +325,8 @@ impl Soc {
             return refuse(
                 &path,
                 format!(
-                    "memory {name}: beside a RISC-V core buffers and prefetch have no model yet; give \
-                     wait_states, and a cache for all by cache_lines if there is one"
+                    "memory {name}: buffers and prefetch are not modelled beside a RISC-V core; give \
+                     wait_states, and cache_lines if there is a unified cache"
                 ),
             );
         }
@@ -332,15 +336,15 @@ impl Soc {
                 &[memory, index, timing, KeyStep::Key("wait_states")],
                 format!(
                     "memory {name}: wait_states = {wait_states}: behind a cache beside a RISC-V core \
-                     there are {MOST_CACHED_WAITS} at most, since a transfer waits for another \
-                     one's, too"
+                     there are at most {MOST_CACHED_WAITS}, because a transfer also waits for \
+                     another one's"
                 ),
             );
         }
         Ok(())
     }
 
-    /// Refuses waits, lines and caches that make no sense or have no model beside the core.
+    /// Refuses waits, lines and caches that are inconsistent or have no model beside the core.
     fn check_timing(&self, at: usize, memory: &Memory) -> Checked {
         let name = memory.name.as_str();
         let path = [KeyStep::Key("memory"), KeyStep::Index(at), KeyStep::Key("timing")];
@@ -397,7 +401,7 @@ impl Soc {
         Ok(())
     }
 
-    /// Notes that a range of addresses is used, or refuses it.
+    /// Records that a range of addresses is used, or refuses it if it overlaps another.
     fn take<'a>(
         path: &[KeyStep],
         who: &str,

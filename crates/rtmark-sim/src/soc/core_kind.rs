@@ -1,11 +1,12 @@
-//! The cores that a soc may have, and what their names stand for.
+//! The cores that a soc may have, with their names and features.
 
 use std::fmt;
 
 use serde::Deserialize;
 
-/// The exception of a core's own first interrupt, where the controller has some besides those of
-/// peripherals: sixteen that software makes pending, then private ones. No chip has so many others.
+/// The exception number of the first interrupt of the core's own, where the interrupt controller has some
+/// besides those of peripherals: sixteen software-generated ones, then private ones. No chip has so many
+/// others.
 pub const FIRST_PRIVATE: u16 = 1024;
 
 /// The cores that the simulator models.
@@ -23,19 +24,19 @@ pub enum CoreKind {
     CortexM4F,
     /// Arm Cortex-M7 with FPU (ARMv7E-M, FPv5 with double precision).
     CortexM7,
-    /// Arm Cortex-M33 with DSP, FPU and Security Extension, in Secure state for ever
-    /// (ARMv8-M Mainline, FPv5-SP).
+    /// Arm Cortex-M33 with DSP, FPU and Security Extension, always in Secure state (ARMv8-M Mainline,
+    /// FPv5-SP).
     CortexM33,
     /// Arm Cortex-R5 with FPU (Armv7-R, VFPv3-D16), for real-time systems.
     CortexR5,
-    /// Hazard3, the RISC-V core of RP2350, as it is configured there.
+    /// Hazard3, the RISC-V core of RP2350, as configured there.
     Hazard3,
     /// Ibex, lowRISC's RISC-V core, in its configuration "small": RV32IMC in two stages.
     Ibex,
 }
 
 impl CoreKind {
-    /// Every core there is, in the order in which lists show them.
+    /// Every core, in the order in which lists show them.
     pub const ALL: &[Self] = &[
         Self::CortexM0,
         Self::CortexM0Plus,
@@ -60,7 +61,7 @@ impl CoreKind {
         Self::CortexM33,
     ];
 
-    /// The name used in soc files and on the command line.
+    /// Returns the name used in soc files and on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::CortexM0 => "cortex-m0",
@@ -76,7 +77,7 @@ impl CoreKind {
         }
     }
 
-    /// The core's architecture, as its manual names it.
+    /// Returns the core's architecture, as its manual names it.
     pub const fn architecture(self) -> &'static str {
         match self {
             Self::CortexM0 | Self::CortexM0Plus => "ARMv6-M",
@@ -93,23 +94,24 @@ impl CoreKind {
         }
     }
 
-    /// Whether the core is of the mainline: ARMv7-M or ARMv8-M Mainline, not ARMv6-M.
+    /// Returns whether the core implements a mainline architecture: ARMv7-M or ARMv8-M Mainline, not
+    /// ARMv6-M.
     pub const fn is_mainline(self) -> bool {
         self.is_cortex_m() && !matches!(self, Self::CortexM0 | Self::CortexM0Plus)
     }
 
-    /// Whether the core is one of Arm's for microcontrollers.
+    /// Returns whether the core is one of Arm's for microcontrollers.
     pub const fn is_cortex_m(self) -> bool {
         !matches!(self, Self::CortexR5) && !self.is_riscv()
     }
 
-    /// Whether the core is a RISC-V core.
+    /// Returns whether the core is a RISC-V core.
     pub const fn is_riscv(self) -> bool {
         matches!(self, Self::Hazard3 | Self::Ibex)
     }
 
-    /// The most urgent priority that an interrupt can have, as a priority register holds it: 0, except where
-    /// greater ones are more urgent, whose upper four bits count.
+    /// Returns the most urgent priority that an interrupt can have, as a priority register holds it: 0,
+    /// except on a core where greater values are more urgent, of which the upper four bits count.
     pub const fn most_urgent_priority(self) -> u8 {
         match self {
             Self::Hazard3 => 0xF0,
@@ -117,30 +119,31 @@ impl CoreKind {
         }
     }
 
-    /// Whether the core has the DSP extension.
+    /// Returns whether the core has the DSP extension.
     pub const fn has_dsp(self) -> bool {
         matches!(self, Self::CortexM4 | Self::CortexM4F | Self::CortexM7 | Self::CortexM33)
     }
 
-    /// Whether the core has a floating-point unit.
+    /// Returns whether the core has a floating-point unit.
     pub const fn has_fpu(self) -> bool {
         matches!(self, Self::CortexM4F | Self::CortexM7 | Self::CortexM33 | Self::CortexR5)
     }
 
-    /// Whether its floating-point unit has double precision.
+    /// Returns whether its floating-point unit supports double precision.
     pub const fn has_double_precision(self) -> bool {
         matches!(self, Self::CortexM7 | Self::CortexR5)
     }
 
-    /// Whether the core can be had with bit-banding.
+    /// Returns whether the core can be configured with bit-banding.
     pub const fn may_have_bit_bands(self) -> bool {
         matches!(self, Self::CortexM3 | Self::CortexM4 | Self::CortexM4F)
     }
 
-    /// What the exception with a number is called on this core: as its architecture has it (DDI 0403,
-    /// B1.5.2; RISC-V privileged specification, 3.1.15), or an external interrupt by its own number.
+    /// Returns the name of an exception on this core, as its architecture names it (DDI 0403, B1.5.2;
+    /// RISC-V privileged specification, 3.1.15), or an external interrupt by its own number.
     ///
-    /// Numbers are the Cortex-M's; what plays the same part on another core has the same one.
+    /// Exceptions have the numbers of a Cortex-M; an exception of another core has the number of the
+    /// Cortex-M exception with the same role.
     pub fn exception_name(self, exception: u16) -> String {
         let name = match (self, exception) {
             (Self::CortexR5, FIRST_PRIVATE..) => {
@@ -169,7 +172,7 @@ impl CoreKind {
         name.to_owned()
     }
 
-    /// What the core's timing model rests on.
+    /// Returns what the core's timing model is based on.
     pub const fn timing_basis(self) -> &'static str {
         match self {
             Self::CortexM0 => {
@@ -180,22 +183,22 @@ impl CoreKind {
             }
             Self::CortexM3 => "measured: a model of its pipeline, scored on silicon",
             Self::CortexM4 | Self::CortexM4F => {
-                "measured: a model of its pipeline, scored on silicon; floating point after the manual (DDI 0439)"
+                "measured: a model of its pipeline, scored on silicon; floating point from the manual (DDI 0439)"
             }
             Self::CortexM7 => {
-                "measured: by rules, since no cycle table is published; what others measured on an STM32H743 and an STM32H730, each rule with loops that show it; what branches are foreseen to do, divisions and exceptions estimated; beside a published interrupt latency of 12 cycles"
+                "measured: rules derived from published measurements on an STM32H743 and an STM32H730, because no cycle table is published, each rule with loops that show it; branch prediction, divisions and exceptions estimated; compared with a published interrupt latency of 12 cycles"
             }
             Self::CortexM33 => {
-                "measured: by rules, since no cycle table is published; what others measured on an RP2350, each rule with loops that show it; divisions and exceptions estimated; beside published interrupt latency (12 of 12 cycles), CoreMark/MHz (0.837 of a Cortex-M4's cycles for 0.846) and FreeRTOS on an RP2350 (a yield in 158 for 160)"
+                "measured: rules derived from published measurements on an RP2350, because no cycle table is published, each rule with loops that show it; divisions and exceptions estimated; compared with published figures: interrupt latency (12 of 12 cycles), CoreMark/MHz (0.837 of a Cortex-M4's cycles for 0.846) and FreeRTOS on an RP2350 (a yield in 158 cycles for 160)"
             }
             Self::CortexR5 => {
-                "documented: the tables of the Cortex-R4's and R5's manuals (DDI 0363, DDI 0460) as far as they could be read; pairs and floating point after GCC's description of the core, status registers, exceptions and how branches are foreseen estimated; not scored on silicon"
+                "documented: the tables of the Cortex-R4's and R5's manuals (DDI 0363, DDI 0460) as far as they could be read; dual issue and floating point from GCC's description of the core; status registers, exceptions and branch prediction estimated; not scored on silicon"
             }
             Self::Hazard3 => {
-                "measured: every cycle of 11,760 runs of its RTL at the revision that RP2350 reports, with wait states and interrupts, is the model's"
+                "measured: the model agrees in every cycle with 11,760 runs of its RTL at the revision that RP2350 reports, with wait states and interrupts"
             }
             Self::Ibex => {
-                "measured: its RTL on demand, in the configuration \"small\"; `make rtl` compares every cycle of random programs with wait states, traps and interrupts"
+                "measured: against its RTL in the configuration \"small\"; `make rtl` compares every cycle of random programs with wait states, traps and interrupts"
             }
         }
     }

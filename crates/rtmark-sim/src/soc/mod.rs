@@ -1,9 +1,8 @@
-//! What a chip is to the simulator: its core, clock, memories and interrupts.
+//! The description of a chip: its core, clock, memories and interrupts.
 //!
-//! A [`Soc`] is read from a TOML file (the repository's `socs/` has examples
-//! with every key explained). This module knows the file's form and checks that
-//! it makes sense; it does not know how a memory's timing is played out, which
-//! is the business of the timing models.
+//! A [`Soc`] is read from a TOML file (the repository's `socs/` has examples with every key explained).
+//! This module knows the file's form and checks that it makes sense. It does not know how a memory's timing
+//! works out in a run; the timing models do.
 
 mod basis;
 mod bus_matrix;
@@ -27,39 +26,38 @@ pub use peripheral::{
 };
 pub use revision::{Generation, Revision};
 
-/// What a memory is made of, which decides whether stores reach it.
+/// The kind of a memory, which decides whether stores reach it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum MemoryKind {
     /// Read-only for the program; a store to it is a bus error.
     Flash,
-    /// Read and write, also executable.
+    /// Readable, writable and executable.
     Ram,
 }
 
-/// How long a memory takes to answer. The default is a memory without wait states.
+/// How long a memory takes to respond. The default is a memory without wait states.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct MemoryTiming {
-    /// Cycles that a read of a line takes beyond the first one.
+    /// Cycles that reading a line takes beyond the first one.
     pub wait_states: u8,
-    /// Bytes that one read brings: reads within the line last read are free. A power of two.
+    /// Bytes that one read returns. Further reads within the line last read take no time. A power of two.
     pub line_bytes: u16,
-    /// Whether the line last read is kept. Else every read takes its wait states, and brings a
-    /// word.
+    /// Whether the line last read is kept. Otherwise every read takes the wait states, and returns a word.
     pub line_buffer: bool,
-    /// Whether the line after the one being executed is read ahead.
+    /// Whether the line after the one being executed is prefetched.
     pub prefetch: bool,
     /// Lines in the instruction cache; 0 for none.
     pub instruction_lines: u8,
     /// Lines in the data cache; 0 for none.
     pub data_lines: u8,
-    /// Lines in a cache that code and data share, in sets of `cache_ways`; 0 for none.
+    /// Lines in a cache that code and data share, organised in sets of `cache_ways`; 0 for none.
     pub cache_lines: u16,
-    /// Lines of the shared cache that an address may lie in.
+    /// The associativity of the shared cache: the number of lines in which an address may be cached.
     pub cache_ways: u16,
-    /// Beside a Cortex-R5: cycles between 64 bits of a line and the next ones, when the first have
-    /// come after the wait states.
+    /// Beside a Cortex-R5: cycles between each 64 bits of a line and the next, after the first have arrived
+    /// at the end of the wait states.
     pub beat_cycles: u8,
 }
 
@@ -79,13 +77,13 @@ impl Default for MemoryTiming {
     }
 }
 
-/// One memory of a soc.
+/// A memory of a soc.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Memory {
     /// Its name in messages and in linker scripts (`FLASH`, `RAM`).
     pub name: String,
-    /// What it is made of.
+    /// Its kind.
     pub kind: MemoryKind,
     /// Its first address.
     pub base: u32,
@@ -94,29 +92,29 @@ pub struct Memory {
     /// Other addresses at which the same memory appears.
     #[serde(default)]
     pub aliases: Vec<u32>,
-    /// How long it takes to answer.
+    /// How long it takes to respond.
     #[serde(default)]
     pub timing: MemoryTiming,
-    /// What is known of its timing; where it is not given, [`Memory::tier`] says.
+    /// How well founded its timing is; if not given, [`Memory::tier`] decides.
     #[serde(default)]
     pub timing_basis: Option<Tier>,
-    /// What it holds before an image is loaded, where the chip comes with it.
+    /// Its contents before an image is loaded, if the chip comes with any.
     #[serde(default)]
     pub contents: Option<Contents>,
 }
 
-/// Code that chips come with, as rtmark's own substitute.
+/// Code that chips come with, replaced by rtmark's own substitute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Contents {
-    /// The boot ROM of RP2040: its tables and the routines that firmware calls.
+    /// The boot ROM of RP2040: its tables, and the routines that firmware calls.
     Rp2040Bootrom,
-    /// That of RP2350, of which most routines have nothing to do here.
+    /// The boot ROM of RP2350, of which most routines have nothing to do here.
     Rp2350Bootrom,
 }
 
 impl Contents {
-    /// The bytes, from the memory's beginning on.
+    /// Returns the bytes, starting at the memory's first address.
     pub const fn bytes(self) -> &'static [u8] {
         match self {
             Self::Rp2040Bootrom => include_bytes!("rp2040_rom.bin"),
@@ -126,7 +124,7 @@ impl Contents {
 }
 
 impl Memory {
-    /// The addresses that it covers at its own place, aliases aside.
+    /// Returns the addresses that it covers, without its aliases.
     pub fn range(&self) -> Range<u64> {
         u64::from(self.base)..u64::from(self.base) + u64::from(self.size)
     }
@@ -138,8 +136,8 @@ impl Memory {
     }
 }
 
-/// One register write that firmware built for the soc performs first, such as
-/// flash wait states. The simulator itself performs none of them.
+/// A register write that firmware built for the soc performs first, such as one that sets flash wait
+/// states. The simulator itself performs none of them.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InitWrite {
@@ -151,18 +149,17 @@ pub struct InitWrite {
     pub value: u32,
 }
 
-/// A timer that firmware built for the soc may count time by. The simulator itself does nothing
-/// with it.
+/// A timer by which firmware built for the soc may count time. The simulator itself does not use this.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TimeBase {
     /// The peripheral's name.
     pub peripheral: String,
-    /// What lets it count.
+    /// The bit that enables it.
     pub enable: TimeBaseEnable,
 }
 
-/// The bit that lets a time base count: of its clock, or of its reset.
+/// The bit that enables a time base: of its clock, or of its reset.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TimeBaseEnable {
@@ -172,19 +169,19 @@ pub struct TimeBaseEnable {
     pub address: u32,
     /// The number of the bit.
     pub bit: u8,
-    /// What becomes of the bit.
+    /// How the bit must change.
     #[serde(default)]
     pub how: EnableHow,
 }
 
-/// What becomes of the bit that lets a time base count.
+/// How the bit that enables a time base must change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EnableHow {
-    /// It is set: a clock runs.
+    /// It must be set, to start a clock.
     #[default]
     Set,
-    /// It is cleared: a reset ends.
+    /// It must be cleared, to end a reset.
     Clear,
 }
 
@@ -221,51 +218,51 @@ pub enum EnableHow {
 pub struct Soc {
     /// The name by which commands and results refer to it.
     pub name: String,
-    /// One line for lists.
+    /// A one-line description for lists.
     pub description: String,
     /// The core.
     pub core: CoreKind,
-    /// The core's revision (`r2p1`); the newest one when not given.
+    /// The core's revision (`r2p1`); if not given, the newest one.
     #[serde(default)]
     pub revision: Option<Revision>,
-    /// How the buses behind the core take turns.
+    /// How the buses beyond the core are arbitrated.
     #[serde(default)]
     pub bus_matrix: BusMatrix,
     /// The core's clock.
     #[serde(rename = "clock_hz", deserialize_with = "clock")]
     pub clock: Hertz,
-    /// External interrupts that the NVIC has (1 to 240; 32 at most on ARMv6-M).
+    /// External interrupts of the NVIC (1 to 240; at most 32 on ARMv6-M).
     pub interrupts: u16,
     /// Bits of priority that the NVIC implements (2 on ARMv6-M, 2 to 8 elsewhere).
     pub priority_bits: u8,
-    /// Regions of the memory protection unit: 0 (no unit), 8 or 16; 8 when not given,
-    /// none on the Cortex-M0.
+    /// Regions of the memory protection unit: 0 (no unit), 8 or 16. If not given, 8, or none on the
+    /// Cortex-M0.
     #[serde(default)]
     pub mpu_regions: Option<u8>,
-    /// Whether bits of the first MiB of SRAM and of peripherals have aliases; if not given,
-    /// they have on Cortex-M3 and M4. Other cores never have.
+    /// Whether the bits of the first MiB of SRAM and of peripherals have aliases. If not given, they have
+    /// on Cortex-M3 and M4. Other cores never have bit-banding.
     #[serde(default)]
     pub bit_bands: Option<bool>,
-    /// Where the vector table is at reset; the first memory's base when not given.
+    /// The address of the vector table at reset; if not given, the first memory's base.
     #[serde(default)]
     pub vectors: Option<u32>,
-    /// What SysTick counts when its CLKSOURCE bit selects the reference clock,
-    /// as a divisor of the core's clock; none when there is no such clock.
+    /// What SysTick counts when its CLKSOURCE bit selects the reference clock, as a divisor of the core's
+    /// clock; `None` if there is no such clock.
     #[serde(default)]
     pub systick_reference_divisor: Option<u16>,
     /// The memories, the one with the reset vectors first.
     #[serde(rename = "memory")]
     pub memories: Vec<Memory>,
-    /// The peripherals that firmware finds; what is not among them reads as zero.
+    /// The peripherals that firmware finds; addresses outside them read as zero.
     #[serde(default, rename = "peripheral")]
     pub peripherals: Vec<Peripheral>,
-    /// The timer that drivers which set alarms count time by; SysTick where none is named.
+    /// The timer by which alarm-based drivers count time; SysTick if none is given.
     #[serde(default)]
     pub time_base: Option<TimeBase>,
-    /// Register writes with which firmware for this soc begins.
+    /// The register writes that firmware for this soc performs first.
     #[serde(default)]
     pub init: Vec<InitWrite>,
-    /// Documents and measurements that the figures of the file come from.
+    /// Documents and measurements that the file's figures come from.
     #[serde(default)]
     pub sources: Vec<String>,
 }
@@ -278,11 +275,11 @@ fn clock<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Hertz, D::
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SocError {
-    /// Not TOML, an unknown or missing key, or a value of the wrong type.
-    /// The text shows the line.
+    /// The text is not TOML, has an unknown or missing key, or a value of the wrong type. The message shows
+    /// the line.
     #[error("{0}")]
     Syntax(#[from] toml::de::Error),
-    /// A value that no chip can have. The text begins with the line.
+    /// A value that no chip can have. The message begins with the line.
     #[error("{0}")]
     Value(String),
 }
@@ -291,8 +288,8 @@ impl Soc {
     /// Reads a soc file.
     ///
     /// # Errors
-    /// When the text is not TOML, has an unknown key, lacks one, or describes a
-    /// chip that cannot be (overlapping memories, a line that is no power of two…).
+    /// When the text is not TOML, has an unknown key, lacks a key, or describes an impossible chip
+    /// (overlapping memories, a line whose size is not a power of two…).
     pub fn from_toml(text: &str) -> Result<Self, SocError> {
         let mut soc: Self = toml::from_str(text)?;
         soc.copy_registers()
@@ -301,17 +298,17 @@ impl Soc {
         Ok(soc)
     }
 
-    /// What the core's revision does, where revisions differ.
+    /// Returns which of the behaviours that differ between revisions the core has.
     pub const fn generation(&self) -> Generation {
         Generation::of(self.core, self.revision)
     }
 
-    /// Where the vector table is at reset.
+    /// Returns the address of the vector table at reset.
     pub fn vector_base(&self) -> u32 {
         self.vectors.unwrap_or_else(|| self.memories.first().map_or(0, |memory| memory.base))
     }
 
-    /// Regions of the memory protection unit; 0 when there is none.
+    /// Returns the number of regions of the memory protection unit; 0 if there is none.
     pub fn mpu_regions(&self) -> u8 {
         self.mpu_regions.unwrap_or(match self.core {
             CoreKind::CortexM0 | CoreKind::Hazard3 | CoreKind::Ibex => 0,
@@ -320,18 +317,18 @@ impl Soc {
         })
     }
 
-    /// Whether bits have aliases.
+    /// Returns whether the chip has bit-banding.
     pub fn has_bit_bands(&self) -> bool {
         self.bit_bands.unwrap_or(self.core.may_have_bit_bands())
     }
 
-    /// The peripheral that drivers which set alarms count time by.
+    /// Returns the peripheral by which alarm-based drivers count time.
     pub fn timer(&self) -> Option<&Peripheral> {
         let named = &self.time_base.as_ref()?.peripheral;
         self.peripherals.iter().find(|peripheral| peripheral.name == *named)
     }
 
-    /// Every memory with its addresses, for messages.
+    /// Lists every memory with its addresses, for messages.
     pub fn memory_map(&self) -> String {
         let memories = self.memories.iter().map(|memory| {
             format!("{} {:#010x}..{:#010x}", memory.name, memory.range().start, memory.range().end)
@@ -439,7 +436,7 @@ mod tests {
         let soc = Soc::from_toml(&good).expect("good");
         assert_eq!(soc.timer().map(|timer| timer.base), Some(0x4000_0400));
         for (from, to, expected) in [
-            ("peripheral = 'TIM2'", "peripheral = 'TIM3'", "line 26: the time base is TIM3, which"),
+            ("peripheral = 'TIM2'", "peripheral = 'TIM3'", "line 26: the time base is TIM3, but"),
             ("peripheral = 'TIM2'", "peripheral = 'RCC'", "must be of kind = \"stm32-timer\", "),
             ("irq = 28", "irq = [27, 28]", "one interrupt for everything"),
             ("bit = 0", "bit = 32", "line 27: register ENR: bit 32"),
@@ -449,7 +446,8 @@ mod tests {
             let said = Soc::from_toml(&good.replace(from, to)).expect_err("refused").to_string();
             assert!(said.contains(expected), "{to}: {said}");
         }
-        // The first of four alarms is as good as a timer with one interrupt, a timer of Nordic's has no driver.
+        // The first of four alarms is as good as a timer with one interrupt; there is no driver for
+        // Nordic's TIMER.
         let of = |kind: &str, irq: &str| {
             Soc::from_toml(&good.replace("stm32-timer", kind).replace("irq = 28", irq))
         };

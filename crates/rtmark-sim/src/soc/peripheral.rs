@@ -1,20 +1,19 @@
 //! Peripherals as a soc file lists them.
 //!
-//! This module knows the keys of `[[peripheral]]` and of the registers inside one;
-//! what a peripheral does is told by [`crate::devices`].
+//! This module defines the keys of `[[peripheral]]` and of the registers inside one; [`crate::devices`]
+//! implements what a peripheral does.
 
 use serde::Deserialize;
 
-/// The peripherals that the simulator knows how to play.
+/// The peripherals that the simulator can model.
 ///
-/// The numbers in `irq` are the chip's interrupts for the outputs named here, in
-/// this order; one that is left out is not connected.
+/// The numbers in `irq` are the chip's interrupts for the outputs named here, in this order; outputs
+/// without a number are not connected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PeripheralKind {
-    /// Registers that follow rules of the soc file (`[[peripheral.register]]`): clock,
-    /// reset, power and flash controllers, pins. Other words of the block keep what is
-    /// written. No interrupts.
+    /// Registers that follow rules of the soc file (`[[peripheral.register]]`): clock, reset, power and
+    /// flash controllers, pins. The other words of the block keep what is written. No interrupts.
     Registers,
     /// Arm PrimeCell UART (DDI 0183). `irq`: the combined interrupt.
     Pl011,
@@ -23,15 +22,15 @@ pub enum PeripheralKind {
     CmsdkUart,
     /// Timer of Arm's CMSDK (DDI 0479, 4.1). `irq`: the timer.
     CmsdkTimer,
-    /// Dual timer of Arm's CMSDK (DDI 0479, 4.2). `irq`: the combined one, timer 1, timer 2.
+    /// Dual timer of Arm's CMSDK (DDI 0479, 4.2). `irq`: combined, timer 1, timer 2.
     CmsdkDualTimer,
     /// USART of STM32F1, F2, F4 and L1 (RM0090, chapter 30). `irq`: the USART.
     Stm32UsartV1,
     /// USART of the later families: C0, F0, F3, F7, G0, G4, H7, L0, L4, WB (RM0394,
     /// chapter 38). `irq`: the USART.
     Stm32UsartV2,
-    /// General-purpose, basic or advanced timer of STM32, counting up (RM0090, chapters
-    /// 17 to 20). `irq`: update; capture and compare. With one number, both.
+    /// General-purpose, basic or advanced timer of STM32, counting up (RM0090, chapters 17 to 20). `irq`:
+    /// update; capture and compare. If only one number is given, both share it.
     Stm32Timer,
     /// UARTE and UART of nRF52 at one address (nRF52840 PS, 6.33 and 6.34). `irq`: the UART.
     NrfUarte,
@@ -41,7 +40,7 @@ pub enum PeripheralKind {
     NrfTimer,
     /// RTC of nRF51 and nRF52 (nRF52840 PS, 6.22).
     NrfRtc,
-    /// CLOCK and POWER of nRF51 and nRF52: oscillators that run at once (nRF52840 PS, 5.4).
+    /// CLOCK and POWER of nRF51 and nRF52, whose oscillators start at once (nRF52840 PS, 5.4).
     NrfClock,
     /// EGU of nRF52: events that a program triggers (nRF52840 PS, 6.8). `irq`: the EGU.
     NrfEgu,
@@ -54,26 +53,27 @@ pub enum PeripheralKind {
     NrfPpi,
     /// The microsecond timer of RP2040 (datasheet, 4.6). `irq`: the four alarms.
     Rp2040Timer,
-    /// The microsecond timer of RP2350, where some registers lie elsewhere (datasheet, 12.8).
+    /// The microsecond timer of RP2350, which has some registers at other offsets (datasheet, 12.8).
     Rp2350Timer,
-    /// EXTI of STM32F1, F2, F4, L1 and L4 (RM0090, chapter 12), lines 0 to 15. `irq`: those lines'; several
-    /// may share one.
+    /// EXTI of STM32F1, F2, F4, L1 and L4 (RM0090, chapter 12), lines 0 to 15. `irq`: one number for each
+    /// of these lines; several lines may share one.
     Stm32ExtiV1,
-    /// EXTI of STM32C0 and G0 (RM0490, chapter 13), lines 0 to 15. `irq`: those lines'.
+    /// EXTI of STM32C0 and G0 (RM0490, chapter 13), lines 0 to 15. `irq`: one number for each of these
+    /// lines.
     Stm32ExtiV2,
     /// IO_BANK0 of RP2040 (datasheet, 2.19.6.1): interrupts of pins. `irq`: core 0's.
     Rp2040IoBank,
-    /// The same of RP2350 (datasheet, 9.11.1), for 48 pins.
+    /// IO_BANK0 of RP2350 (datasheet, 9.11.1): interrupts of 48 pins. `irq`: core 0's.
     Rp2350IoBank,
-    /// SIO of RP2040, core 0's view: divider, spinlocks, pins (datasheet, 2.3.1).
+    /// SIO of RP2040 as core 0 sees it: divider, spinlocks, pins (datasheet, 2.3.1).
     Rp2040Sio,
     /// Core-local interruptor of RISC-V chips: MTIME, which counts the core's cycles, MTIMECMP and
     /// the software interrupt (SiFive FU540-C000 manual, 9). Its interrupts are the core's own.
     RiscvClint,
-    /// That timer as the SIO of RP2350 has it (datasheet, 3.1.8).
+    /// The RISC-V timer in the SIO of RP2350 (datasheet, 3.1.8).
     Rp2350RiscvTimer,
-    /// Interrupt controller PL390 beside a Cortex-R5: the distributor, and 0x1000 behind it the
-    /// core's interface (IHI 0048; DDI 0416).
+    /// Interrupt controller PL390 beside a Cortex-R5: the distributor, and the core's interface 0x1000
+    /// after it (IHI 0048; DDI 0416).
     Pl390,
     /// UART of Zynq chips (UG1087), sending only. `irq`: the UART.
     CadenceUart,
@@ -85,16 +85,16 @@ pub enum PeripheralKind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PeripheralClock {
-    /// The core's.
+    /// The core's clock.
     #[default]
     Core,
     /// The first of the chip's divided bus clocks (`scales = "apb1"` sets its divisor).
     Apb1,
-    /// The second one.
+    /// The second of the chip's divided bus clocks.
     Apb2,
 }
 
-/// One interrupt number, or several of them.
+/// One interrupt number, or a list of them.
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "expected an interrupt's number or a list of them")]
 enum OneOrMany {
@@ -109,18 +109,18 @@ fn interrupts<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<u
     })
 }
 
-/// A register that takes longer to read than the others of its peripheral: what it holds comes from
-/// another clock's domain.
+/// A register that takes longer to read than the others of its peripheral, because its contents come from
+/// another clock domain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SlowRead {
-    /// Where the register lies.
+    /// The register's offset.
     pub offset: u32,
-    /// Cycles more than the `wait_states`.
+    /// Cycles in addition to the `wait_states`.
     pub cycles: u8,
 }
 
-/// One peripheral of a soc.
+/// A peripheral of a soc.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Peripheral {
@@ -130,48 +130,47 @@ pub struct Peripheral {
     pub kind: PeripheralKind,
     /// Its first address.
     pub base: u32,
-    /// The bytes that it covers, atomic aliases included. By default 0x1000, or
-    /// 0x4000 with `atomic_aliases`, or 0x400 for what has `stm32` in its kind.
+    /// The number of bytes that it covers, including atomic aliases. By default 0x1000, or 0x4000 with
+    /// `atomic_aliases`, or 0x400 for kinds with `stm32` in their name.
     #[serde(default)]
     pub size: Option<u32>,
-    /// The interrupts that it raises, in the order that its kind tells.
+    /// The interrupts that it raises, in the order given by its kind.
     #[serde(default, deserialize_with = "interrupts")]
     pub irq: Vec<u16>,
-    /// The clock that it counts or sends by, where its kind has no frequency of its own.
+    /// The clock by which it counts or sends, if its kind has no frequency of its own.
     #[serde(default)]
     pub clock: PeripheralClock,
     /// Width of a timer's counter in bits: 16 by default, 32 for some.
     #[serde(default)]
     pub counter_bits: Option<u8>,
-    /// Bytes that a UART holds besides the one that it sends, where this differs
+    /// The number of bytes that a UART can hold besides the one that it is sending, where this differs
     /// between chips with the same kind (PL011: 32 by default).
     #[serde(default)]
     pub fifo: Option<u8>,
-    /// Whether writes at 0x1000, 0x2000 and 0x3000 beyond a register flip, set and
-    /// clear its bits (RP2040 datasheet, 2.1.2).
+    /// Whether writes at 0x1000, 0x2000 and 0x3000 beyond a register flip, set and clear its bits (RP2040
+    /// datasheet, 2.1.2).
     #[serde(default)]
     pub atomic_aliases: bool,
-    /// Whether it is on the Cortex-M0+'s I/O port, where an access takes one cycle
-    /// less than elsewhere (DDI 0484, 3.3).
+    /// Whether it is on the Cortex-M0+'s I/O port, where an access takes one cycle less than elsewhere (DDI
+    /// 0484, 3.3).
     #[serde(default)]
     pub io_port: bool,
-    /// Cycles that a read and a write take beyond those of the core: what the bus
-    /// bridge costs.
+    /// Cycles that the bus bridge adds to a read and to a write, beyond those of the core.
     #[serde(default)]
     pub wait_states: (u8, u8),
     /// A register that takes longer to read than the others.
     #[serde(default)]
     pub slow_read: Option<SlowRead>,
-    /// For the kind `registers`: whether it is memory that the factory or a programmer
-    /// writes, such as option bytes: the program's stores change nothing, words without a
-    /// register are erased (all ones), and an image may fill them.
+    /// For the kind `registers`: whether the block is memory that the factory or a programmer writes, such
+    /// as option bytes. The program's stores change nothing, words without a register are erased (all
+    /// ones), and an image may fill them.
     #[serde(default)]
     pub nonvolatile: bool,
-    /// For the kinds `registers`, `rp2040-sio`, `nrf-gpio` and those of IO banks: the pins that it has.
+    /// The pins that it has, for the kinds `registers`, `rp2040-sio`, `nrf-gpio` and the IO banks.
     #[serde(default)]
     pub pins: Vec<Pins>,
-    /// For the kind `registers`: another one, given before, whose registers it has, too,
-    /// but for those that it gives itself.
+    /// For the kind `registers`: the name of an earlier block whose registers this one has too, except
+    /// those that it defines itself.
     #[serde(default)]
     pub like: Option<String>,
     /// For the kind `registers`: the registers that do more than keep what is written.
@@ -180,7 +179,7 @@ pub struct Peripheral {
 }
 
 impl PeripheralKind {
-    /// Whether it is a UART, which bytes can arrive at.
+    /// Returns whether it is a UART that can receive bytes.
     pub const fn receives(self) -> bool {
         matches!(
             self,
@@ -193,13 +192,13 @@ impl PeripheralKind {
         )
     }
 
-    /// Whether it knows by itself in which registers its pins are.
+    /// Returns whether the kind itself determines which registers show its pins.
     pub const fn knows_its_pins(self) -> bool {
         matches!(self, Self::Rp2040Sio | Self::Rp2040IoBank | Self::Rp2350IoBank | Self::NrfGpio)
     }
 
-    /// Whether it tells other devices or memory by itself what it does, which only a Cortex-M's
-    /// devices can.
+    /// Returns whether it sends signals to other devices or to memory, which is only supported beside a
+    /// Cortex-M.
     pub const fn needs_wires(self) -> bool {
         matches!(
             self,
@@ -207,14 +206,14 @@ impl PeripheralKind {
         )
     }
 
-    /// Whether it belongs to the core beside it, which drives it itself.
+    /// Returns whether it is part of the core beside it, which implements it itself.
     pub const fn is_of_the_core(self) -> bool {
         matches!(self, Self::RiscvClint | Self::Rp2350RiscvTimer | Self::Pl390)
     }
 }
 
 impl Peripheral {
-    /// How many bytes of addresses it answers.
+    /// Returns how many bytes of addresses it occupies.
     pub fn extent(&self) -> u32 {
         use PeripheralKind::{
             Pl390, RiscvClint, Stm32ExtiV1, Stm32ExtiV2, Stm32Timer, Stm32UsartV1, Stm32UsartV2,
@@ -230,15 +229,15 @@ impl Peripheral {
     }
 }
 
-/// A register that follows rules.
+/// A register with rules.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PeripheralRegister {
-    /// Its name in the reference manual, by which other registers' rules refer to it.
+    /// Its name in the reference manual, by which the rules of other registers refer to it.
     pub name: String,
     /// Its offset from the peripheral's base; a multiple of 4.
     pub offset: u32,
-    /// What it holds after a reset.
+    /// Its value after a reset.
     #[serde(default)]
     pub reset: u32,
     /// The bits that a write changes; the others keep their reset value.
@@ -247,29 +246,30 @@ pub struct PeripheralRegister {
     /// The bits that writing a one clears.
     #[serde(default)]
     pub clear_by_one: u32,
-    /// Fields that read as something else: a ready bit as its enable bit.
+    /// Fields that read as another field, such as a ready bit that reads as its enable bit.
     #[serde(default)]
     pub follows: Vec<Follow>,
-    /// The bits that read as the next ones of a sequence without a pattern, which is
-    /// the same in every run: a generator of random numbers.
+    /// The bits that read as the next number of a random sequence, which is the same in every run: a random
+    /// number generator.
     #[serde(default)]
     pub random: u32,
-    /// The bits by which a program starts something that has no model, when it writes a one.
+    /// The bits by which a program that writes a one starts something that has no model.
     #[serde(default)]
     pub starts: u32,
-    /// What a write does to other registers.
+    /// The effects of a write on other registers.
     #[serde(default)]
     pub acts: Vec<Act>,
-    /// The divisor of a clock that a field of this register sets.
+    /// The clock divisors that fields of this register set.
     #[serde(default)]
     pub scales: Vec<Scale>,
-    /// The fields by which it chooses the ports of EXTI's lines, from bit 0 on: 0 for port A.
+    /// The fields that select the ports of EXTI's lines, from bit 0 on; a field's value 0 stands for port
+    /// A.
     #[serde(default)]
     pub routes: Option<Routes>,
     /// The memory whose speed this register controls.
     #[serde(default)]
     pub controls: Option<Control>,
-    /// The flash memory that stores reach while a field of this register says so.
+    /// The flash memory that accepts stores while a field of this register says so.
     #[serde(default)]
     pub programs: Option<Program>,
     /// The flash memory of which a write to this register erases a page.
@@ -281,22 +281,22 @@ const fn all_bits() -> u32 {
     u32::MAX
 }
 
-/// Pins that have their levels in one register, from bit 0 on.
+/// Pins whose levels are in one register, from bit 0 on.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pins {
-    /// What their names begin with; their numbers follow, from 0 on: `PA` for PA0.
+    /// The prefix of their names, followed by their numbers from 0 on: `PA` for PA0.
     pub name: String,
-    /// How many there are.
+    /// The number of pins.
     pub count: u8,
-    /// The register, which reads as the levels of those that something outside drives. None for a kind
-    /// that knows its own.
+    /// The register that reads as the levels of the pins driven from outside. `None` for a kind that
+    /// determines it itself.
     #[serde(default)]
     pub register: Option<String>,
 }
 
 impl Pins {
-    /// The bit of a pin, by its name.
+    /// Returns the bit of a pin, given its name.
     pub(crate) fn bit(&self, pin: &str) -> Option<u8> {
         let number = pin.strip_prefix(self.name.as_str())?;
         let is_plain = number == "0" || !number.starts_with(['0', '+']);
@@ -304,15 +304,15 @@ impl Pins {
     }
 }
 
-/// Fields that choose the ports of EXTI's lines.
+/// Fields that select the ports of EXTI's lines.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Routes {
     /// The line of the lowest field.
     pub first: u8,
-    /// How many fields there are.
+    /// The number of fields.
     pub count: u8,
-    /// The width of each in bits.
+    /// The width of each field in bits.
     pub width: u8,
 }
 
@@ -322,12 +322,12 @@ pub struct Routes {
 pub struct Follow {
     /// The lowest bit of the field.
     pub bit: u8,
-    /// Its width in bits, which is the other field's, too.
+    /// Its width in bits, which is also that of the other field.
     #[serde(default = "one")]
     pub width: u8,
     /// The lowest bit of the field that it follows.
     pub of: u8,
-    /// The register of that field; this one when not given.
+    /// The register of that field; if not given, this register.
     #[serde(default)]
     pub register: Option<String>,
     /// How it follows.
@@ -346,14 +346,13 @@ pub enum FollowHow {
     /// It has the same value.
     #[default]
     Equal,
-    /// Its bits are the other ones' opposites.
+    /// Its bits are the inverse of the other field's bits.
     Inverse,
-    /// The bit that the other field numbers is set: `width` bits choose one of 2^width.
+    /// The bit whose number is the other field's value is set: `width` bits select one of 2^width.
     OneHot,
 }
 
-/// What a write does to another register: one that sets or clears bits there, or a
-/// task that leads to an event.
+/// The effect of a write on another register: bits are set or cleared there, or a task leads to an event.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Act {
@@ -361,14 +360,14 @@ pub struct Act {
     pub on: String,
     /// What happens to its bits.
     pub how: ActHow,
-    /// The lowest bit of the written value that matters.
+    /// The lowest bit of the written value that has the effect.
     #[serde(default)]
     pub bit: u8,
-    /// How many bits matter.
+    /// How many bits have the effect.
     #[serde(default = "word_bits")]
     pub width: u8,
-    /// With `store`: what the register holds afterwards, if any of the bits was written
-    /// as one; the bits themselves when not given.
+    /// With `store`: the register's value afterwards, if any of the bits was written as one; if not given,
+    /// the bits themselves.
     #[serde(default)]
     pub value: Option<u32>,
 }
@@ -387,11 +386,12 @@ pub enum ActHow {
     Clear,
     /// Ones flip bits.
     Flip,
-    /// The register takes a value.
+    /// The register is set to a value.
     Store,
 }
 
-/// A field that divides a clock, coded as STM32's PPRE: below 4 by one, then by 2, 4, 8, 16.
+/// A field that sets a clock's divisor, encoded as STM32's PPRE: values below 4 divide by one, the others
+/// by 2, 4, 8, 16.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scale {
@@ -401,7 +401,7 @@ pub struct Scale {
     pub bit: u8,
 }
 
-/// A field that opens a flash memory to stores, which then clear bits and take no time.
+/// A field that unlocks a flash memory for stores, which then clear bits and take no time.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Program {
@@ -412,7 +412,7 @@ pub struct Program {
     /// Its width in bits.
     #[serde(default = "one")]
     pub width: u8,
-    /// What it holds while the memory is open.
+    /// The field's value while the memory is unlocked.
     #[serde(default = "one_in_a_word")]
     pub value: u32,
 }
@@ -421,28 +421,28 @@ const fn one_in_a_word() -> u32 {
     1
 }
 
-/// What sets all bits of a page of a flash memory, at once.
+/// A register that sets all bits of a page of a flash memory, in no time.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Erase {
     /// The memory's name.
     pub memory: String,
-    /// The sizes of its pages in bytes, from the memory's beginning on; the last one repeats.
+    /// The sizes of its pages in bytes, in order of address; the last one repeats.
     pub pages: Vec<u32>,
-    /// The bit that must be written as one; any write when not given.
+    /// The bit that must be written as one; if not given, any write erases.
     #[serde(default)]
     pub start: Option<u8>,
-    /// The field that numbers the page, its lowest bit and its width. Without it the page is
-    /// that of an address.
+    /// The field that holds the page's number: its lowest bit and its width. Without it, an address selects
+    /// the page.
     #[serde(default)]
     pub number: Option<(u8, u8)>,
-    /// The register that holds the address; what is written when not given.
+    /// The register that holds the address; if not given, the written value is the address.
     #[serde(default)]
     pub address: Option<String>,
 }
 
 impl Erase {
-    /// Where each page begins in the memory, and its size, for ever.
+    /// Returns an endless sequence of the pages' offsets in the memory and sizes.
     fn each(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         let last = self.pages.last().copied();
         let sizes =
@@ -454,37 +454,37 @@ impl Erase {
         })
     }
 
-    /// Where the page of a number begins in the memory, and its size.
+    /// Returns the offset in the memory and the size of the page with a number.
     pub(crate) fn numbered(&self, number: u32) -> Option<(u32, u32)> {
         self.each().nth(number as usize)
     }
 
-    /// The page that holds an offset, where it begins and its size.
+    /// Returns the offset and the size of the page that contains an offset.
     pub(crate) fn around(&self, offset: u32) -> Option<(u32, u32)> {
         self.each().find(|(begin, size)| offset - begin < *size)
     }
 }
 
-/// The fields of a register that control a memory. What is not given here is as the
-/// memory's own `timing` says, always.
+/// The fields of a register that control a memory. What they do not control always stays as given by the
+/// memory's own `timing`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Control {
     /// The memory's name.
     pub memory: String,
-    /// The field whose number is the wait states: its lowest bit and its width.
+    /// The field that holds the number of wait states: its lowest bit and its width.
     #[serde(default)]
     pub wait_states: Option<(u8, u8)>,
-    /// The bit that switches reading ahead on.
+    /// The bit that enables prefetching.
     #[serde(default)]
     pub prefetch: Option<u8>,
-    /// The bit that switches the instruction cache on.
+    /// The bit that enables the instruction cache.
     #[serde(default)]
     pub instruction_cache: Option<u8>,
-    /// The bit that switches the data cache on.
+    /// The bit that enables the data cache.
     #[serde(default)]
     pub data_cache: Option<u8>,
-    /// The bit that switches on a cache for both.
+    /// The bit that enables a unified cache.
     #[serde(default)]
     pub cache: Option<u8>,
     /// The bit that empties the instruction cache while it is set.
@@ -493,7 +493,7 @@ pub struct Control {
     /// The bit that empties the data cache while it is set.
     #[serde(default)]
     pub empty_data_cache: Option<u8>,
-    /// The bit that empties a cache for both.
+    /// The bit that empties a unified cache.
     #[serde(default)]
     pub empty_cache: Option<u8>,
 }

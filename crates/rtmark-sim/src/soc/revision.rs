@@ -1,4 +1,4 @@
-//! Revisions of a core, and what they do otherwise than the newest one.
+//! Revisions of a core, and how they differ from the newest one.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -7,12 +7,12 @@ use serde::Deserialize;
 
 use super::CoreKind;
 
-/// A product revision as Arm counts them: `r2p1` is the second patch of the third revision.
+/// A product revision in Arm's numbering: `r2p1` is the second patch of the third revision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Revision {
-    /// Behind the `r`, 0 to 15; CPUID calls it the variant.
+    /// The number after the `r`, 0 to 15; CPUID calls it the variant.
     pub major: u8,
-    /// Behind the `p`, 0 to 15; CPUID calls it the revision.
+    /// The number after the `p`, 0 to 15; CPUID calls it the revision.
     pub patch: u8,
 }
 
@@ -26,8 +26,8 @@ impl Revision {
         Some(Self { major: number(major)?, patch: number(patch)? })
     }
 
-    /// The revisions that a core has been published in, by the manuals named at [`CoreKind`]:
-    /// those that their introductions list under "product revisions".
+    /// Returns the published revisions of a core: those that the introductions of the manuals named at
+    /// [`CoreKind`] list under "product revisions".
     pub const fn range(core: CoreKind) -> RangeInclusive<Self> {
         let (major, patch) = match core {
             CoreKind::CortexM0 | CoreKind::Hazard3 | CoreKind::Ibex => (0, 0),
@@ -59,32 +59,32 @@ impl<'de> Deserialize<'de> for Revision {
     }
 }
 
-/// What revisions of a core do differently, as far as the simulator models it. All that depends
-/// on a revision asks for this.
+/// The differences between revisions of a core, as far as the simulator models them. All code whose
+/// behaviour depends on a revision asks for this type.
 ///
 /// | | `EarlyCortexM3` | `Current` |
 /// |---|---|---|
 /// | ACTLR | reads as zero and ignores writes: stores are always buffered | as the core's manual says |
 /// | CCR.STKALIGN at reset | 0 | 1 |
-/// | IT folding behind 16-bit instructions on SP | yes | no |
-/// | IT folding behind MULS | no | yes |
+/// | IT folding after 16-bit instructions on SP | yes | no |
+/// | IT folding after MULS | no | yes |
 /// | prefetch beside CBZ and CBNZ | yes | no |
 ///
-/// Sources: the register came with r2p0 (compare DDI 0337E with DDI 0337G, system control
-/// registers); on an STM32F100 (r1p1) 90 of 90 pairs of programs that differ in ACTLR.DISDEFWBUF
-/// alone take the same cycles. Folding and prefetch: measured on an STM32F100, and on CC2650 (r2p1)
-/// and CC2652. STKALIGN: IHI 0046B (ABI advisory 1), 2.3.3.
+/// Sources: the register was added in r2p0 (compare DDI 0337E with DDI 0337G, system control registers); on
+/// an STM32F100 (r1p1), 90 of 90 pairs of programs that differ only in ACTLR.DISDEFWBUF take the same
+/// cycles. Folding and prefetch: measured on an STM32F100, and on CC2650 (r2p1) and CC2652. STKALIGN: IHI
+/// 0046B (ABI advisory 1), 2.3.3.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Generation {
     /// Cortex-M3 before r2p0.
     EarlyCortexM3,
-    /// Every other.
+    /// Every other core.
     #[default]
     Current,
 }
 
 impl Generation {
-    /// That of a core's revision; a revision that is not known is the newest.
+    /// Returns the generation of a core's revision; an unknown revision counts as the newest.
     pub const fn of(core: CoreKind, revision: Option<Revision>) -> Self {
         match (core, revision) {
             (CoreKind::CortexM3, Some(Revision { major: 0 | 1, .. })) => Self::EarlyCortexM3,

@@ -1,15 +1,15 @@
 /*
- * Floating point for rtmark's substitute of RP2040's boot ROM: what the tables SF and SD of
- * version 2 lead to (datasheet, 2.8.3.2).
+ * Floating point for rtmark's substitute for RP2040's boot ROM: the functions in tables SF and
+ * SD of version 2 (datasheet, 2.8.3.2).
  *
- * As there, denormals count as zeros and NaNs as infinities, conversions to integers round
- * down and saturate, and arguments of the trigonometric functions are small. The four basic
- * operations and the square root are rounded to nearest; the other functions are within a few
- * units of the last place. All of it is written for this file, and takes other times than the
- * chip's own: a float's addition some 100 cycles instead of 70, a sine thousands.
+ * As in that ROM, denormals count as zeros and NaNs as infinities, conversions to integers
+ * round down and saturate, and arguments of the trigonometric functions are small. The four
+ * basic operations and the square root are rounded to nearest; the other functions are within
+ * a few units of the last place. All of it was written for this file, and takes different times
+ * than the chip's own: a float addition some 100 cycles instead of 70, a sine thousands.
  *
- * The compiler calls some of these functions by the names that Arm's run-time ABI gives them
- * (IHI 0043, 5.1); nothing here comes from its library.
+ * The compiler calls some of these functions by their names in Arm's run-time ABI (IHI 0043,
+ * 5.1); nothing here comes from its library.
  */
 #include <stdint.h>
 
@@ -17,7 +17,7 @@ typedef uint32_t u32;
 typedef uint64_t u64;
 typedef int64_t s64;
 
-/* 64 bits on a core of 32. */
+/* 64-bit arithmetic on a 32-bit core. */
 
 static u32 leading_zeros(u32 value) {
     u32 zeros = 0;
@@ -177,7 +177,7 @@ u32 rom_fsqrt(u32 a) {
     if (exponent == F_MAX || a & F_SIGN) {
         return (a & F_SIGN) | F_INFINITY;
     }
-    /* Of an even power of two, two bits of the square give one of the root. */
+    /* With an even power of two, each two bits of the square give one bit of the root. */
     int power = exponent - F_BIAS;
     u32 square = f_significand(a) << (power & 1), rest = 0, root = 0;
     for (int step = 0; step < 28; step++, square <<= 2) {
@@ -192,7 +192,7 @@ u32 rom_fsqrt(u32 a) {
     return f_pack(0, (power >> 1) + F_BIAS, root << 3 | (rest != 0));
 }
 
-/* Less, equal, greater: -1, 0, 1. Zeros and denormals are equal. */
+/* Returns -1, 0 or 1 for less, equal or greater. Zeros and denormals are equal. */
 int rom_fcmp(u32 a, u32 b) {
     s64 of_a = f_exponent(a) ? (s64)(a & ~F_SIGN) : 0, of_b = f_exponent(b) ? (s64)(b & ~F_SIGN) : 0;
     of_a = a & F_SIGN ? -of_a : of_a;
@@ -218,7 +218,7 @@ static u32 f_pack_64(u32 sign, int exponent, u64 significand) {
     return f_pack(sign, exponent + 32, (u32)(significand >> 32) | ((u32)significand != 0));
 }
 
-/* What is left of 64 bits in a float's 32 must hold all that counts. */
+/* The 32 bits kept of 64 must include everything that affects rounding. */
 static u32 f_from_64(u32 sign, u64 value, int places) {
     int by = (int)leading_zeros_64(value);
     return f_pack_64(sign, F_BIAS + 30 - places - by, value << by);
@@ -381,7 +381,7 @@ u64 rom_int2double(int value) { return rom_fix64_2double(value, 0); }
 
 u64 rom_uint2double(u32 value) { return rom_ufix64_2double(value, 0); }
 
-/* Rounds down, and stays within so many bits. */
+/* Rounds down, and saturates to this many bits. */
 static s64 floor_within(u64 value, int places, int bits) {
     s64 most = (s64)(~0ull >> (65 - bits));
     int by = d_exponent(value) - D_BIAS - 62 + places;
@@ -445,7 +445,7 @@ u64 rom_float2ufix64(u32 value, int places) { return rom_double2ufix64(rom_float
 
 u64 rom_float2uint64(u32 value) { return rom_float2ufix64(value, 0); }
 
-/* From here on by the operators of C, which lead to the functions above. */
+/* From here on, C operators are used; they call the functions above. */
 
 union number {
     double value;
@@ -463,7 +463,7 @@ PASSES_AS(__aeabi_dmul, rom_dmul);
 PASSES_AS(__aeabi_ddiv, rom_ddiv);
 PASSES_AS(__aeabi_i2d, rom_int2double);
 
-/* A series in powers of x, its coefficients from the highest power down. */
+/* Evaluates a polynomial in x, with coefficients from the highest power down. */
 static double series(double x, const double *coefficients, int count) {
     double sum = 0;
     for (int at = 0; at < count; at++) {
@@ -483,13 +483,13 @@ static const double EXPONENTIAL[] = {
 static const double ODDS[] = {1.0 / 23, 1.0 / 21, 1.0 / 19, 1.0 / 17, 1.0 / 15, 1.0 / 13,
                               1.0 / 11, 1.0 / 9,  1.0 / 7,  1.0 / 5,  1.0 / 3,  1};
 #define PI 3.14159265358979323846
-/* The first 33 bits of a half of pi and of ln 2, of which small multiples are exact, and the rest. */
+/* The first 33 bits of pi / 2 and of ln 2, whose small multiples are exact, and the remainders. */
 #define HALF_PI_HIGH 0x1.921fb544p+0
 #define HALF_PI_LOW 0x1.0b4611a626331p-34
 #define LN2_HIGH 0x1.62e42feep-1
 #define LN2_LOW 0x1.a39ef35793c76p-33
 
-/* The sine of x and of so many quarter turns more. */
+/* Returns the sine of x plus this many quarter turns. */
 static u64 turned(u64 x, int quarters) {
     if (d_exponent(x) == D_MAX) {
         return 0;
@@ -543,7 +543,7 @@ u64 rom_datan2(u64 y, u64 x) {
     if (up != 0 && along != 0) {
         ratio = steep ? number(along) / number(up) : number(up) / number(along);
     }
-    /* Half the angle, twice. */
+    /* Halve the angle twice. */
     for (int half = 0; half < 2; half++) {
         ratio = ratio / (1 + number(rom_dsqrt(bits(1 + ratio * ratio))));
     }

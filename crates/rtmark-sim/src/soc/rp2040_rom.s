@@ -1,9 +1,9 @@
-@ What rtmark puts in the place of RP2040's boot ROM (datasheet, 2.8.2 and 2.8.3).
+@ rtmark's substitute for RP2040's boot ROM (datasheet, 2.8.2 and 2.8.3).
 @
-@ The tables are where firmware looks for them, and the routines do what the
-@ datasheet says that the chip's own do; they are written for this file alone and
-@ take other times. Floating point is in rp2040_float.c; what version 2 of the ROM has
-@ no function for leads to a breakpoint. Flash routines return at once, as programming
+@ The tables are where firmware expects them, and the routines do what the datasheet
+@ specifies for the chip's own; they were written for this file, and take different
+@ times. Floating point is in rp2040_float.c; table entries for which version 2 of the ROM
+@ has no function lead to a breakpoint. Flash routines return at once, because programming
 @ flash is not simulated.
 @
 @ To change it: arm-none-eabi-gcc -mcpu=cortex-m0plus -mthumb -O2 -ffreestanding -nostdlib
@@ -24,7 +24,7 @@
     .hword  lookup + 1
     .hword  0
 
-@ Searches a table (r0) for a code (r1): what the entry points to, or 0.
+@ Searches a table (r0) for a code (r1). Returns what the entry points to, or 0.
 lookup:
     ldrh    r2, [r0]
     cmp     r2, #0
@@ -37,7 +37,7 @@ lookup:
 1:  movs    r0, r2
     bx      lr
 
-@ The bits that are set in r0: sums within two, four, eight, then all of them.
+@ Counts the bits set in r0: sums within two, four, eight, then all of them.
 popcount32:
     ldr     r2, =0x55555555
     lsrs    r1, r0, #1
@@ -57,7 +57,7 @@ popcount32:
     lsrs    r0, r0, #24
     bx      lr
 
-@ The bits of r0 in the opposite order: of each byte, then the bytes.
+@ Reverses the bits of r0: within each byte, then the bytes.
 reverse32:
     ldr     r2, =0x55555555
     lsrs    r1, r0, #1
@@ -80,7 +80,7 @@ reverse32:
     rev     r0, r0
     bx      lr
 
-@ Zeros above the highest one of r0; 32 for 0.
+@ Counts the zeros above the highest one of r0; 32 for 0.
 clz32:
     movs    r1, #0
     cmp     r0, #0
@@ -94,7 +94,7 @@ clz32:
 3:  movs    r0, r1
     bx      lr
 
-@ Zeros below the lowest one of r0; 32 for 0.
+@ Counts the zeros below the lowest one of r0; 32 for 0.
 ctz32:
     movs    r1, #0
     cmp     r0, #0
@@ -107,7 +107,7 @@ ctz32:
 3:  movs    r0, r1
     bx      lr
 
-@ Fills r2 bytes at r0 with r1; answers r0.
+@ Fills r2 bytes at r0 with r1; returns r0.
 memset:
     movs    r3, r0
 1:  subs    r2, #1
@@ -117,7 +117,7 @@ memset:
     b       1b
 2:  bx      lr
 
-@ The same where r0 and r2 are multiples of four.
+@ Fills r2 bytes at r0, both multiples of four, with r1.
 memset4:
     movs    r3, r0
     uxtb    r1, r1
@@ -132,7 +132,7 @@ memset4:
     b       1b
 2:  pop     {r4, pc}
 
-@ Copies r2 bytes from r1 to r0; answers r0.
+@ Copies r2 bytes from r1 to r0; returns r0.
 memcpy:
     push    {r0, r4, lr}
     mov     r3, r0
@@ -154,7 +154,7 @@ memcpy:
     b       2b
 4:  pop     {r0, r4, pc}
 
-@ The same where all are multiples of four.
+@ Copies r2 bytes from r1 to r0, all multiples of four.
 memcpy44:
     push    {r0, lr}
 1:  subs    r2, #4
@@ -164,7 +164,7 @@ memcpy44:
     b       1b
 2:  pop     {r0, pc}
 
-@ What has nothing to do here.
+@ Functions that have nothing to do in the simulator.
 nothing:
     bx      lr
 

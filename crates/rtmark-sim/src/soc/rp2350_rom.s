@@ -1,9 +1,9 @@
-@ What rtmark puts in the place of RP2350's boot ROM (datasheet, 5.4.1 and 5.5).
+@ rtmark's substitute for RP2350's boot ROM (datasheet, 5.4.1 and 5.5).
 @
-@ The function that looks others up is where firmware finds it, and those that start-up
-@ code and drivers call are there: they return at once, with an error where they would have
-@ to do something that is not simulated (flash, one-time programmable memory, partitions).
-@ All of it is written for this file alone.
+@ The lookup function is where firmware expects it, and so are the functions that start-up
+@ code and drivers call. These return at once, with an error where they would have to do
+@ something that is not simulated (flash, one-time programmable memory, partitions). All of
+@ it was written for this file.
 @
 @ To change it: arm-none-eabi-gcc -mcpu=cortex-m33 -mthumb -nostdlib -Wl,-Ttext=0,-e0
 @ rp2350_rom.s -o rom.elf, then arm-none-eabi-objcopy -O binary rom.elf rp2350_rom.bin;
@@ -29,11 +29,12 @@
     .equ    PRECONDITION_NOT_MET, -14
     .equ    CHIP_INFO, 1
 
-@ Searches for a code (r0) with one of some flags (r1): the entry's value, or 0.
+@ Searches for an entry with a code (r0) and at least one of some flags (r1). Returns the
+@ entry's value, or 0.
 lookup:
     movs    r3, #1
     b       1f
-@ The same: where the entry's value stands, or 0.
+@ Searches as lookup does. Returns the address of the entry's value, or 0.
 lookup_entry:
     movs    r3, #0
 1:  push    {r4, lr}
@@ -54,8 +55,8 @@ lookup_entry:
 5:  movs    r0, #0
     pop     {r4, pc}
 
-@ What it is asked about (r2) into so many words (r1) at r0: of the chip its package and a
-@ number, which is rtmark's own. Answers how many words.
+@ Writes the information selected by flags (r2) to a buffer of r1 words at r0: for the chip,
+@ its package and a number, which is rtmark's own. Returns the number of words written.
 system_info:
     tst     r2, #CHIP_INFO
     beq     1f
@@ -77,7 +78,7 @@ system_info:
     movs    r0, #1
     bx      lr
 
-@ What has nothing to do here.
+@ Functions that have nothing to do in the simulator.
 nothing:
     bx      lr
 
@@ -89,7 +90,7 @@ not_set_up:
     mvn     r0, #~PRECONDITION_NOT_MET
     bx      lr
 
-@ Where the chip would start anew: a breakpoint ends the run.
+@ Where the chip would restart: a breakpoint ends the run.
 stop:
     bkpt    #0
     b       stop

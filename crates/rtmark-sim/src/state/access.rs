@@ -1,4 +1,4 @@
-//! What a state answers and takes while it stands.
+//! Queries and changes of a Cortex-M state between instructions.
 
 use rtmark_units::{Cycles, Instructions};
 
@@ -244,7 +244,7 @@ impl State {
         self.pipe = at.pipe;
     }
 
-    /// Has caches work as CCR says, where that is what switches them.
+    /// Switches the caches on or off as CCR says, on a core where CCR controls them.
     pub fn switch_caches(&mut self) {
         if !self.features.caches {
             return;
@@ -252,7 +252,8 @@ impl State {
         let switch = |on: bool| if on { Switch::On } else { Switch::Off };
         let (instructions, data) = self.system.switched_caches();
         for at in 0..self.soc.memories.len() {
-            // One cache before a memory is that of what is mostly read from it.
+            // A single cache in front of a memory is a data cache if programs can write that memory, and an
+            // instruction cache otherwise.
             let shared = if self.bus.is_writable(at) { data } else { instructions };
             let memory = &mut self.lines[at];
             memory.set(Setting::SharedCache(switch(shared)));
@@ -262,7 +263,7 @@ impl State {
         (self.line, self.line_mask) = (NO_LINE, u32::MAX);
     }
 
-    /// Empties what caches keep of code.
+    /// Empties the caches' contents that hold code.
     pub fn empty_instruction_caches(&mut self) {
         self.lines.for_each(|memory| {
             memory.set(Setting::EmptySharedCache);
@@ -271,7 +272,7 @@ impl State {
         (self.line, self.line_mask) = (NO_LINE, u32::MAX);
     }
 
-    /// Empties the caches if a watch was hit that asks for it.
+    /// Empties the caches if a watch that requests it has been hit.
     #[inline]
     pub fn empty_caches_if_asked(&mut self) {
         if std::mem::take(&mut self.watches.empty) {
@@ -291,13 +292,13 @@ impl State {
         self.system.nvic.execution_priority(self.masks())
     }
 
-    /// Has the machine look around before the next instruction.
+    /// Makes the machine check for due events before the next instruction.
     #[inline(always)]
     pub fn attend_soon(&mut self) {
         self.deadline = 0;
     }
 
-    /// Falls asleep, now.
+    /// Puts the core to sleep in the current cycle.
     pub fn fall_asleep(&mut self, sleep: Sleep) {
         self.sleeping = Some(sleep);
         self.note_now(Watch::Sleep);

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::arch::armm::nvic::Masks;
 
-/// What keeps a pending interrupt from its handler.
+/// Something that keeps a pending interrupt from its handler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Blocker {
@@ -12,29 +12,29 @@ pub enum Blocker {
     Primask,
     /// FAULTMASK is set.
     Faultmask,
-    /// BASEPRI holds a priority that is as urgent, or more.
+    /// BASEPRI holds a priority that is at least as urgent.
     Basepri,
     /// MSTATUS.MIE of a RISC-V core is clear.
     MachineMask,
-    /// The handler of this exception runs, at a priority that is as urgent, or more.
+    /// The handler of this exception is active, at a priority that is at least as urgent.
     Active(u16),
     /// The interrupt is not enabled.
     Disabled,
-    /// One instruction, which does not give way, or not any more. A machine at an instruction's
-    /// boundary never names it: whoever follows a run does.
+    /// A single instruction that cannot be interrupted, or no longer can. A machine at an instruction
+    /// boundary never returns this; the code that follows a run does.
     Instruction,
-    /// This exception is pending, too, and more urgent.
+    /// This exception is pending as well, and more urgent.
     Pending(u16),
     /// CPSR.I of a Cortex-R is set.
     StatusMask,
-    /// The priority mask of an interrupt controller beside a Cortex-R.
+    /// The priority mask of an interrupt controller beside a Cortex-R holds the interrupt back.
     PriorityMask,
-    /// CPSR.F of a Cortex-R is set, and the interrupt comes as FIQ.
+    /// CPSR.F of a Cortex-R is set, and the interrupt arrives as FIQ.
     FastMask,
 }
 
 impl Blocker {
-    /// What a mask is called; the others by what they are.
+    /// Returns the name of the mask register, or the kind of any other blocker.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Primask => "PRIMASK",
@@ -51,7 +51,8 @@ impl Blocker {
         }
     }
 
-    /// The exception by whose priority it blocks, whether its handler runs already or is about to.
+    /// Returns the exception whose priority blocks, whether its handler is active already or about to be
+    /// entered.
     pub const fn exception(self) -> Option<u16> {
         match self {
             Self::Active(exception) | Self::Pending(exception) => Some(exception),
@@ -59,7 +60,7 @@ impl Blocker {
         }
     }
 
-    /// The strongest mask, if one is set.
+    /// Returns the strongest mask that is set, if any.
     pub fn of(masks: Masks) -> Option<Self> {
         match masks {
             Masks { faultmask: true, .. } => Some(Self::Faultmask),
@@ -72,18 +73,18 @@ impl Blocker {
 
 /// A stretch of a run in which an interrupt is, or would be, kept from its handler.
 ///
-/// `By` is how much is told of what did it: one [`Blocker`], all of them, or each with its cycles.
-/// `At` is how much is told of a place: an address, or an instruction with its caller.
+/// `By` is how much is known of the cause: one [`Blocker`], all of them, or each with its cycles. `At` is
+/// how much is known of a place: an address, or an instruction with its caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlockedInterval<By, At = u32> {
-    /// What did it.
+    /// What held the interrupt back.
     pub by: By,
-    /// Where it began.
+    /// Where the stretch began.
     pub from: At,
     /// Where it ended.
     pub to: At,
-    /// How long it was, in cycles, without those asleep: an interrupt wakes the core, masked or not
-    /// (DDI 0403, B1.5.19).
+    /// Its length in cycles, without those asleep: an interrupt wakes the core, masked or not (DDI 0403,
+    /// B1.5.19).
     pub cycles: u64,
     /// The cycle since reset in which it began.
     pub began: u64,

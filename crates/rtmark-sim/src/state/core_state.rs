@@ -1,4 +1,4 @@
-//! What machines ask of the state of any core.
+//! The interface between machines and the state of any core.
 
 use rtmark_units::{Cycles, Instructions};
 
@@ -9,11 +9,11 @@ use crate::image::Image;
 use crate::memory::Bus;
 use crate::soc::Soc;
 
-/// What the state of a core answers and takes while it stands, by the names that
-/// [`Machine`](crate::Machine) has for it, where each is described.
+/// The queries and changes that every core's state supports between instructions. The methods have the
+/// names of those of [`Machine`](crate::Machine), where each is described.
 ///
-/// A core says where it keeps things; what follows from that is here. What only some cores have is here,
-/// too, as it is on a core that lacks it.
+/// A core provides access to its parts; the default methods build on that. Features that only some cores
+/// have get a default that fits a core without them.
 pub trait CoreState {
     fn soc(&self) -> &Soc;
 
@@ -35,13 +35,13 @@ pub trait CoreState {
 
     fn reset(&mut self) -> Result<(), LoadError>;
 
-    /// Addresses at which runs stop, in ascending order.
+    /// Returns the addresses at which runs stop, in ascending order.
     fn stops_mut(&mut self) -> &mut Vec<u32>;
 
-    /// Memory may hold other code now.
+    /// Called when memory may hold different code.
     fn code_changed(&mut self);
 
-    /// Other addresses are watched now, or runs stop at others.
+    /// Called when the watched addresses, or those at which runs stop, have changed.
     fn marks_changed(&mut self);
 
     fn set_fault_policy(&mut self, policy: FaultPolicy);
@@ -58,7 +58,7 @@ pub trait CoreState {
 
     fn waited(&self) -> Cycles;
 
-    /// Cycles slept since reset.
+    /// Returns the cycles slept since reset.
     fn asleep(&self) -> Cycles;
 
     fn poke(&mut self, address: u32, bytes: &[u8]) -> Result<(), NoMemory> {
@@ -85,7 +85,7 @@ pub trait CoreState {
         id
     }
 
-    /// Has runs stop before the instruction at an even address.
+    /// Makes runs stop before the instruction at an even address.
     fn stop_before(&mut self, address: u32) {
         let stops = self.stops_mut();
         if let Err(at) = stops.binary_search(&address) {
@@ -122,24 +122,24 @@ pub trait CoreState {
         Besides { waited: self.waited(), asleep: self.asleep(), exceptions: self.watches().taken }
     }
 
-    /// The counts at a cycle, for what is watched.
+    /// Returns the counts at a cycle, for recording hits.
     fn counts(&self, cycle: u64) -> Counts {
         Counts { cycle, instructions: self.instructions().0, besides: self.besides() }
     }
 
-    /// There are no caches.
+    /// Empties the caches; by default there are none.
     fn empty_caches(&mut self) {}
 
     fn empty_caches_at(&mut self, watch: WatchId) {
         self.watches_mut().empties.push(watch);
     }
 
-    /// There is no ITM.
+    /// Takes the output of a stimulus port; by default there is no ITM.
     fn take_stimulus(&mut self, _port: u8) -> Vec<u8> {
         Vec::new()
     }
 
-    /// Abandoned instructions are not counted.
+    /// Returns how many instructions were abandoned for an interrupt; by default these are not counted.
     fn gave_way(&self) -> Instructions {
         Instructions(0)
     }

@@ -1,24 +1,24 @@
-//! Where an observer looks that need not see every instruction.
+//! The addresses that matter to an observer that need not see every instruction.
 
 use std::sync::Arc;
 
-/// The parts that code consists of for an observer, such as its functions. A run that is observed at
-/// landmarks tells of the first instruction of a part, and of every instruction that may lead to another
-/// one, change what holds interrupts back, or wait; what lies between executes at full speed.
+/// The parts into which an observer divides the code, such as its functions. A run observed at landmarks
+/// reports the first instruction of a part, and every instruction that may lead to another part, change
+/// what holds interrupts back, or wait; everything between them executes at full speed.
 #[derive(Clone, Debug)]
 pub struct Landmarks(Arc<[Part]>);
 
 #[derive(Clone, Copy, Debug)]
 struct Part {
     begins: u32,
-    /// Bytes after which another part begins, over and over; `None` where the next one is the next in
+    /// The part is divided further into parts of this many bytes each; `None` if it extends to the next in
     /// the list.
     every: Option<u32>,
 }
 
 impl Landmarks {
-    /// Parts by their first addresses, each up to the next; those with a number of bytes are parts of that
-    /// size, over and over.
+    /// Creates landmarks from the parts' first addresses. Each part extends to the next one; a part with a
+    /// number of bytes stands for a sequence of parts of that size.
     pub fn new(parts: impl IntoIterator<Item = (u32, Option<u32>)>) -> Self {
         let part = |(begins, every): (u32, Option<u32>)| Part {
             begins,
@@ -29,24 +29,24 @@ impl Landmarks {
         Self(parts.into())
     }
 
-    /// What tells the part at an address from every other one.
+    /// Returns an identifier that distinguishes the part at an address from every other.
     fn part(&self, address: u32) -> (usize, u32) {
         let at = self.0.partition_point(|part| part.begins <= address);
         let part = at.checked_sub(1).and_then(|at| self.0.get(at));
         (at, part.and_then(|part| part.every).map_or(0, |bytes| address / bytes))
     }
 
-    /// Whether a part begins at an address.
+    /// Returns whether a part begins at an address.
     pub(crate) fn begins(&self, address: u32) -> bool {
         self.part(address) != self.part(address.wrapping_sub(1))
     }
 
-    /// Whether a branch leads to another part, or to where one begins.
+    /// Returns whether a branch leads to another part, or to the beginning of one.
     pub(crate) fn is_crossed(&self, from: u32, to: u32) -> bool {
         self.part(from) != self.part(to) || self.begins(to)
     }
 
-    /// Puts others in their place; answers whether they are others.
+    /// Replaces the landmarks, and returns whether that changed anything.
     pub(crate) fn replace(known: &mut Option<Self>, by: Option<&Self>) -> bool {
         let same = match (&*known, by) {
             (None, None) => true,

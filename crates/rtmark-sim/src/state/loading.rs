@@ -5,19 +5,19 @@ use crate::image::Segment;
 use crate::memory::Bus;
 use crate::soc::Soc;
 
-/// What a reset has to restore of a segment that has been programmed.
+/// What a reset must restore of a segment that has been programmed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AfterReset {
-    /// Nothing: it lies in memory that programs cannot write.
+    /// Nothing, because the segment is in memory that programs cannot write.
     Stays,
-    /// Its bytes: it lies in RAM.
+    /// Its bytes, because it is in RAM.
     ProgrammedAgain,
 }
 
 /// Programs a segment of an image into a soc's memories.
 ///
 /// # Errors
-/// When its bytes, or the memory that it occupies at run time, lie outside of them.
+/// When its bytes, or the memory that it occupies at run time, lie outside those memories.
 pub fn program(bus: &mut Bus, soc: &Soc, segment: &Segment) -> Result<AfterReset, LoadError> {
     let (address, size) = (segment.load_address, segment.bytes.len());
     let end_of_memory = segment.address.wrapping_add(segment.memory_size.max(1) - 1);

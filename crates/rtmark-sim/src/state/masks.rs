@@ -1,8 +1,7 @@
-//! What holds interrupts back, and the longest time for which a program has masked them.
+//! Which masks hold interrupts back, and the longest time for which a program has masked interrupts.
 //!
-//! A mask is in force from the end of the instruction that sets it to the end of the one
-//! that clears it. Time asleep in between does not count: an interrupt wakes the core,
-//! masked or not (DDI 0403, B1.5.19).
+//! A mask is in force from the end of the instruction that sets it to the end of the one that clears it.
+//! Sleep in between does not count: an interrupt wakes the core, masked or not (DDI 0403, B1.5.19).
 
 use super::State;
 use super::blocker::{BlockedInterval, Blocker};
@@ -12,58 +11,60 @@ use super::blocker::{BlockedInterval, Blocker};
 pub struct MaskSite {
     /// Its address.
     pub address: u32,
-    /// The link register at that moment: in a function that calls none, its caller.
+    /// The link register at that moment: the return address to the caller, in a function that calls no
+    /// other.
     pub link: u32,
 }
 
-/// A stretch with a mask set: by the one that was set first, from the instruction that set it to the
-/// one that cleared the last.
+/// A stretch with a mask set, from the instruction that set the first one to the instruction that cleared
+/// the last. It is attributed to the mask that was set first.
 pub type MaskedInterval = BlockedInterval<Blocker, MaskSite>;
 
 #[derive(Clone, Copy, Debug)]
 pub struct OpenMask {
     pub mask: Blocker,
     pub began: u64,
-    /// Cycles slept until then.
+    /// Cycles slept up to then.
     pub slept: u64,
     pub set: MaskSite,
 }
 
-/// Looks for the longest masked interval, when asked to.
+/// Looks for the longest masked interval, if requested.
 #[derive(Clone, Debug, Default)]
 pub struct Masking {
     pub on: bool,
-    /// A mask may have changed, there.
+    /// An instruction at this place may have changed a mask.
     pub written: Option<MaskSite>,
     pub open: Option<OpenMask>,
     pub longest: Option<MaskedInterval>,
     /// A watch has been hit.
     pub begun: bool,
-    /// The longest that was over when a watch was hit last.
+    /// The longest interval that had ended when a watch was last hit.
     pub settled: Option<MaskedInterval>,
 }
 
 impl Masking {
-    /// Forgets everything but whether it was asked to look.
+    /// Forgets everything except whether the search was requested.
     pub fn reset(&mut self) {
         *self = Self { on: self.on, ..Self::default() };
     }
 
-    /// Whether it is asked to look.
+    /// Returns whether the search was requested.
     pub const fn is_on(&self) -> bool {
         self.on
     }
 
-    /// Something was hit that the user of the machine watches.
+    /// Notes that a watch set by the machine's user was hit.
     pub fn watch_hit(&mut self) {
         if !std::mem::replace(&mut self.begun, true) {
-            // What began before does not count.
+            // Intervals that began before the first hit do not count.
             (self.open, self.longest) = (None, None);
         }
         self.settled = self.longest;
     }
 
-    /// Notes whether interrupts are masked behind an instruction, by what, and the cycles slept so far.
+    /// Records whether interrupts are masked after an instruction, by which mask, and the cycles slept so
+    /// far.
     pub fn look(&mut self, mask: Option<Blocker>, now: u64, slept: u64, site: MaskSite) {
         match (mask, self.open) {
             (Some(mask), None) => {
@@ -93,12 +94,12 @@ impl Masking {
 }
 
 impl State {
-    /// The mask register that holds interrupts back now, the strongest of them.
+    /// Returns the strongest of the mask registers that currently hold interrupts back.
     pub fn mask(&self) -> Option<Blocker> {
         Blocker::of(self.masks())
     }
 
-    /// An instruction before the program counter's, of this size, may have changed a mask.
+    /// Notes that the instruction of this size before the program counter may have changed a mask.
     #[inline]
     pub(crate) fn mask_written(&mut self, size: u8) {
         if self.watches.masking.on {
@@ -107,7 +108,7 @@ impl State {
         }
     }
 
-    /// Notes at an instruction's boundary what has become of the masks.
+    /// Updates the masked intervals at an instruction boundary.
     #[inline]
     pub(crate) fn look_at_masks(&mut self) {
         if let Some(site) = self.watches.masking.written.take() {

@@ -1,9 +1,9 @@
-//! The state of a machine: architecture, memories, devices and clocks, without any cache of code
-//! but single decoded instructions.
+//! The state of a Cortex-M machine: architecture, memories, devices and clocks. The only code it keeps is
+//! single decoded instructions.
 //!
-//! What executes operations, takes exceptions and passes time changes a [`State`], and is to be
-//! found in [`crate::exec`], [`crate::exceptions`] and [`crate::engine`]; here is what it consists
-//! of, and what can be asked of it while it stands.
+//! The code that executes operations, takes exceptions and advances time changes a [`State`]; it is in
+//! [`crate::exec`], [`crate::exceptions`] and [`crate::engine`]. This module defines what a state consists
+//! of, and what can be asked of it between instructions.
 
 mod access;
 mod blocker;
@@ -57,44 +57,44 @@ pub struct State {
     pub rules: &'static Rules,
     pub features: Features,
     pub system: System,
-    /// Cycles since reset, up to the instruction that executes.
+    /// Cycles since reset, up to the currently executing instruction.
     pub cycles: u64,
     pub instructions: u64,
-    /// When the next look at anything but instructions is due.
+    /// The cycle in which anything other than instructions must be checked next.
     pub deadline: u64,
     pub limit: u64,
-    /// Cycles before something becomes pending from which on instructions are looked at one
-    /// by one, see [`crate::exceptions::interruptible`].
+    /// From this many cycles before something becomes pending, instructions are checked one by one: see
+    /// [`crate::exceptions::interruptible`].
     pub lead: u64,
-    /// Instructions that have given way to an interrupt.
+    /// Instructions that have been abandoned for an interrupt.
     pub gave_way: u64,
-    /// Whether all of this is about to be taken back.
+    /// Whether everything that happens now will be taken back.
     pub trial: Trial,
-    /// The mistake of the simulator that ends the run.
+    /// The internal error that ends the run.
     pub failed: Option<Box<InternalError>>,
-    /// How the pipeline stands: see [`crate::timing::memo`].
+    /// The state of the pipeline: see [`crate::timing::memo`].
     pub pipe: PipeState,
     pub memo: PipelineMemo,
-    /// What branches are foreseen to do, of a core that learns it.
+    /// The branch predictor's state, for a core that has one.
     pub predictor: Predictor,
-    /// An address of the line that code is fetched from, which are those that are equal to
-    /// it under the mask; [`NO_LINE`] when it is to be entered anew.
+    /// An address in the line from which code is being fetched; the line consists of the addresses that are
+    /// equal to it under the mask. [`NO_LINE`] if the line must be entered anew.
     pub line: u32,
     pub line_mask: u32,
     pub lines: LineMemories,
-    /// The memory whose lines the pipeline waits for.
+    /// The memory for whose lines the pipeline waits.
     pub slow: SlowLines,
-    /// The instruction that has been fetched before it entered the pipeline, or [`NOT_FETCHED`].
+    /// The address of the instruction that was fetched before it entered the pipeline, or [`NOT_FETCHED`].
     pub fetched: u32,
-    /// Accesses or instructions are looked at, see [`crate::exec::protect`].
+    /// Accesses or instructions must be checked: see [`crate::exec::protect`].
     pub protected: bool,
     pub guards: Guards,
-    /// What the DWT's counters are worked out from. Cycles and instructions are not
+    /// The counts from which the DWT's counters are derived, except cycles and instructions, which are not
     /// kept here.
     pub spent: Spent,
     /// Accesses count as unprivileged whatever the mode.
     pub as_user: bool,
-    /// Stores that nothing answers are dropped: their fault is known already.
+    /// Stores to addresses that do not respond are dropped, because their fault is already known.
     pub drops_stores: bool,
     pub has_bit_bands: bool,
     pub exclusive: bool,
@@ -102,21 +102,21 @@ pub struct State {
     pub event: bool,
     pub sleeping: Option<Sleep>,
     pub reset_requested: bool,
-    /// Exceptions that will become pending, with the cycle, the earliest first.
+    /// Exceptions that will become pending, with the cycle, earliest first.
     pub scheduled: Vec<(u64, u16)>,
-    /// Exceptions on their way to the core, with the cycle in which they come there, the
+    /// Exceptions that have become pending but not yet reached the core, with the cycle in which they do,
     /// earliest first.
     pub arrivals: Vec<(u64, u16)>,
-    /// The first cycle in which the Code bus has no fetch left for the program that an exception
-    /// is about to interrupt; past, where that is of no interest.
+    /// The first cycle in which the Code bus has no fetch left for the program that an exception is about
+    /// to interrupt. In the past where it does not matter.
     pub code_free: u64,
-    /// What a trap is about: the address of an access, or an EXC_RETURN value.
+    /// The value that belongs to a trap: the address of an access, or an EXC_RETURN value.
     pub trap_value: u32,
     pub console: Console,
     pub clock: Hertz,
     pub fault_policy: FaultPolicy,
     pub file_calls: FileCalls,
-    /// How far the program has read what semihosting offers.
+    /// How far the program has read the semihosting features file.
     pub features_read: u32,
     pub watches: Watches,
     pub devices: Devices,
@@ -127,12 +127,12 @@ pub struct State {
 }
 
 impl State {
-    /// A state with empty memories, whose timing lacks some rules.
+    /// Creates a state with empty memories, whose timing lacks some rules.
     pub fn new(soc: &Soc, left_out: pipeline::LeftOut) -> Self {
         let features = Features::of(soc.core);
         let rules = Rules::of(soc.core);
         let bus = Bus::new(soc, |memory| {
-            // Nobody is told of an access that ends quickly.
+            // Accesses that end without waiting need not be reported to the memory's timing model.
             memory.timing.wait_states == 0
                 && (!rules.model_buses()
                     || pipeline::CoreBus::of_all(memory.range()) == Some(pipeline::CoreBus::USUAL))
@@ -200,22 +200,22 @@ impl State {
     }
 }
 
-/// How far the program has come: what every instruction changes. While a block executes,
-/// this is known from its schedule and the machine's own copy rests.
+/// A program's progress: what every instruction changes. While a block executes, its schedule determines
+/// these values, and the machine's own copy is not updated.
 #[derive(Clone, Copy, Debug)]
 pub struct ProgramPoint {
-    /// The address of the next instruction, while one executes, and of the current one between.
+    /// The address of the current instruction; while one executes, that of the next.
     pub pc: u32,
-    /// Cycles since reset, up to the instruction that executes.
+    /// Cycles since reset, up to the currently executing instruction.
     pub cycles: u64,
     pub instructions: u64,
-    /// How the pipeline stands: see [`crate::timing::memo`].
+    /// The state of the pipeline: see [`crate::timing::memo`].
     pub pipe: PipeState,
 }
 
-/// The address of no instruction.
+/// An address at which no instruction can be.
 pub(crate) const NOT_FETCHED: u32 = 1;
-/// The address of a line of no memory.
+/// An address that is in no memory's lines.
 pub(crate) const NO_LINE: u32 = 1;
 
 /// What a sleeping core waits for.
@@ -225,25 +225,25 @@ pub enum Sleep {
     Event,
 }
 
-/// What wants to look, of all that closes the quick ways.
+/// The checks that prevent the fast path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Guards {
-    /// The memory protection unit, at everything.
+    /// The memory protection unit checks every access and fetch.
     pub mpu: bool,
-    /// Somebody else, at loads and stores, or at each instruction.
+    /// Something else checks loads and stores, or every instruction.
     pub data: bool,
     pub instructions: bool,
 }
 
-/// Whether what the machine does is tried out, and taken back then.
+/// Whether the machine's actions are a trial that will be taken back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Trial {
     #[default]
     No,
     Goes,
-    /// It came to where it could not have been taken back, and has gone no further: the states of
-    /// the pipeline are to be numbered anew.
+    /// The trial reached an action that could not be taken back, and went no further; the pipeline's states
+    /// must be numbered anew.
     Failed,
-    /// It came there since an instruction has trapped.
+    /// The trial reached such an action because an instruction trapped.
     Trapped,
 }

@@ -1,8 +1,7 @@
-//! Predecoded instructions: each is decoded once, with what a machine is asked to look at.
+//! Predecoded instructions: each is decoded once, together with the requests to observe it.
 //!
-//! Watches, stops and stack limits stand in the place of the instructions that they are about.
-//! What blocks are formed of these is the engine's business, which is told what has been
-//! forgotten.
+//! Watches, stops and stack limits take the place of the instructions that they concern. The engine forms
+//! blocks from these slots, and learns from this module what has been invalidated.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -14,31 +13,32 @@ use crate::soc::Soc;
 use crate::state::Landmarks;
 use crate::timing::Rules;
 
-/// Stands before an instruction at which the run is to stop: it is in no block.
+/// The slot that replaces an instruction before which the run is to stop. It is in no block.
 const STOP: Slot = Slot { op: Op::Stop, cost: 0, ..Slot::undefined(2) };
 
-/// What decoding depends on besides the bits.
+/// What decoding depends on besides the instruction's bits.
 #[derive(Clone, Debug)]
 pub struct Decoder {
     pub rules: &'static Rules,
     pub features: Features,
-    /// Addresses that are watched, in ascending order.
+    /// Watched addresses, in ascending order.
     pub watched: Vec<u32>,
     /// Addresses before which the run stops, in ascending order.
     pub stops: Vec<u32>,
-    /// What is observed by itself, if a run is observed at landmarks.
+    /// The landmarks, if a run is observed at landmarks; landmark instructions are executed one by one.
     pub landmarks: Option<Landmarks>,
-    /// Whether it is to be told how far jumps lead that nobody foresaw: see [`crate::engine::slow`].
+    /// Whether the engine needs to know the distance of jumps that were not predicted: see
+    /// [`crate::engine::slow`].
     pub tells_leaps: bool,
 }
 
 impl Decoder {
-    /// Whether an instruction is in no block.
+    /// Returns whether an instruction is in no block.
     pub fn stands_alone(&self, slot: &Slot) -> bool {
         self.tells_leaps && slot.leaps() || slot.is_landmark()
     }
 
-    /// The slot at an address with what is observed of it.
+    /// Marks the slot at an address if it is a landmark.
     fn observed(&self, address: u32, slot: Slot) -> Slot {
         let Some(landmarks) = &self.landmarks else { return slot };
         let unguarded = slot.unguarded();
@@ -52,7 +52,7 @@ impl Decoder {
         slot.observed(by_itself, landmarks.begins(address))
     }
 
-    /// Decodes what stands at an address, or `None` where there is no memory.
+    /// Decodes the instruction at an address, or returns `None` where there is no memory.
     pub fn decode(&self, bus: &Bus, address: u32) -> Option<Slot> {
         let mut bytes = [0; 4];
         let there = bus.peek(address, &mut bytes);
@@ -66,18 +66,18 @@ impl Decoder {
         Some(slot)
     }
 
-    /// Decodes with what the core checks besides in front of the operation.
+    /// Decodes an instruction, and adds the checks that the core makes before the operation.
     pub fn decode_guarded(&self, bus: &Bus, address: u32) -> Option<Slot> {
         let slot = self.decode(bus, address)?;
         Some(if self.features.v8m { slot.guarded() } else { slot })
     }
 
-    /// Decodes with guards, and with a watch in the place of a watched instruction, and a
-    /// breakpoint where the run is to stop.
+    /// Decodes an instruction with its checks, replaced by a watch if it is watched, and by a stop if the
+    /// run is to stop before it.
     fn decode_watched(&self, bus: &Bus, address: u32) -> Option<Slot> {
         let slot = self.decode_guarded(bus, address);
         if self.stops.binary_search(&address).is_ok() {
-            // As wide as what it stands for: it waits for the same code.
+            // As wide as the instruction that it replaces, because it waits for the same code.
             return Some(slot.map_or(STOP, |slot| Slot { extent: slot.extent, ..STOP }));
         }
         let slot = slot?;
@@ -87,10 +87,10 @@ impl Decoder {
     }
 }
 
-/// What begins at each halfword of a page.
+/// The slots that begin at each halfword of a page.
 #[derive(Debug)]
 struct SlotPage {
-    /// `None` within where memory ends.
+    /// Unset until decoded; `None` inside where an instruction would extend past the end of memory.
     slots: [OnceLock<Option<Slot>>; PAGE_HALFWORDS],
 }
 
@@ -101,20 +101,20 @@ impl CodePage for SlotPage {
     }
 }
 
-/// Code in RAM that has been written over since the engine asked last.
+/// Code in RAM that has been overwritten since the engine last asked.
 #[derive(Debug, Default)]
 pub struct Overwritten {
-    /// Of which not all is known: any of it may have been.
+    /// Not every overwritten halfword is listed: any code in RAM may have changed.
     pub any: bool,
-    /// Halfwords by their addresses.
+    /// The addresses of overwritten halfwords.
     pub halfwords: Vec<u32>,
 }
 
-/// Halfwords that are told one by one.
+/// The maximum number of halfwords listed individually.
 const TOLD: usize = 64;
 
 impl Overwritten {
-    /// Whether there is none.
+    /// Returns whether nothing was overwritten.
     #[inline(always)]
     pub const fn is_empty(&self) -> bool {
         !self.any && self.halfwords.is_empty()
@@ -136,20 +136,20 @@ impl Overwritten {
     }
 }
 
-/// The instructions of all memories, as far as they have been decoded.
+/// The instructions of all memories decoded so far.
 #[derive(Debug)]
 pub struct Predecoded {
     windows: Vec<Window<SlotPage>>,
     pub decoder: Decoder,
-    /// Instructions in whose place watches stand, as far as they have been reached.
+    /// The instructions that watches replace, as far as they have been reached.
     beneath_watches: BTreeMap<u32, Slot>,
-    /// How often everything has been forgotten.
+    /// How often everything has been invalidated.
     epoch: u32,
     pub overwritten: Overwritten,
 }
 
 impl Clone for Predecoded {
-    /// Code in RAM is decoded anew by each clone.
+    /// Clones do not share decoded code in RAM: each decodes its own.
     fn clone(&self) -> Self {
         Self {
             windows: self.windows.clone(),
@@ -172,7 +172,7 @@ impl Predecoded {
         }
     }
 
-    /// The instruction in whose place a watch stands.
+    /// Returns the instruction that a watch replaces.
     pub fn beneath_watch(&mut self, bus: &Bus, address: u32) -> Slot {
         if let Some(known) = self.beneath_watches.get(&address) {
             return *known;
@@ -182,7 +182,7 @@ impl Predecoded {
         slot
     }
 
-    /// The instruction at an address, decoded now if need be.
+    /// Returns the instruction at an address, decoding it if necessary.
     pub fn slot(&mut self, bus: &mut Bus, address: u32) -> Option<Slot> {
         let Some(window) = self.windows.iter_mut().find(|window| window.covers(address)) else {
             return self.decoder.stops.binary_search(&address).is_ok().then_some(STOP);
@@ -201,9 +201,9 @@ impl Predecoded {
         })
     }
 
-    /// Forgets what a store of up to a word at `address` may have changed, which is nothing but
-    /// the instructions that have a byte of it, and those in front of it, which may have looked at
-    /// what they are followed by; answers whether anything had to be forgotten.
+    /// Invalidates what a store of up to a word at `address` may have changed: the instructions that
+    /// contain one of its bytes, and those before them, whose decoding may have depended on what follows.
+    /// Returns whether anything was invalidated.
     pub fn forget(&mut self, address: u32) -> bool {
         let mut forgot = false;
         for before in [4, 2, 0, u32::MAX - 1] {
@@ -223,14 +223,14 @@ impl Predecoded {
         forgot
     }
 
-    /// Forgets the code in RAM, after a reset.
+    /// Invalidates the code in RAM, after a reset.
     pub fn forget_own(&mut self) {
         self.beneath_watches.clear();
         self.windows.iter_mut().for_each(Window::forget_own);
         self.overwritten.add_all();
     }
 
-    /// Forgets everything, after flash has been programmed or watches have changed.
+    /// Invalidates everything, after flash has been programmed or watches have changed.
     pub fn forget_all(&mut self) {
         self.epoch = self.epoch.wrapping_add(1);
         self.overwritten = Overwritten::default();
@@ -238,14 +238,14 @@ impl Predecoded {
         self.windows.iter_mut().for_each(Window::forget);
     }
 
-    /// Has landmarks stand in no block, and no others.
+    /// Makes exactly these landmarks stand outside blocks.
     pub fn observe_at(&mut self, landmarks: Option<&Landmarks>) {
         if Landmarks::replace(&mut self.decoder.landmarks, landmarks) {
             self.forget_all();
         }
     }
 
-    /// How often everything has been forgotten.
+    /// Returns how often everything has been invalidated.
     #[inline(always)]
     pub const fn epoch(&self) -> u32 {
         self.epoch

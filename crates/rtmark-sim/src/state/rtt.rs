@@ -1,11 +1,12 @@
-//! What is known of a buffer into which firmware prints: see [`crate::host`].
+//! The state of an RTT buffer into which firmware prints: see [`crate::host`].
 
 use crate::image::Image;
 use crate::memory::Bus;
 
 pub const IDENTIFIER: &[u8; 16] = b"SEGGER RTT\0\0\0\0\0\0";
 const SYMBOL: &str = "_SEGGER_RTT";
-/// Cycles from reset to the first search; each further one waits twice as long.
+/// Cycles from reset to the first search for a control block; the interval doubles with each further
+/// search.
 const FIRST_SEARCH: u64 = 20_000;
 
 /// Where a control block may be.
@@ -17,18 +18,18 @@ pub enum Search {
     Anywhere,
 }
 
-/// What is known of the firmware's buffer.
+/// What is known of the firmware's RTT buffer.
 #[derive(Clone, Debug)]
 pub struct Rtt {
     pub search: Search,
     pub block: Option<u32>,
-    /// When the next look is due.
+    /// The cycle in which the buffer is to be checked next.
     pub next: u64,
     pub pause: u64,
-    /// The read offset that the firmware sees, and how far the console has got.
+    /// The read offset that the firmware sees, which is how far the console has got.
     pub given: u32,
     pub shown: u32,
-    /// Frames of defmt that nobody has taken.
+    /// Encoded defmt frames that nothing has taken yet.
     pub frames: Vec<u8>,
 }
 
@@ -47,7 +48,7 @@ impl Default for Rtt {
 }
 
 impl Rtt {
-    /// Prepares for an image.
+    /// Prepares the search for an image's buffer.
     pub fn expect(&mut self, image: &Image) {
         let symbols = image.symbols();
         self.search = match symbols.address_of(SYMBOL) {
@@ -62,7 +63,7 @@ impl Rtt {
         *self = Self { search: self.search, next, ..Self::default() };
     }
 
-    /// When the next look is due.
+    /// Returns the cycle in which the buffer is to be checked next.
     #[inline]
     pub const fn next(&self) -> u64 {
         self.next

@@ -1,4 +1,4 @@
-//! What a machine keeps beside its core: the image, what is watched, how far handlers have come.
+//! What a machine keeps beside its core: the image, the watches, and which handler was just entered.
 
 use std::sync::Arc;
 
@@ -8,23 +8,23 @@ use crate::image::Image;
 use crate::memory::Bus;
 use crate::soc::Soc;
 
-/// What a machine keeps beside its core, on cores that keep nothing of it themselves.
+/// What a machine keeps beside its core, for cores that do not keep it themselves.
 #[derive(Clone, Debug)]
 pub struct Session {
     pub soc: Arc<Soc>,
     pub watches: Watches,
-    /// Addresses that are watched, in ascending order.
+    /// Watched addresses, in ascending order.
     pub watched: Vec<u32>,
     /// Addresses at which runs stop, in ascending order.
     pub stops: Vec<u32>,
-    /// What ended the run for good.
+    /// The stop that ended the run for good.
     pub ended: Option<Stop>,
     pub handlers: Handlers,
-    /// The exception whose handler has been entered and has executed nothing yet.
+    /// The exception whose handler has been entered but has not executed anything yet.
     pub entered: Option<u16>,
     /// Cycles slept since reset.
     pub asleep: u64,
-    /// What the image puts into RAM, and where.
+    /// The bytes that the image puts into RAM, with their addresses.
     initial: Vec<(u32, Vec<u8>)>,
 }
 
@@ -46,7 +46,7 @@ impl Session {
     /// Programs an image into memories.
     ///
     /// # Errors
-    /// When a segment lies outside of them.
+    /// When a segment lies outside the memories.
     pub fn program(&mut self, bus: &mut Bus, image: &Image) -> Result<(), LoadError> {
         for segment in image.segments() {
             if program(bus, &self.soc, segment)? == AfterReset::ProgrammedAgain {
@@ -56,7 +56,7 @@ impl Session {
         Ok(())
     }
 
-    /// Begins anew, with memories as they are after a reset.
+    /// Starts over, with memories in their state after a reset.
     pub fn reset(&mut self, bus: &mut Bus) {
         bus.reset();
         for (address, bytes) in &self.initial {
@@ -68,18 +68,18 @@ impl Session {
         self.asleep = 0;
     }
 
-    /// The addresses that the core is to tell of, after others are watched or stop a run.
+    /// Returns the addresses that the core must report, after the watches or stops have changed.
     pub fn marks(&mut self) -> Vec<u32> {
         self.watched = self.watches.addresses();
         [self.stops.as_slice(), &self.watched].concat()
     }
 
-    /// Whether a run stops before the instruction at an address.
+    /// Returns whether a run stops before the instruction at an address.
     pub fn stops_at(&self, pc: u32) -> bool {
         !self.stops.is_empty() && self.stops.binary_search(&pc).is_ok()
     }
 
-    /// Whether anything is to be noted of the instruction at an address.
+    /// Returns whether the instruction at an address is watched.
     #[inline]
     pub fn is_watched(&self, pc: u32) -> bool {
         !self.watched.is_empty() && self.watched.binary_search(&pc).is_ok()

@@ -1,10 +1,10 @@
-//! Why a run comes back: an orderly end, a fault, a sleep without end.
+//! Why a run ended: an orderly end, a fault, a sleep that nothing can end.
 
 use std::fmt;
 
 use rtmark_units::Cycles;
 
-/// How a program ended: the status it gave by semihosting, 0 for success.
+/// The status with which a program ended by semihosting; 0 for success.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExitStatus(pub u32);
 
@@ -15,51 +15,52 @@ pub enum Transfer {
     Entry,
     /// On exception return.
     Return,
-    /// When the first floating-point instruction of a handler saves what entry has left.
+    /// When a handler's first floating-point instruction saves the registers that entry deferred (lazy
+    /// stacking).
     LazyFloat,
 }
 
-/// What a fault was.
+/// The kind of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FaultKind {
-    /// An encoding that is no instruction of this core.
+    /// An encoding that is not an instruction of this core.
     UndefinedInstruction,
-    /// A floating-point instruction while the FPU is absent or off.
+    /// A floating-point instruction while the FPU is absent or disabled.
     NoCoprocessor,
-    /// A branch to an even address: Arm state, which these cores lack.
+    /// A branch to an even address, which selects Arm state; these cores lack it.
     InvalidState,
-    /// Code was fetched from where there is no memory.
+    /// Code was fetched from an address without memory.
     InstructionAccess,
-    /// Code that the MPU or the memory map forbids to execute.
+    /// The MPU or the memory map forbids executing this code.
     InstructionProtection,
-    /// Nothing answers a load or store.
+    /// Nothing responds to a load or store.
     DataAccess,
     /// The MPU forbids a load or store.
     DataProtection,
-    /// A load or store at an address that is not aligned as it must be.
+    /// A load or store at an address without the required alignment.
     Unaligned,
-    /// A control and status register that a RISC-V core lacks, or that the privilege, or its being
-    /// read-only, forbids.
+    /// A control and status register that the RISC-V core lacks, that requires a higher privilege, or that
+    /// is read-only.
     ControlRegister,
-    /// A division by zero, with the trap for it enabled.
+    /// A division by zero while the trap for it is enabled.
     DivideByZero,
-    /// A stack pointer was to go below its limit (MSPLIM or PSPLIM of ARMv8-M).
+    /// A stack pointer was about to go below its limit (MSPLIM or PSPLIM of ARMv8-M).
     StackLimit,
-    /// A branch to Non-secure state, which a core that stays Secure has no code for.
+    /// A branch to Non-secure state; the simulated core stays Secure and has no Non-secure code.
     NonSecure,
-    /// Floating-point state was to be left behind while some other still was (VLSTM,
+    /// Floating-point state was to be preserved lazily while other state was still waiting for that (VLSTM,
     /// or an exception).
     LazyState,
-    /// Registers could not be saved on or restored from the stack: there is no memory.
+    /// Registers could not be saved on or restored from the stack, because there is no memory there.
     Stack(Transfer),
-    /// Registers could not be saved on or restored from the stack: the MPU forbids it.
+    /// Registers could not be saved on or restored from the stack, because the MPU forbids it.
     StackProtection(Transfer),
     /// An exception's vector could not be read.
     Vector,
-    /// An exception return that does not fit the state.
+    /// An exception return that is inconsistent with the current state.
     InvalidReturn,
-    /// SVC where its exception cannot be taken.
+    /// An SVC where its exception cannot be taken.
     SupervisorCall,
     /// A breakpoint instruction without a debugger.
     Breakpoint,
@@ -92,11 +93,11 @@ impl FaultKind {
             Self::UndefinedInstruction => "undefined instruction",
             Self::NoCoprocessor => "floating-point instruction while the FPU is absent or disabled",
             Self::InvalidState => "branch to an even address (Arm state, which Cortex-M lacks)",
-            Self::InstructionAccess => "instruction fetch where there is no memory",
+            Self::InstructionAccess => "instruction fetch from an address without memory",
             Self::InstructionProtection => {
                 "instruction fetch that the MPU or the memory map forbids (execute never)"
             }
-            Self::DataAccess => "load or store where nothing answers",
+            Self::DataAccess => "load or store to which nothing responds",
             Self::DataProtection => "load or store that the MPU forbids",
             Self::Unaligned => "unaligned load or store",
             Self::ControlRegister => {
@@ -104,10 +105,10 @@ impl FaultKind {
             }
             Self::DivideByZero => "division by zero",
             Self::StackLimit => "stack pointer below its limit (MSPLIM or PSPLIM)",
-            Self::NonSecure => "branch to Non-secure state, where there is nothing",
-            Self::LazyState => "floating-point state left behind twice",
+            Self::NonSecure => "branch to Non-secure state, which is not simulated",
+            Self::LazyState => "floating-point state deferred twice",
             Self::Stack(_) | Self::StackProtection(_) => "stack access failed",
-            Self::Vector => "exception vector where there is no memory",
+            Self::Vector => "exception vector at an address without memory",
             Self::InvalidReturn => "invalid exception return",
             Self::SupervisorCall => "SVC where its exception cannot be taken",
             Self::Breakpoint => "breakpoint instruction without a debugger",
@@ -116,24 +117,24 @@ impl FaultKind {
     }
 }
 
-/// A fault with the place and state in which it happened.
+/// A fault, with the place and state in which it happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FaultReport {
-    /// What it was.
+    /// The kind of fault.
     pub kind: FaultKind,
     /// The instruction that caused it.
     pub pc: u32,
-    /// The link register then.
+    /// The link register at that moment.
     pub lr: u32,
-    /// The stack pointer then.
+    /// The stack pointer at that moment.
     pub sp: u32,
-    /// The address that was accessed, if the fault is about one.
+    /// The address that was accessed, if the fault concerns one.
     pub address: Option<u32>,
-    /// The exception whose handler was running; 0 in thread mode.
+    /// The exception whose handler was executing; 0 in thread mode.
     pub handler: u16,
-    /// The mode then, on cores with other modes than those of a Cortex-M.
+    /// The mode at that moment, on cores whose modes differ from those of a Cortex-M.
     pub mode: Option<&'static str>,
-    /// When it happened.
+    /// The cycle in which it happened.
     pub cycle: Cycles,
 }
 
@@ -154,38 +155,38 @@ impl fmt::Display for FaultReport {
     }
 }
 
-/// A mistake of the simulator, by which no figure of the run can be trusted: the pipeline's
-/// model never lets an instruction go on, or something was found that no core does.
+/// An error of the simulator itself, after which no figure of the run can be trusted: the pipeline model
+/// never lets an instruction proceed, or it reached a state that no core can be in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InternalError {
-    /// The instruction at which it was seen: the next one, or one that the program may come to
-    /// soon, as pieces of code are worked out in advance.
+    /// The instruction at which it was detected: the next one, or one that the program may reach soon,
+    /// because blocks are scheduled in advance.
     pub pc: u32,
-    /// Its disassembly, where there is an instruction.
+    /// Its disassembly, if there is an instruction at that address.
     pub instruction: Option<String>,
-    /// When it was seen.
+    /// The cycle in which it was detected.
     pub cycle: Cycles,
-    /// What is wrong, and how the pipeline stood.
+    /// What is wrong, and the state of the pipeline.
     pub state: String,
 }
 
 impl fmt::Display for InternalError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the simulation is wrong at pc {:#010x}", self.pc)?;
+        write!(f, "the simulation failed at pc {:#010x}", self.pc)?;
         if let Some(instruction) = &self.instruction {
             write!(f, " `{instruction}`")?;
         }
-        write!(f, ", as seen in cycle {}: {}", self.cycle.0, self.state)
+        write!(f, ", detected in cycle {}: {}", self.cycle.0, self.state)
     }
 }
 
 impl std::error::Error for InternalError {}
 
-/// Why [`Machine::run`](crate::Machine::run) came back.
+/// Why [`Machine::run`](crate::Machine::run) ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Stop {
-    /// The cycle count that it was to run to is reached.
+    /// The requested cycle count has been reached.
     Limit,
     /// The program ended itself by semihosting.
     Exit(ExitStatus),
@@ -197,30 +198,30 @@ pub enum Stop {
     Breakpoint(u32),
     /// The core sleeps and nothing can wake it.
     Asleep,
-    /// A call about a file: [`Machine::serve`](crate::Machine::serve) performs it, and the
-    /// next run goes on behind it. Only where [`FileCalls::Served`](crate::FileCalls::Served)
-    /// was asked for.
+    /// The program makes a call about a file. [`Machine::serve`](crate::Machine::serve) performs it, and
+    /// the next run continues after it. Only occurs if [`FileCalls::Served`](crate::FileCalls::Served) was
+    /// selected.
     HostCall,
-    /// The [`Observer`](crate::Observer) asked for it.
+    /// The [`Observer`](crate::Observer) ended the run.
     Observer,
-    /// The program has printed a text at which it was to stop, by the number that
-    /// [`Machine::stop_at_output`](crate::Machine::stop_at_output) has given to it.
+    /// The program has printed a text at which it was to stop; the number is the one that
+    /// [`Machine::stop_at_output`](crate::Machine::stop_at_output) returned.
     Output(usize),
-    /// The code goes on for which [`Machine::stop_at_resumption`](crate::Machine::stop_at_resumption)
-    /// has asked.
+    /// The code for which [`Machine::stop_at_resumption`](crate::Machine::stop_at_resumption) was called
+    /// resumes.
     Resumed,
     /// The program asked for a system reset; [`Machine::reset`](crate::Machine::reset)
     /// performs it.
     ResetRequested,
-    /// The simulator is wrong, so that no figure of this run counts. Every further run ends
-    /// with it, too, until a reset.
+    /// The simulator detected an error of its own, so no figure of this run counts. Every further run ends
+    /// with the same stop until a reset.
     Internal(Box<InternalError>),
 }
 
 /// What happens when a fault would enter HardFault.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FaultPolicy {
-    /// The run stops before the handler, with the faulting state in view.
+    /// The run stops before the handler, so that the faulting state can be inspected.
     #[default]
     Stop,
     /// The program's own HardFault handler runs, as on the chip.

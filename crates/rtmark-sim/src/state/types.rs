@@ -1,10 +1,10 @@
-//! What users of a machine name: registers, and why an image or an address is refused.
+//! Types that users of a machine name: registers, and the reasons why an image or an address is refused.
 
 /// Why an image was not loaded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
-    /// A segment lies where the soc has no memory.
+    /// A segment is at addresses where the soc has no memory.
     #[error(
         "{size} bytes at {address:#010x} do not fit {soc}: its memories are {memories}; \
          check the linker script or choose another soc"
@@ -16,7 +16,7 @@ pub enum LoadError {
         size: u32,
         /// The soc's name.
         soc: String,
-        /// Its memories as text.
+        /// Its memories, as text.
         memories: String,
     },
     /// The image is for another kind of core.
@@ -24,20 +24,20 @@ pub enum LoadError {
         "the image is for {image}, but {soc} has a {core}: choose a soc with a core that can run it"
     )]
     OtherCore {
-        /// What the image is for.
+        /// The architecture that the image is for.
         image: crate::image::Architecture,
         /// The soc's name.
         soc: String,
         /// Its core's name.
         core: &'static str,
     },
-    /// The vector table has no usable first entries.
+    /// The first entries of the vector table are unusable.
     #[error(
         "no vector table at {address:#010x}: stack pointer {sp:#010x}, reset vector {reset:#010x}; \
          is the image linked for this soc?"
     )]
     NoVectors {
-        /// Where the table was looked for.
+        /// The address at which the table was expected.
         address: u32,
         /// Its first word.
         sp: u32,
@@ -46,7 +46,7 @@ pub enum LoadError {
     },
 }
 
-/// An address that no memory backs.
+/// An address that belongs to no memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no memory at {0:#010x}")]
 pub struct NoMemory(pub u32);
@@ -61,14 +61,14 @@ pub enum Register {
     R(u8),
     /// The stack pointer, whatever its number.
     Sp,
-    /// Where a call returns to, whatever its number.
+    /// The register that holds a call's return address, whatever its number.
     Link,
-    /// One of the registers that a call passes its first arguments in, counted from 0. The first
-    /// has the result, too.
+    /// One of the registers in which a call passes its first arguments, counted from 0. The first one also
+    /// holds the result.
     Argument(u8),
     /// The address of the next instruction.
     Pc,
-    /// Flags, Thumb bit, ITSTATE and exception number; CPSR of a Cortex-R.
+    /// Flags, Thumb bit, ITSTATE and exception number; on a Cortex-R, the CPSR.
     Xpsr,
     /// The main stack pointer.
     Msp,
@@ -91,17 +91,17 @@ pub enum Register {
     Csr(u16),
 }
 
-/// Which registers a core's calling convention gives a part to: what observers ask for by role
+/// Which registers a core's calling convention assigns a role to. Observers ask for registers by role
 /// ([`Register::Sp`], [`Register::Link`], [`Register::Argument`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Convention {
     /// The number of the stack pointer.
     pub sp: u8,
-    /// The number of the register with a call's return address.
+    /// The number of the register that holds a call's return address.
     pub link: u8,
     /// The number of the first argument's register; the others follow it.
     pub first_argument: u8,
-    /// How many arguments go by registers. Further ones are on the stack, a word each.
+    /// How many arguments are passed in registers. Further ones are on the stack, a word each.
     pub arguments: u8,
 }
 
@@ -113,7 +113,8 @@ impl Convention {
 }
 
 impl Register {
-    /// The register that has this part in a calling convention; others as they are.
+    /// Returns the register that has this role in a calling convention; a register given by number or name
+    /// is returned unchanged.
     #[must_use]
     pub const fn by(self, convention: Convention) -> Self {
         match self {
@@ -125,41 +126,41 @@ impl Register {
     }
 }
 
-/// Which stack code outside of handlers is on, as far as the hardware tells.
+/// Which stack code outside handlers is using, as far as the hardware shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ThreadStack {
-    /// The handlers' own: a program without tasks, or the start of one with them.
+    /// The stack that handlers use as well: a program without tasks, or one that has not started its tasks
+    /// yet.
     Main,
-    /// One apart from the handlers', by a stack pointer of its own.
+    /// A stack separate from the handlers', with a stack pointer of its own.
     Process,
-    /// The core has one stack pointer, which kernels and handlers set as they like.
+    /// The core has a single stack pointer, which kernels and handlers set as they choose.
     Only,
 }
 
-/// What a handler has interrupted, as hardware has saved it.
+/// The code that a handler has interrupted, as the hardware has saved it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interrupted {
-    /// Where it goes on, if the handler changes nothing of that.
+    /// The address at which it resumes, if the handler does not change that.
     pub pc: u32,
-    /// The stack pointer with which it goes on.
+    /// The stack pointer with which it resumes.
     pub sp: u32,
-    /// The lowest address that hardware has saved anything to; `sp` where it saves nothing in
-    /// memory.
+    /// The lowest address to which the hardware saved anything; `sp` if it saved nothing in memory.
     pub frame: u32,
-    /// Whose stack that is.
+    /// The stack that `sp` belongs to.
     pub stack: ThreadStack,
-    /// The stack pointer with which it goes on, as [`Machine::stack_bank`](crate::Machine::stack_bank) numbers it.
+    /// The stack pointer's bank, as numbered by [`Machine::stack_bank`](crate::Machine::stack_bank).
     pub bank: u8,
-    /// The exception whose handler was interrupted, 0 outside of handlers.
+    /// The exception whose handler was interrupted; 0 outside handlers.
     pub exception: u16,
 }
 
-/// Who answers calls about files.
+/// Who answers semihosting calls that concern files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FileCalls {
-    /// Nobody: they fail.
+    /// No one: the calls fail.
     #[default]
     Refused,
-    /// Whoever runs the machine, by [`Machine::serve`](crate::Machine::serve).
+    /// The caller that runs the machine, with [`Machine::serve`](crate::Machine::serve).
     Served,
 }

@@ -1,14 +1,14 @@
 //! Watching a run without disturbing it.
 //!
-//! A watch costs the program no cycle. Its hits are noted with the cycle in which
-//! they happened and are collected by the caller whenever it likes.
+//! A watch costs the program no cycle. Its hits are recorded with the cycle in which they happened, and the
+//! caller collects them at any time.
 
 use rtmark_units::{Cycles, Instructions};
 
 use super::masks::Masking;
 use super::{CoreState, Interrupted, State};
 
-/// Something to note each time it happens.
+/// An event to record each time it happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Watch {
@@ -18,49 +18,49 @@ pub enum Watch {
     Pend(u16),
     /// The first instruction after the return from this exception is about to execute.
     Return(u16),
-    /// The first instruction of the handler of the exception with this number is about to execute,
-    /// on cores where exceptions share their handlers' code: see
+    /// The first instruction of the handler of the exception with this number is about to execute, on cores
+    /// where exceptions share their handlers' code: see
     /// [`Machine::handler_watch`](crate::Machine::handler_watch).
     Handle(u16),
-    /// The core falls asleep, by WFI, WFE or at a handler's end.
+    /// The core falls asleep, by WFI, WFE or sleep-on-exit.
     Sleep,
 }
 
-/// Names a watch among those of one machine, in the order of their making.
+/// Identifies a watch of one machine; numbered in the order in which they were set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WatchId(pub u32);
 
-/// One occurrence of what a watch is for.
+/// One occurrence of a watched event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hit {
-    /// Which watch.
+    /// The watch that was hit.
     pub watch: WatchId,
-    /// When.
+    /// The cycle in which it happened.
     pub cycle: Cycles,
     /// Instructions executed before it.
     pub instructions: Instructions,
-    /// Handlers of SysTick, or of what [`Machine::count_ticks_of`](crate::Machine::count_ticks_of) names,
-    /// entered before it.
+    /// Handlers of SysTick, or of the exception given to
+    /// [`Machine::count_ticks_of`](crate::Machine::count_ticks_of), entered before it.
     pub ticks: u64,
     /// Handlers of external interrupts entered before it.
     pub interrupts: u64,
-    /// What cycles went by for besides instructions, up to it.
+    /// Cycles spent up to it on anything besides instructions.
     pub besides: Besides,
 }
 
 /// What takes cycles besides the execution of instructions, since reset.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Besides {
-    /// Cycles for which memories and devices have made the core wait; a pipeline may have hidden
-    /// some, and what its fetches wait for a slow memory is not among them.
+    /// Cycles for which memories and devices have made the core wait. A pipeline may have hidden some of
+    /// them. What its fetches wait for a slow memory is not included.
     pub waited: Cycles,
     /// Cycles slept.
     pub asleep: Cycles,
-    /// Handlers of any exception entered.
+    /// Handlers entered, for any exception.
     pub exceptions: u64,
 }
 
-/// The counts of a moment.
+/// The counts at one moment.
 #[derive(Clone, Copy, Debug)]
 pub struct Counts {
     pub cycle: u64,
@@ -74,16 +74,16 @@ pub struct Watches {
     pub hits: Vec<Hit>,
     pub ticks: u64,
     pub interrupts: u64,
-    /// The interrupt that is the tick, where none of SysTick's is.
+    /// The exception that is the tick, if it is not SysTick.
     pub tick: Option<u16>,
-    /// Handlers of any exception entered.
+    /// Handlers entered, for any exception.
     pub taken: u64,
-    /// When the entry of the newest of them began, on cores that can be observed at landmarks.
+    /// The cycle in which the newest exception entry began, on cores that support landmarks.
     pub entry_began: u64,
-    /// And left.
+    /// Handlers left.
     pub left: u64,
     pub masking: Masking,
-    /// The code whose going on ends a run, and whether it goes on now.
+    /// The code whose resumption ends a run, and whether it resumes now.
     pub awaited: Option<Interrupted>,
     resumes: bool,
     /// Watches whose hits empty the caches, and whether one has been hit.
@@ -97,7 +97,7 @@ impl Watches {
         WatchId(self.wanted.len() as u32 - 1)
     }
 
-    /// Every address that is watched, in ascending order.
+    /// Returns every watched address, in ascending order.
     pub fn addresses(&self) -> Vec<u32> {
         let mut addresses: Vec<_> = self
             .wanted
@@ -127,7 +127,7 @@ impl Watches {
         }
     }
 
-    /// Notes that an exception is returned from: to where, with which stack pointer, and to which handler.
+    /// Notes an exception return: to which address, with which stack pointer, and to which handler.
     pub fn returns_to(&mut self, pc: u32, sp: u32, exception: u16) {
         let awaited = |it: &Interrupted| (it.pc, it.sp, it.exception) == (pc, sp, exception);
         if self.awaited.as_ref().is_some_and(awaited) {
@@ -135,7 +135,7 @@ impl Watches {
         }
     }
 
-    /// Whether the code that is awaited goes on; once.
+    /// Returns whether the awaited code resumes now, and clears that.
     pub const fn take_resumed(&mut self) -> bool {
         std::mem::replace(&mut self.resumes, false)
     }
@@ -144,12 +144,12 @@ impl Watches {
         self.note(Watch::Execute(address), now);
     }
 
-    /// Whether anything is to be noted when that happens.
+    /// Returns whether an event is to be recorded.
     pub fn want(&self, happened: Watch) -> bool {
         self.wanted.contains(&happened)
     }
 
-    /// Counts a handler's entry.
+    /// Counts the entry to a handler.
     pub fn enter(&mut self, exception: u16) {
         self.taken += 1;
         match exception {
@@ -162,7 +162,7 @@ impl Watches {
 }
 
 impl State {
-    /// Notes that an exception has become pending in a cycle.
+    /// Records that an exception has become pending in a cycle.
     pub(crate) fn note_pend(&mut self, exception: u16, at: u64) {
         let happened = Watch::Pend(exception);
         if self.watches.want(happened) {
@@ -170,13 +170,13 @@ impl State {
         }
     }
 
-    /// Notes that a handler has been left.
+    /// Records that a handler has been left.
     pub(crate) fn note_return(&mut self, exception: u16) {
         self.watches.left += 1;
         self.note_now(Watch::Return(exception));
     }
 
-    /// Notes what happens now.
+    /// Records an event that happens now.
     pub(crate) fn note_now(&mut self, happened: Watch) {
         if self.watches.want(happened) {
             self.watches.note(happened, self.counts(self.cycles));

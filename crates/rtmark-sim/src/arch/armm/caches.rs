@@ -1,34 +1,33 @@
-//! The Cortex-M7's registers for caches and tightly coupled memories (DDI 0489, 3.3 and 5; DDI 0403,
-//! B4.8).
+//! The Cortex-M7's registers for caches and tightly coupled memories (DDI 0489, 3.3 and 5; DDI 0403, B4.8).
 //!
-//! Caches here are of lines and not of what these hold: whatever is cleaned or invalidated, loads
-//! read what was stored last. So of all operations only that which empties the instruction cache
-//! has an effect, which is on time.
+//! The modelled caches track lines and not their contents: whatever is cleaned or invalidated, loads read
+//! what was stored last. So of all maintenance operations, only the one that empties the instruction cache
+//! has an effect, which is on timing.
 
 use crate::soc::Soc;
 
-/// CCR bits: the data and the instruction cache work, and branches are foreseen.
+/// CCR bits: the data cache, the instruction cache and branch prediction are enabled.
 pub const CCR_DC: u32 = 1 << 16;
 pub const CCR_IC: u32 = 1 << 17;
 pub const CCR_BP: u32 = 1 << 18;
 
 const LINE_BYTES: u32 = 32;
 
-/// What a write comes to.
+/// The effect of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wrote {
     /// There is no such register.
     Nowhere,
-    /// Nothing but what is kept.
+    /// Nothing except that the value is kept.
     Kept,
-    /// The instruction cache is to be emptied.
+    /// The instruction cache must be emptied.
     EmptyInstructions,
 }
 
-/// The registers that are kept.
+/// The registers whose values are kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caches {
-    /// Bytes of either cache; 0 where there is none.
+    /// The size of each cache in bytes; 0 without caches.
     bytes: u32,
     /// CSSELR.
     selected: u32,
@@ -36,17 +35,17 @@ pub struct Caches {
     control: [u32; 5],
 }
 
-/// The bits of those that a program can write.
+/// The writable bits of those registers.
 const WRITABLE: [u32; 5] = [0x7, 0x7, 0x1, 0x7, 0xFFFF];
 
 impl Caches {
-    /// Those of a soc: memories at the addresses of the tightly coupled ones are these, and caches
-    /// are as large as that before its first cached memory.
+    /// Creates the registers of a soc. Its memories at the addresses of the tightly coupled memories are
+    /// these, and the caches have the size of the one in front of its first cached memory.
     pub fn of(soc: &Soc) -> Self {
         let covers = |address: u32| {
             soc.memories.iter().find(|memory| memory.range().contains(&u64::from(address)))
         };
-        // SZ: 3 for 4 KiB, one more for twice as much (DDI 0489, 3.3.6).
+        // SZ: 3 for 4 KiB, one more for each doubling (DDI 0489, 3.3.6).
         let enabled = |address: u32| {
             covers(address).map_or(0, |memory| (memory.size.max(1024).ilog2() - 9) << 3 | 1)
         };
@@ -61,15 +60,15 @@ impl Caches {
         }
     }
 
-    /// Whether there are caches.
+    /// Returns whether there are caches.
     pub const fn exist(&self) -> bool {
         self.bytes > 0
     }
 
-    /// The register at an address, if it is one of these.
+    /// Reads the register at an address, if it is one of these.
     pub fn read(&self, address: u32) -> Option<u32> {
         Some(match address {
-            // CLIDR: one level, of separate caches.
+            // CLIDR: one level, with separate caches.
             0xE000_ED78 if self.exist() => 0x0900_0003,
             0xE000_ED78 => 0,
             // CTR.
@@ -79,13 +78,13 @@ impl Caches {
             0xE000_EF90..=0xE000_EFA0 => self.control[((address - 0xE000_EF90) / 4) as usize],
             // ABFSR: no bus fault was imprecise.
             0xE000_EFA8 => 0,
-            // Operations read as zero.
+            // Registers that perform operations read as zero.
             0xE000_EF50..=0xE000_EF78 => 0,
             _ => return None,
         })
     }
 
-    /// CCSIDR: two ways of instructions, four of data, in lines of eight words.
+    /// CCSIDR: two ways for instructions, four for data, in lines of eight words.
     const fn size(&self) -> u32 {
         if self.bytes == 0 {
             return 0;
@@ -132,7 +131,7 @@ mod tests {
         let timing =
             "timing = { wait_states = 4, line_bytes = 32, cache_lines = 512, cache_ways = 2 }";
         let mut caches = caches(timing);
-        // DDI 0489, table 3-7: 16 KiB of data and of instructions.
+        // DDI 0489, table 3-7: 16 KiB for data and for instructions.
         assert_eq!(caches.read(0xE000_ED80), Some(0xF00F_E019));
         assert_eq!(caches.write(0xE000_ED84, 1), Wrote::Kept);
         assert_eq!(caches.read(0xE000_ED80), Some(0xF01F_E009));

@@ -1,55 +1,54 @@
 //! The data watchpoint and trace unit: counters and comparators (DDI 0403, C1.8).
 //!
-//! A value: it is told what the core has spent cycles on so far, and works out what
-//! its registers show. Nothing ticks. What a match leads to is not its business.
+//! A value: from what the core has spent cycles on so far, it computes what its registers show. Nothing
+//! ticks. It does not know what a match leads to.
 //!
-//! Cycles are told apart as the identity of C1.8.3 wants them: cycles are instructions
-//! plus CPICNT, EXCCNT, SLEEPCNT and LSUCNT, less FOLDCNT. How finely the timing rules
-//! tell them apart decides how well the counters agree with a chip's: a rule that gives
-//! a load and the branch that follows from it in one figure lands in LSUCNT as a whole.
+//! Cycles are classified so that the identity of C1.8.3 holds: cycles are instructions plus CPICNT, EXCCNT,
+//! SLEEPCNT and LSUCNT, less FOLDCNT. How finely the timing rules distinguish cycles decides how well the
+//! counters agree with a chip's: the cost of a load and of the branch that follows from it, if a rule gives
+//! it as one figure, is counted entirely in LSUCNT.
 
 use crate::arch::armm::mpu::Purpose;
 use crate::isa::Features;
 
-/// Registers' offsets from DWT_CTRL.
+/// Offsets of registers from DWT_CTRL.
 const CTRL: u32 = 0x00;
 const CYCCNT: u32 = 0x04;
 const CPICNT: u32 = 0x08;
 const FOLDCNT: u32 = 0x18;
 const PCSR: u32 = 0x1C;
 const COMPARATORS: std::ops::Range<u32> = 0x20..0x60;
-/// CTRL: four comparators, no bit of what is missing.
+/// CTRL: four comparators, and no bit that marks a feature as missing.
 const CTRL_FIXED: u32 = 4 << 28;
 const CTRL_WRITABLE: u32 = 0x007F_1FFF;
 const CYCCNTENA: u32 = 1;
-/// CTRL bits that enable CPICNT, EXCCNT, SLEEPCNT, LSUCNT and FOLDCNT, in the order of
-/// the counters.
+/// CTRL bits that enable CPICNT, EXCCNT, SLEEPCNT, LSUCNT and FOLDCNT, in the order of the counters.
 const EVENT_ENABLES: [u32; 5] = [1 << 17, 1 << 18, 1 << 19, 1 << 20, 1 << 21];
 /// FUNCTION: the comparator has matched since it was last read.
 const MATCHED: u32 = 1 << 24;
-/// FUNCTION bits that can be written, on ARMv7-M and ARMv8-M, and those of ARMv7-M that
-/// make it more than an address match.
+/// The writable bits of FUNCTION, on ARMv7-M and ARMv8-M, and those of ARMv7-M that make it more than an
+/// address match.
 const FUNCTION_WRITABLE: u32 = 0x000F_FDAF;
 const FUNCTION_WRITABLE_V8M: u32 = 0xC3F;
 const CYCMATCH: u32 = 1 << 7;
 const DATAVMATCH: u32 = 1 << 8;
 
-/// What a core has spent cycles on since reset, as far as that is known.
+/// What a core has spent cycles on since reset, as far as it is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Spent {
     pub cycles: u64,
     pub instructions: u64,
-    /// On entering and leaving exceptions.
+    /// Cycles for entering and leaving exceptions.
     pub exceptions: u64,
     pub sleep: u64,
-    /// On loads and stores, beyond one cycle each. Counted while something wants to know.
+    /// Cycles for loads and stores, beyond one each. Only counted while something reads this.
     pub load_store: u64,
-    /// Instructions that took no cycle. Counted while something wants to know.
+    /// Instructions that took no cycle. Only counted while something reads this.
     pub folded: u64,
 }
 
 impl Spent {
-    /// The five counts, in the order of their registers.
+    /// Returns the five counts, in the order of their registers.
     const fn counts(self) -> [u64; 5] {
         let others = self.instructions + self.exceptions + self.sleep + self.load_store;
         let base = (self.cycles + self.folded).wrapping_sub(others);
@@ -57,7 +56,7 @@ impl Spent {
     }
 }
 
-/// A counter that is worked out from a count that only grows.
+/// A counter that is computed from a count that only grows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Counter {
     runs: bool,
@@ -89,8 +88,8 @@ struct Comparator {
 }
 
 impl Comparator {
-    /// What it looks for: addresses of instructions or of data. Data values, cycles and
-    /// pairs that make a range are kept as registers only.
+    /// Returns whether it looks for an access: addresses of instructions or of data. Data values, cycles
+    /// and pairs that form a range are only kept as registers.
     const fn looks_for(self, access: Purpose, v8m: bool) -> bool {
         if v8m {
             // DDI 0553, D1.2, DWT_FUNCTION: MATCH, and an ACTION that is a debug event.
@@ -107,7 +106,8 @@ impl Comparator {
         ) && self.function & (CYCMATCH | DATAVMATCH) == 0
     }
 
-    /// Whether an access of so many bytes touches the address, low bits masked.
+    /// Returns whether an access of this many bytes touches the comparator's address, with its low bits
+    /// masked.
     const fn covers(self, address: u32, bytes: u32) -> bool {
         let mask = u32::MAX.unbounded_shl(self.mask);
         let start = self.value & mask;
@@ -132,8 +132,8 @@ impl Dwt {
         Self { v8m: features.v8m, ..Self::default() }
     }
 
-    /// Reads the register at an offset from DWT_CTRL, `None` where there is none.
-    /// Without power they read as zero.
+    /// Reads the register at an offset from DWT_CTRL; returns `None` where there is none. Registers read as
+    /// zero without power.
     pub fn read(&mut self, offset: u32, spent: &Spent, pc: u32) -> Option<u32> {
         let value = match offset {
             CTRL => CTRL_FIXED | self.control,
@@ -159,8 +159,8 @@ impl Dwt {
         Some(if self.powered { value } else { 0 })
     }
 
-    /// Writes the register at an offset from DWT_CTRL; answers whether there is one.
-    /// Without power nothing is written.
+    /// Writes the register at an offset from DWT_CTRL; returns whether there is one. Writes without power
+    /// have no effect.
     pub fn write(&mut self, offset: u32, value: u32, spent: &Spent) -> bool {
         if !self.powered {
             return offset < COMPARATORS.end;
@@ -198,13 +198,13 @@ impl Dwt {
         }
     }
 
-    /// Lets the counters run or stand as the control register says.
+    /// Starts and stops the counters according to the control register.
     fn settle(&mut self, old: u32, spent: &Spent) {
         self.cycles.run(self.powered && self.control & CYCCNTENA != 0, spent.cycles);
         for ((counter, enable), count) in
             self.events.iter_mut().zip(EVENT_ENABLES).zip(spent.counts())
         {
-            // A counter begins at zero when its event is enabled (C1.8.8).
+            // A counter starts at zero when its event is enabled (C1.8.8).
             if self.control & enable != 0 && old & enable == 0 {
                 counter.write(0, count);
             }
@@ -212,24 +212,24 @@ impl Dwt {
         }
     }
 
-    /// DEMCR.TRCENA.
+    /// Sets DEMCR.TRCENA.
     pub fn power(&mut self, on: bool, spent: &Spent) {
         self.powered = on;
         self.settle(self.control, spent);
     }
 
-    /// Whether a counter runs that needs to know what each instruction takes.
+    /// Returns whether a counter is running that needs the cycles of each instruction.
     pub fn counts_instructions(&self) -> bool {
         self.events[0].runs || self.events[3].runs || self.events[4].runs
     }
 
-    /// Whether a comparator looks for accesses of a kind.
+    /// Returns whether a comparator looks for accesses of a kind.
     pub fn looks_for(&self, access: Purpose) -> bool {
         self.powered
             && self.comparators.iter().any(|comparator| comparator.looks_for(access, self.v8m))
     }
 
-    /// Compares an access; answers whether a comparator matches.
+    /// Compares an access; returns whether a comparator matches.
     pub fn compare(&mut self, address: u32, bytes: u32, access: Purpose) -> bool {
         let mut matches = false;
         for comparator in &mut self.comparators {

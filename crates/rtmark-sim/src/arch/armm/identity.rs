@@ -1,13 +1,13 @@
-//! What cores say of themselves: CPUID and the feature registers (DDI 0403, B4), and
-//! which bits of their auxiliary control there are.
+//! The identification of cores: CPUID and the feature registers (DDI 0403, B4), and which bits of their
+//! auxiliary control register exist.
 
 use crate::soc::{CoreKind, Generation, Revision, Soc};
 
-/// The registers by which software tells cores apart.
+/// The registers by which software identifies cores.
 #[derive(Clone, Copy, Debug)]
 pub struct Identity {
     pub cpuid: u32,
-    /// The bits of ACTLR that there are.
+    /// The bits of ACTLR that exist.
     pub auxiliary_control: u32,
     /// ID_PFR0 and 1, ID_DFR0, ID_AFR0, ID_MMFR0 to 3, ID_ISAR0 to 4, from 0xE000ED40 on.
     features: [u32; 13],
@@ -15,7 +15,7 @@ pub struct Identity {
     float: [u32; 3],
 }
 
-/// ARMv6-M has CPUID alone (DDI 0419, B3.2.3).
+/// ARMv6-M has CPUID only (DDI 0419, B3.2.3).
 const V6M: Identity = Identity { cpuid: 0, auxiliary_control: 0, features: [0; 13], float: [0; 3] };
 
 const M0: Identity = Identity { cpuid: 0x410C_C200, ..V6M };
@@ -69,7 +69,7 @@ const M4: Identity = Identity {
 const M4F: Identity =
     Identity { auxiliary_control: 0x307, float: [0x1011_0021, 0x1100_0011, 0], ..M4 };
 
-/// DDI 0489, 3.2 and 8.3, with double precision; as of r1p2.
+/// DDI 0489, 3.2 and 8.3, with double precision, at revision r1p2.
 const M7: Identity = Identity {
     cpuid: 0x411F_C272,
     auxiliary_control: 0x1FFF_FC04,
@@ -114,10 +114,10 @@ const M33: Identity = Identity {
 };
 
 impl Identity {
-    /// Those of a soc's core.
+    /// Returns the registers of a soc's core.
     pub const fn of(soc: &Soc) -> Self {
         let newest = match soc.core {
-            // Nobody asks those that are no Cortex-M.
+            // Nothing reads these on cores that are not Cortex-M.
             CoreKind::CortexM0 | CoreKind::CortexR5 | CoreKind::Hazard3 | CoreKind::Ibex => M0,
             CoreKind::CortexM0Plus => M0_PLUS,
             CoreKind::CortexM3 => M3,
@@ -139,7 +139,7 @@ impl Identity {
         Self { cpuid, auxiliary_control, ..newest }
     }
 
-    /// The register at an address, if it is one of these.
+    /// Reads the register at an address, if it is one of these.
     pub fn read(&self, address: u32) -> Option<u32> {
         let (registers, first) = match address {
             0xE000_ED00 => return Some(self.cpuid),

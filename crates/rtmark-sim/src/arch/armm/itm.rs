@@ -1,28 +1,28 @@
-//! The instrumentation trace macrocell: stimulus ports by which programs print
-//! (DDI 0403, C1.7).
+//! The instrumentation trace macrocell: stimulus ports by which programs print (DDI 0403, C1.7).
 //!
-//! On a board a debug probe enables it, and firmware finds it enabled or not. Here the
-//! simulator is the one that listens: the macrocell is on at reset, with every port
-//! enabled, so that firmware which asks first prints as it would with a probe attached.
+//! On a board, a debug probe enables the macrocell, so firmware finds it enabled only with a probe
+//! attached. Here the simulator listens: the macrocell is on at reset with every port enabled, so that
+//! firmware which checks first prints as it would with a probe.
 
 use std::collections::BTreeMap;
 
-/// Registers' offsets from the first stimulus port.
+/// Offsets of registers from the first stimulus port.
 const PORTS: u32 = 0x80;
 const TER: u32 = 0xE00;
 const TPR: u32 = 0xE40;
 const TCR: u32 = 0xE80;
 const LAR: u32 = 0xFB0;
 const LSR: u32 = 0xFB4;
-/// What unlocks writes to the control registers.
+/// The key that unlocks writes to the control registers.
 const KEY: u32 = 0xC5AC_CE55;
-/// TCR: on, and the bits that can be written. BUSY is never set: nothing is in transit.
+/// TCR: the enable bit, and the bits that can be written. BUSY is never set, because nothing is ever in
+/// transit.
 const ITMENA: u32 = 1;
 const TCR_WRITABLE: u32 = 0x007F_0F1F;
-/// The most that a port keeps, so that a program cannot exhaust the host.
+/// The maximum number of bytes that a port keeps, so that a program cannot exhaust the host's memory.
 const MOST_KEPT: usize = 1 << 20;
 
-/// Who writes.
+/// The privilege of the code that writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Writer {
     Privileged,
@@ -53,10 +53,10 @@ impl Default for Itm {
 }
 
 impl Itm {
-    /// Reads the register at an offset, `None` where there is none.
+    /// Reads the register at an offset; returns `None` where there is none.
     pub const fn read(&self, offset: u32) -> Option<u32> {
         Some(match offset {
-            // FIFOREADY: a port that is on always takes more.
+            // FIFOREADY: an enabled port can always accept more.
             0..PORTS => self.is_on(offset / 4) as u32,
             TER => self.enabled,
             TPR => self.privileged,
@@ -70,8 +70,8 @@ impl Itm {
         self.control & ITMENA != 0 && self.enabled >> port & 1 == 1
     }
 
-    /// Writes the register at an offset; answers whether there is one. Writes that are
-    /// not allowed are ignored.
+    /// Writes the register at an offset; returns whether there is one. Writes that are not allowed are
+    /// ignored.
     pub fn write(&mut self, offset: u32, bytes: &[u8], writer: Writer) -> bool {
         let mut word = [0; 4];
         word[..bytes.len()].copy_from_slice(bytes);
@@ -99,7 +99,7 @@ impl Itm {
         true
     }
 
-    /// The ports that unprivileged code may use.
+    /// Returns the ports that unprivileged code may use.
     const fn unprivileged_ports(&self) -> u32 {
         let mut ports = 0;
         let mut group = 0;
@@ -112,7 +112,7 @@ impl Itm {
         ports
     }
 
-    /// What has been written to a port since it was last asked for.
+    /// Takes what has been written to a port since the last call.
     pub fn take(&mut self, port: u8) -> Vec<u8> {
         self.written.remove(&port).unwrap_or_default()
     }

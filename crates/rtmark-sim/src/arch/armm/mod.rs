@@ -1,8 +1,7 @@
-//! Armv6-M, Armv7-M and Armv8-M: the core's registers and the units of its private bus.
+//! Armv6-M, Armv7-M and Armv8-M: the core's registers, and the units on its private bus.
 //!
-//! Each is a value that answers what the Architecture Reference Manuals say of it (DDI 0419,
-//! DDI 0403, DDI 0553). What a change of one sets in motion is the business of
-//! [`crate::exec`] and [`crate::exceptions`].
+//! Each is a value that behaves as the Architecture Reference Manuals specify (DDI 0419, DDI 0403, DDI
+//! 0553). [`crate::exec`] and [`crate::exceptions`] implement the consequences of a change.
 
 pub mod caches;
 pub mod dwt;

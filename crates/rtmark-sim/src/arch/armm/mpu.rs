@@ -1,13 +1,13 @@
 //! The memory protection unit: its registers, and what its regions allow.
 //!
-//! PMSAv7 as of DDI 0403, B3.5 (ARMv6-M: DDI 0419, B3.5) and PMSAv8 as of DDI 0553,
-//! B10. A value that decides about single addresses; it does not know who asks, nor
-//! when its answer counts, which is the business of [`crate::exec::protect`].
+//! PMSAv7 as defined in DDI 0403, B3.5 (ARMv6-M: DDI 0419, B3.5), and PMSAv8 as defined in DDI 0553, B10. A
+//! value that decides about single addresses. It does not know which access it is asked about, nor whether
+//! its decision applies at the moment; [`crate::exec::protect`] does.
 
 use crate::arch::PAGE_BYTES;
 use crate::isa::Features;
 
-/// The smallest region of all architectures: within so many bytes rights are equal.
+/// The smallest region of all architectures: rights are uniform within each aligned block of this size.
 pub const GRAIN_BYTES: u32 = 32;
 /// CTRL bits.
 const ENABLE: u32 = 1;
@@ -16,7 +16,7 @@ const PRIVDEFENA: u32 = 1 << 2;
 /// RBAR of PMSAv7: the write also selects the region that its low bits name.
 const VALID: u32 = 1 << 4;
 
-/// What is done with an address.
+/// The purpose of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     Read,
@@ -24,7 +24,7 @@ pub enum Purpose {
     Execute,
 }
 
-/// What may be done with an address, by whom.
+/// What an address may be used for, and at which privilege.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Rights(u8);
 
@@ -35,7 +35,7 @@ impl Rights {
     const USER_READ: Self = Self(1 << 2);
     const USER_WRITE: Self = Self(1 << 3);
     const EXECUTE: Self = Self(1 << 4);
-    /// Accesses are never buffered: Strongly-ordered memory.
+    /// Strongly-ordered memory, where accesses are never buffered.
     const ORDERED: Self = Self(1 << 5);
 
     /// Device memory.
@@ -62,7 +62,7 @@ impl Rights {
         if holds { self } else { Self::NONE }
     }
 
-    /// Whether an access is allowed. Code must also be readable to be executed.
+    /// Returns whether an access is allowed. Code must also be readable to be executed.
     pub const fn allow(self, access: Purpose, privileged: bool) -> bool {
         let read = if privileged { Self::PRIVILEGED_READ } else { Self::USER_READ };
         let write = if privileged { Self::PRIVILEGED_WRITE } else { Self::USER_WRITE };
@@ -73,19 +73,19 @@ impl Rights {
         })
     }
 
-    /// Whether it is memory of the Device type, where ARMv8-M allows no unaligned access.
+    /// Returns whether it is memory of the Device type, where ARMv8-M allows no unaligned access.
     pub const fn are_of_device(self) -> bool {
         self.has(Self::DEVICE)
     }
 
-    /// Whether stores there may be buffered.
+    /// Returns whether stores there may be buffered.
     pub const fn are_bufferable(self) -> bool {
         !self.has(Self::ORDERED)
     }
 }
 
-/// What the default memory map allows: execution everywhere but in the ranges of
-/// devices and of the system (DDI 0403, B3.1; DDI 0419, B3.1; DDI 0553, B8.2).
+/// Returns what the default memory map allows: execution everywhere except in the ranges of devices and of
+/// the system (DDI 0403, B3.1; DDI 0419, B3.1; DDI 0553, B8.2).
 pub const fn default_rights(address: u32) -> Rights {
     let all = Rights(0xF);
     match address >> 29 {
@@ -95,7 +95,7 @@ pub const fn default_rights(address: u32) -> Rights {
     }
 }
 
-/// Which registers there are and what they mean.
+/// The architecture, which decides which registers exist and what they mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Architecture {
     V6,
@@ -103,17 +103,17 @@ enum Architecture {
     V8,
 }
 
-/// One region as programmed.
+/// A region as programmed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Region {
-    /// RBAR without the selection of a region.
+    /// RBAR, without the region selection.
     base: u32,
     /// RASR, or RLAR of PMSAv8.
     attributes: u32,
 }
 
 impl Region {
-    /// What PMSAv7 allows at an address, if the region counts there.
+    /// Returns what the region allows at an address under PMSAv7, if it applies there.
     const fn v7(self, address: u32, least_size: u32) -> Option<Rights> {
         let size = self.attributes >> 1 & 31;
         if self.attributes & 1 == 0 || size < least_size {
@@ -129,7 +129,7 @@ impl Region {
             (Rights::PRIVILEGED_READ, Rights::PRIVILEGED_READ.with(Rights::PRIVILEGED_WRITE));
         let (user_read, user_write) =
             (Rights::USER_READ, Rights::USER_READ.with(Rights::USER_WRITE));
-        // Table B3-15; the reserved value 4 is taken to allow nothing.
+        // Table B3-15; the reserved value 4 is assumed to allow nothing.
         let rights = match self.attributes >> 24 & 7 {
             1 => privileged_write,
             2 => privileged_write.with(user_read),
@@ -139,12 +139,12 @@ impl Region {
             _ => Rights::NONE,
         };
         let execute = Rights::EXECUTE.only_if(self.attributes >> 28 & 1 == 0);
-        // TEX, C and B all zero.
+        // TEX, C and B are all zero.
         let ordered = Rights::ORDERED.only_if(self.attributes & 0x003B_0000 == 0);
         Some(rights.with(execute).with(ordered))
     }
 
-    /// What a region of PMSAv8 allows at an address, with MAIR0 and MAIR1.
+    /// Returns what the region allows at an address under PMSAv8, given MAIR0 and MAIR1.
     const fn v8(self, address: u32, attributes: u64) -> Option<Rights> {
         let (base, limit) = (self.base & !31, self.attributes | 31);
         if self.attributes & 1 == 0 || address < base || address > limit {
@@ -155,8 +155,8 @@ impl Region {
             Rights::PRIVILEGED_WRITE.with(Rights::USER_WRITE.only_if(self.base >> 1 & 1 == 1));
         let execute = Rights::EXECUTE.only_if(self.base & 1 == 0);
         let write = write.only_if(self.base >> 2 & 1 == 0);
-        // MAIR: a byte for each index; Device memory has zeros in its upper half, and is
-        // Device-nGnRnE, the Strongly-ordered of old, when they are all zero.
+        // MAIR: one byte for each index. Device memory has zeros in the upper half, and is Device-nGnRnE,
+        // formerly called Strongly-ordered, if all bits are zero.
         let kind = attributes >> (8 * (self.attributes >> 1 & 7)) & 0xFF;
         let device = Rights::DEVICE.only_if(kind >> 4 == 0);
         let ordered = Rights::ORDERED.only_if(kind == 0);
@@ -164,12 +164,12 @@ impl Region {
     }
 }
 
-/// Answers given before, each in the place that its question's low bits say.
+/// Earlier decisions, each at the position that the low bits of its key give.
 #[derive(Clone, Debug)]
 struct Memo([(u32, Rights); 64]);
 
 impl Memo {
-    /// No question has this form.
+    /// A key that never occurs.
     const NOTHING: u32 = u32::MAX;
 
     const fn new() -> Self {
@@ -185,7 +185,7 @@ impl Memo {
     }
 }
 
-/// What decides about an address.
+/// The registers that decide about an address.
 #[derive(Clone, Copy)]
 struct Registers<'a> {
     architecture: Architecture,
@@ -195,7 +195,7 @@ struct Registers<'a> {
     attributes: u64,
 }
 
-/// Finds the region that an address lies in, and what it allows.
+/// Finds the region that contains an address, and returns what it allows.
 fn find(unit: Registers<'_>, address: u32) -> Rights {
     let Registers { architecture, control, regions, attributes } = unit;
     // The private peripheral bus has the default memory map's rights (B3.5.1).
@@ -203,13 +203,13 @@ fn find(unit: Registers<'_>, address: u32) -> Rights {
         return default_rights(address);
     }
     let found = match architecture {
-        // The region with the highest number counts.
+        // The region with the highest number applies.
         Architecture::V6 => regions.iter().rev().find_map(|region| region.v7(address, 7)),
         Architecture::V7 => regions.iter().rev().find_map(|region| region.v7(address, 4)),
         Architecture::V8 => {
             let mut hits = regions.iter().filter_map(|region| region.v8(address, attributes));
             match (hits.next(), hits.next()) {
-                // Where regions overlap nothing is allowed (DDI 0553, B10.1).
+                // Where regions overlap, nothing is allowed (DDI 0553, B10.1).
                 (Some(_), Some(_)) => Some(Rights::NONE),
                 (first, _) => first,
             }
@@ -231,14 +231,14 @@ pub struct Mpu {
     /// RNR.
     selected: u32,
     regions: Vec<Region>,
-    /// MAIR0 and MAIR1 of PMSAv8, of which only the type of memory matters here.
+    /// MAIR0 and MAIR1 of PMSAv8, of which only the memory type matters here.
     attributes: [u32; 2],
     grains: Memo,
     pages: Memo,
 }
 
 impl Mpu {
-    /// A unit that is off. Without regions it reads as zero and takes no writes.
+    /// Creates a unit that is off. Without regions it reads as zero and ignores writes.
     pub fn new(features: Features, regions: u8) -> Self {
         let architecture = match features {
             Features { v8m: true, .. } => Architecture::V8,
@@ -256,7 +256,7 @@ impl Mpu {
         }
     }
 
-    /// Whether it checks accesses at an execution priority (DDI 0403, B3.5.3).
+    /// Returns whether it checks accesses at an execution priority (DDI 0403, B3.5.3).
     pub const fn checks_at(&self, priority: i16) -> bool {
         self.is_enabled() && (priority >= 0 || self.control & HFNMIENA != 0)
     }
@@ -265,13 +265,14 @@ impl Mpu {
         self.control & ENABLE != 0
     }
 
-    /// What may be done with an address while the unit checks accesses.
+    /// Returns what an address may be used for while the unit checks accesses.
     pub fn rights(&mut self, address: u32) -> Rights {
         let (unit, memos) = self.parts();
         memos.0.get_or(address / GRAIN_BYTES, || find(unit, address))
     }
 
-    /// The number of the only region of PMSAv8 that an address lies in, as TT tells it.
+    /// Returns the number of the PMSAv8 region that contains an address, if it is the only one, as TT
+    /// reports it.
     pub fn region_at(&self, address: u32) -> Option<u8> {
         let mut hits =
             (0..).zip(&self.regions).filter(|(_, region)| region.v8(address, 0).is_some());
@@ -281,8 +282,8 @@ impl Mpu {
         }
     }
 
-    /// What may be done with every address of a page of code, and where the last
-    /// instruction may end beyond it.
+    /// Returns what every address of a page of code may be used for, including the address where the last
+    /// instruction may end beyond the page.
     pub fn rights_in_page(&mut self, address: u32) -> Rights {
         let (unit, memos) = self.parts();
         let page = address / PAGE_BYTES;
@@ -294,7 +295,7 @@ impl Mpu {
         })
     }
 
-    /// What decides, and what has been decided: about grains, about pages.
+    /// Returns the registers that decide, and the decisions made so far about grains and about pages.
     fn parts(&mut self) -> (Registers<'_>, (&mut Memo, &mut Memo)) {
         let registers = Registers {
             architecture: self.architecture,
@@ -327,7 +328,7 @@ impl Mpu {
         })
     }
 
-    /// Writes the register at an offset from MPU_TYPE; answers whether there is one.
+    /// Writes the register at an offset from MPU_TYPE; returns whether there is one.
     pub fn write(&mut self, offset: u32, value: u32) -> bool {
         if self.regions.is_empty() {
             return self.read(offset).is_some();
@@ -351,7 +352,7 @@ impl Mpu {
         offset & 3 == 0 && (offset <= 0x10 || !matches!(self.architecture, Architecture::V6))
     }
 
-    /// The region whose registers stand at an offset.
+    /// Returns the region whose registers are at an offset.
     const fn number_at(&self, offset: u32) -> u32 {
         let alias = (offset - 0x0C) / 8;
         match self.architecture {

@@ -1,8 +1,8 @@
-//! Which exceptions are enabled, pending and active, and which comes first.
+//! Which exceptions are enabled, pending and active, and which has precedence.
 //!
-//! The nested vectored interrupt controller as a value: it decides, and never
-//! touches registers or memory (DDI 0403, B1.5 and B3.4). Exceptions are known by
-//! number: 2 NMI, 3 HardFault, 11 SVCall, 14 PendSV, 15 SysTick, 16 + n interrupt n.
+//! The nested vectored interrupt controller as a value: it decides, and never touches registers or memory
+//! (DDI 0403, B1.5 and B3.4). Exceptions are identified by number: 2 NMI, 3 HardFault, 11 SVCall, 14
+//! PendSV, 15 SysTick, 16 + n interrupt n.
 
 /// NMI's exception number.
 pub const NMI: u16 = 2;
@@ -49,19 +49,20 @@ impl ExceptionSet {
         self.0[0] | self.0[1] | self.0[2] | self.0[3] == 0
     }
 
-    /// The members that another set does not have.
+    /// Returns the members that another set does not have.
     pub const fn without(self, other: Self) -> Self {
         let ([a, b, c, d], [e, f, g, h]) = (self.0, other.0);
         Self([a & !e, b & !f, c & !g, d & !h])
     }
 
-    /// The members that another set has, too.
+    /// Returns the members that another set has too.
     pub const fn both(self, other: Self) -> Self {
         let ([a, b, c, d], [e, f, g, h]) = (self.0, other.0);
         Self([a & e, b & f, c & g, d & h])
     }
 
-    /// The only member, where there is just one among the exceptions that most programs use.
+    /// Returns the only member, if there is exactly one and it is among the exceptions that most programs
+    /// use.
     #[inline(always)]
     const fn single(self) -> Option<u16> {
         let [first, b, c, d] = self.0;
@@ -69,7 +70,7 @@ impl ExceptionSet {
         if is_single { Some(first.trailing_zeros() as u16) } else { None }
     }
 
-    /// The members in ascending order.
+    /// Returns the members in ascending order.
     pub fn iter(self) -> impl Iterator<Item = u16> {
         let (mut words, mut at) = (self.0, 0);
         std::iter::from_fn(move || {
@@ -85,7 +86,7 @@ impl ExceptionSet {
         })
     }
 
-    /// 32 members from `first` on as bits, as the NVIC's registers show them.
+    /// Returns 32 members from `first` on as bits, as the NVIC's registers show them.
     pub const fn word(self, first: u16) -> u32 {
         let at = (first >> 6) as usize;
         let shift = first & 63;
@@ -100,15 +101,15 @@ impl ExceptionSet {
 pub struct Nvic {
     enabled: ExceptionSet,
     pending: ExceptionSet,
-    /// Those of them that are still on their way to the core.
+    /// The pending exceptions that are still on their way to the core.
     arriving: ExceptionSet,
     active: ExceptionSet,
-    /// Interrupts whose input is high. They stay pending, and become so again when
-    /// their handler returns (DDI 0403, B3.4.1).
+    /// Interrupts whose input is high. They stay pending, and become pending again when their handler
+    /// returns (DDI 0403, B3.4.1).
     high: ExceptionSet,
-    /// As programmed, most significant bits first; bits that the soc lacks are zero.
+    /// Priorities as programmed, with the implemented bits at the top; bits that the soc lacks are zero.
     priority: [u8; 256],
-    /// Bits of the priority that exist.
+    /// The implemented bits of a priority.
     priority_mask: u8,
     /// AIRCR.PRIGROUP.
     pub group: u8,
@@ -116,7 +117,7 @@ pub struct Nvic {
     count: u16,
 }
 
-/// What keeps exceptions from being taken, besides those already active.
+/// What keeps exceptions from being taken, besides active exceptions.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Masks {
     pub primask: bool,
@@ -147,7 +148,7 @@ impl Nvic {
         self.enabled
     }
 
-    /// Whether any external interrupt is enabled.
+    /// Returns whether any external interrupt is enabled.
     pub const fn enables_interrupts(&self) -> bool {
         let [first, rest @ ..] = self.enabled.0;
         first >> FIRST_INTERRUPT | rest[0] | rest[1] | rest[2] != 0
@@ -168,7 +169,7 @@ impl Nvic {
         }
     }
 
-    /// Makes an exception pending or not; answers whether that is news.
+    /// Sets or clears an exception's pending state; returns whether that changed anything.
     pub const fn pend(&mut self, exception: u16, on: bool) -> bool {
         let held = !on && self.high.contains(exception);
         if exception >= self.count || self.pending.contains(exception) == on || held {
@@ -179,12 +180,12 @@ impl Nvic {
         true
     }
 
-    /// Has an exception that has just become pending be on its way to the core.
+    /// Marks an exception that has just become pending as on its way to the core.
     pub const fn send(&mut self, exception: u16) {
         self.arriving.set(exception, self.pending.contains(exception));
     }
 
-    /// Has an exception come to the core, which may take it from now on.
+    /// Lets an exception reach the core, which may take it from now on.
     pub const fn arrive(&mut self, exception: u16) {
         self.arriving.set(exception, false);
     }
@@ -202,12 +203,12 @@ impl Nvic {
         self.active.set(exception, on);
     }
 
-    /// Sets the level of an interrupt's input. A rise makes it pending; see [`Self::pend`].
+    /// Sets the level of an interrupt's input. A rising edge makes it pending; see [`Self::pend`].
     pub const fn drive(&mut self, exception: u16, high: bool) {
         self.high.set(exception, high);
     }
 
-    /// Forgets which exceptions are active.
+    /// Clears which exceptions are active.
     pub fn clear_active(&mut self) {
         self.active = ExceptionSet::default();
     }
@@ -222,12 +223,12 @@ impl Nvic {
         }
     }
 
-    /// The bits of a priority value that exist.
+    /// Returns the implemented bits of a priority value.
     pub const fn mask_priority(&self, value: u8) -> u8 {
         value & self.priority_mask
     }
 
-    /// An exception's priority; the lower, the more urgent.
+    /// Returns an exception's priority; lower values are more urgent.
     fn priority_of(&self, exception: u16) -> i16 {
         match exception {
             1 => -3,
@@ -237,7 +238,7 @@ impl Nvic {
         }
     }
 
-    /// The part of a priority that decides about preemption.
+    /// Returns the part of a priority that decides about preemption.
     pub fn group_of(&self, priority: i16) -> i16 {
         if !(0..THREAD_PRIORITY).contains(&priority) {
             return priority;
@@ -245,7 +246,7 @@ impl Nvic {
         priority & !((2i16 << self.group) - 1)
     }
 
-    /// The priority that execution has through active exceptions and masks.
+    /// Returns the execution priority that results from active exceptions and masks.
     pub fn execution_priority(&self, masks: Masks) -> i16 {
         let mut priority = self.active_priority();
         if masks.basepri != 0 {
@@ -260,7 +261,7 @@ impl Nvic {
         priority
     }
 
-    /// The most urgent pending and enabled exception.
+    /// Returns the most urgent exception that is pending and enabled.
     fn first_pending(&self) -> Option<u16> {
         self.first_of(self.pending)
     }
@@ -271,7 +272,7 @@ impl Nvic {
         enabled.single().or_else(|| enabled.iter().min_by_key(rank))
     }
 
-    /// The exception to take now, if one is more urgent than what executes.
+    /// Returns the exception to take now, if one is more urgent than what is executing.
     #[inline(always)]
     pub fn to_take(&self, masks: Masks) -> Option<u16> {
         if self.pending.is_empty() {
@@ -286,34 +287,34 @@ impl Nvic {
         (group < self.execution_priority(masks)).then_some(exception)
     }
 
-    /// The most urgent of what is enabled and has come to the core, and this exception.
+    /// Returns the most urgent of this exception and those that are enabled and have reached the core.
     pub fn first_pending_with(&self, exception: u16) -> u16 {
         let rank = |exception: u16| (self.priority_of(exception), exception);
         let first = self.first_of(self.pending.without(self.arriving));
         first.filter(|&first| rank(first) < rank(exception)).unwrap_or(exception)
     }
 
-    /// The most urgent of what is enabled and has come to the core, if it goes before any external
-    /// interrupt with this value in its priority register.
+    /// Returns the most urgent exception that is enabled and has reached the core, if it precedes every
+    /// external interrupt with this value in its priority register.
     pub fn first_pending_before(&self, priority: u8) -> Option<u16> {
         let rank = (i16::from(self.mask_priority(priority)), FIRST_INTERRUPT);
         let first = self.first_of(self.pending.without(self.arriving))?;
         ((self.priority_of(first), first) < rank).then_some(first)
     }
 
-    /// Whether an exception is pending and not on its way to the core any more.
+    /// Returns whether an exception is pending and has reached the core.
     pub const fn has_come(&self, exception: u16) -> bool {
         self.pending.contains(exception) && !self.arriving.contains(exception)
     }
 
-    /// Makes an exception neither pending nor active, as if it had never been.
+    /// Makes an exception neither pending nor active, as if it had never occurred.
     pub const fn withdraw(&mut self, exception: u16) {
         self.pending.set(exception, false);
         self.arriving.set(exception, false);
         self.active.set(exception, false);
     }
 
-    /// The priority of what is being handled, masks aside.
+    /// Returns the priority of the active exceptions, without masks.
     pub fn active_priority(&self) -> i16 {
         let priority_of = |exception| self.group_of(self.priority_of(exception));
         if self.active.is_empty() {
@@ -325,12 +326,13 @@ impl Nvic {
         }
     }
 
-    /// Whether an exception with this number would be taken at once if it were pending.
+    /// Returns whether an exception would be taken at once if it were pending.
     pub fn could_take(&self, exception: u16, masks: Masks) -> bool {
         self.group_of(self.priority_of(exception)) < self.execution_priority(masks)
     }
 
-    /// The highest-priority pending exception, masked or not, as ICSR.VECTPENDING shows it.
+    /// Returns the pending exception with the highest priority, masked or not, as ICSR.VECTPENDING shows
+    /// it.
     pub fn vect_pending(&self) -> u16 {
         self.first_pending().unwrap_or(0)
     }

@@ -1,40 +1,40 @@
-//! The registers of a core and the flags among them.
+//! The registers of a core, including its flags.
 //!
-//! Knows the register file, the special registers and how conditions are read;
-//! knows neither memory nor exceptions nor time.
+//! This module knows the register file, the special registers and the evaluation of conditions; it knows
+//! neither memory nor exceptions nor time.
 
 use crate::isa::Features;
 
-/// ITAdvance (DDI 0403, A7.3.3): ITSTATE after an instruction that it applies to.
+/// ITAdvance (DDI 0403, A7.3.3): returns ITSTATE after an instruction in an IT block.
 pub const fn after_it(it: u8) -> u8 {
     if it & 7 == 0 { 0 } else { it & 0xE0 | it << 1 & 0x1F }
 }
 
-/// Whether ITSTATE is EPSR.ICI.
+/// Returns whether a value of ITSTATE is EPSR.ICI.
 pub const fn is_ici(it: u8) -> bool {
     it != 0 && it & 0xF == 0
 }
 
-/// Register number of the stack pointer.
+/// The register number of the stack pointer.
 pub const SP: usize = 13;
 
 /// CONTROL: thread mode is unprivileged.
 pub const CONTROL_NPRIV: u32 = 1;
 /// CONTROL: thread mode uses the process stack.
 pub const CONTROL_SPSEL: u32 = 2;
-/// CONTROL: floating-point state is live.
+/// CONTROL: floating-point state is active.
 pub const CONTROL_FPCA: u32 = 4;
 /// CONTROL: the floating-point state is the Secure program's (ARMv8-M).
 pub const CONTROL_SFPA: u32 = 8;
 
-/// What a write to each register keeps: the stack pointer is always word-aligned.
+/// The bits that a write to each register keeps: the stack pointer is always word-aligned.
 const WRITABLE: [u32; 16] = {
     let mut mask = [u32::MAX; 16];
     mask[SP] = !3;
     mask
 };
 
-/// With which flags each condition holds: a bit for each value of N, Z, C and V.
+/// For each condition, the flags with which it holds: one bit for each combination of N, Z, C and V.
 const HOLDS: [u16; 16] = {
     let mut holds = [0; 16];
     let mut cpu = Cpu::new();
@@ -54,29 +54,29 @@ const HOLDS: [u16; 16] = {
 /// The state of a core's registers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Cpu {
-    /// R0 to R12, the current stack pointer and the link register; the last
-    /// entry is unused, since the decoder resolves every use of the program counter.
+    /// R0 to R12, the current stack pointer and the link register. The last entry is unused, because the
+    /// decoder resolves every use of the program counter.
     pub r: [u32; 16],
-    /// The address of the next instruction, while one executes, and of the current one between.
+    /// The address of the current instruction; while one executes, that of the next.
     pub pc: u32,
     /// The stack pointer that is not in use.
     pub other_sp: u32,
-    /// Below these the stack pointers must not go (ARMv8-M; else zero).
+    /// The limits of the stack pointers (ARMv8-M; otherwise zero).
     pub main_limit: u32,
     pub process_limit: u32,
-    /// The N and Z flags: as a rule the latest result. Z is set when its lower half is zero,
-    /// N when bit 31 or the upper half is not.
+    /// The N and Z flags, usually the latest result. Z is set if the lower half is zero; N is set if bit 31
+    /// or the upper half is nonzero.
     pub nz: u64,
     pub c: bool,
     /// Bit 31 is the V flag.
     pub v: u32,
     pub q: bool,
-    /// GE flags of the DSP extension, one bit a byte lane.
+    /// The GE flags of the DSP extension, one bit per byte lane.
     pub ge: u8,
-    /// EPSR.T is clear, which makes whatever comes next a fault.
+    /// EPSR.T is clear, so the next instruction faults.
     pub arm: bool,
-    /// ITSTATE: zero outside an IT block. Its lower half is zero while an instruction is to be
-    /// gone on with: the upper half is EPSR.ICI then (DDI 0403, B1.4.2).
+    /// ITSTATE: zero outside IT blocks. While an instruction is suspended, the lower half is zero and the
+    /// upper half is EPSR.ICI (DDI 0403, B1.4.2).
     pub it: u8,
     /// The exception being handled; 0 in thread mode.
     pub ipsr: u16,
@@ -119,13 +119,13 @@ impl Cpu {
         self.r[(register & 15) as usize]
     }
 
-    /// Writes a register that the instruction cannot name as the stack pointer.
+    /// Writes a register that cannot be the stack pointer in this encoding.
     #[inline(always)]
     pub const fn set(&mut self, register: u8, value: u32) {
         self.r[(register & 15) as usize] = value;
     }
 
-    /// Writes any register but the program counter.
+    /// Writes any register except the program counter.
     #[inline(always)]
     pub const fn set_any(&mut self, register: u8, value: u32) {
         let at = (register & 15) as usize;
@@ -137,7 +137,7 @@ impl Cpu {
         self.nz = result as u64;
     }
 
-    /// AddWithCarry (DDI 0403, A2.2.1) that sets all four flags.
+    /// AddWithCarry (DDI 0403, A2.2.1), setting all four flags.
     #[inline(always)]
     pub const fn add_with_flags(&mut self, x: u32, y: u32, carry: bool) -> u32 {
         let wide = x as u64 + y as u64 + carry as u64;
@@ -148,7 +148,7 @@ impl Cpu {
         result
     }
 
-    /// AddWithCarry of `x`, the complement of `y`, and 1: a difference and all four flags.
+    /// AddWithCarry of `x`, the complement of `y`, and 1: a subtraction that sets all four flags.
     #[inline(always)]
     pub const fn subtract_with_flags(&mut self, x: u32, y: u32) -> u32 {
         let result = x.wrapping_sub(y);
@@ -158,7 +158,7 @@ impl Cpu {
         result
     }
 
-    /// Whether a condition holds that is known when this is compiled.
+    /// Returns whether a condition known at compile time holds.
     #[inline(always)]
     pub const fn holds(&self, condition: u8) -> bool {
         match condition {
@@ -170,7 +170,7 @@ impl Cpu {
         }
     }
 
-    /// Whether a condition holds (DDI 0403, A7.3).
+    /// Returns whether a condition holds (DDI 0403, A7.3).
     #[inline(always)]
     pub const fn condition(&self, condition: u8) -> bool {
         let (negative, zero, overflow) = (self.is_negative(), self.is_zero(), self.v >> 31 != 0);
@@ -187,8 +187,8 @@ impl Cpu {
         holds != (condition & 1 == 1)
     }
 
-    /// Whether the condition of an ITSTATE holds, which is not known beforehand: to look in a
-    /// table is quicker.
+    /// Returns whether the condition of an ITSTATE holds. It is not known at compile time, so a table
+    /// lookup is faster.
     #[inline(always)]
     pub const fn condition_of(&self, it: u8) -> bool {
         HOLDS[(it >> 4) as usize] >> (self.apsr() >> 28) & 1 == 1
@@ -204,7 +204,7 @@ impl Cpu {
         self.nz > i32::MAX as u64
     }
 
-    /// The flags as APSR shows them.
+    /// Returns the flags as APSR shows them.
     pub const fn apsr(&self) -> u32 {
         (self.is_negative() as u32) << 31
             | (self.is_zero() as u32) << 30
@@ -221,13 +221,13 @@ impl Cpu {
         self.v = apsr << 3;
     }
 
-    /// The whole program status register: flags, ITSTATE, Thumb bit and exception number.
+    /// Returns the complete program status register: flags, ITSTATE, Thumb bit and exception number.
     pub const fn xpsr(&self) -> u32 {
         let it = self.it as u32;
         self.apsr() | (it & 3) << 25 | (it >> 2) << 10 | (!self.arm as u32) << 24 | self.ipsr as u32
     }
 
-    /// Takes flags and ITSTATE, not the exception number, from a stacked status register.
+    /// Restores flags and ITSTATE, but not the exception number, from a stacked status register.
     pub fn restore_psr(&mut self, xpsr: u32, features: Features) {
         self.set_flags(xpsr);
         self.arm = xpsr >> 24 & 1 == 0;
@@ -240,12 +240,12 @@ impl Cpu {
         }
     }
 
-    /// Whether the process stack pointer is the one in use.
+    /// Returns whether the process stack pointer is in use.
     pub const fn on_process_stack(&self) -> bool {
         self.ipsr == 0 && self.control & CONTROL_SPSEL != 0
     }
 
-    /// Whether the core may use system registers.
+    /// Returns whether the core may access system registers.
     pub const fn privileged(&self) -> bool {
         self.ipsr != 0 || self.control & CONTROL_NPRIV == 0
     }
@@ -258,7 +258,7 @@ impl Cpu {
         if self.on_process_stack() { self.r[SP] } else { self.other_sp }
     }
 
-    /// The limit of the stack pointer that is in use.
+    /// Returns the limit of the stack pointer that is in use.
     pub const fn stack_limit(&self) -> u32 {
         if self.on_process_stack() { self.process_limit } else { self.main_limit }
     }
@@ -271,7 +271,7 @@ impl Cpu {
         if self.on_process_stack() { self.r[SP] = value & !3 } else { self.other_sp = value & !3 }
     }
 
-    /// Changes mode or stack selection, keeping each stack pointer's value.
+    /// Changes mode or stack selection, preserving each stack pointer's value.
     pub fn switch(&mut self, change: impl FnOnce(&mut Self)) {
         let (msp, psp) = (self.msp(), self.psp());
         change(self);
@@ -279,12 +279,12 @@ impl Cpu {
         self.set_psp(psp);
     }
 
-    /// What EPSR.ICI holds, if the next instruction is to be gone on with.
+    /// Returns the value of EPSR.ICI, if the next instruction is to be continued.
     pub const fn ici(&self) -> Option<u8> {
         if is_ici(self.it) { Some(self.it >> 4) } else { None }
     }
 
-    /// Moves on to the next instruction of an IT block.
+    /// Advances to the next instruction of an IT block.
     pub const fn advance_it(&mut self) {
         self.it = after_it(self.it);
     }

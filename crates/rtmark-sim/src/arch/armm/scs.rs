@@ -1,8 +1,8 @@
-//! The system control space: the registers by which software speaks to its core.
+//! The system control space: the registers through which software accesses its core.
 //!
-//! State and decoding of 0xE0000000 to 0xE00FFFFF (DDI 0403, B3.2; DDI 0419, B3.2
-//! for ARMv6-M, which has fewer). What a register write sets in motion (an
-//! exception that becomes pending, a clock that starts) is told to the machine.
+//! The state of the registers from 0xE0000000 to 0xE00FFFFF (DDI 0403, B3.2; DDI 0419, B3.2 for ARMv6-M,
+//! which has fewer). The machine implements the effects of a register write (an exception that becomes
+//! pending, a clock that starts).
 
 use crate::arch::armm::caches::{CCR_BP, CCR_DC, CCR_IC, Caches};
 use crate::arch::armm::dwt::Dwt;
@@ -17,30 +17,30 @@ use crate::arch::armm::systick::SysTick;
 use crate::isa::Features;
 use crate::soc::{Generation, Soc};
 
-/// The private peripheral bus; what lies above it belongs to the chip's vendor.
+/// The private peripheral bus; addresses above it belong to the chip's vendor.
 pub const PRIVATE_BUS: std::ops::Range<u32> = 0xE000_0000..0xE010_0000;
 pub const ITM: std::ops::Range<u32> = 0xE000_0000..0xE000_1000;
 pub const DWT: std::ops::Range<u32> = 0xE000_1000..0xE000_2000;
 pub const SYSTICK_REGISTERS: std::ops::Range<u32> = 0xE000_E010..0xE000_E020;
-/// CCR bits that matter here.
+/// The CCR bits that have an effect here.
 const CCR_UNALIGN_TRP: u32 = 1 << 3;
 const CCR_DIV_0_TRP: u32 = 1 << 4;
 const CCR_BFHFNMIGN: u32 = 1 << 8;
 const CCR_STKALIGN: u32 = 1 << 9;
-/// DEMCR bits: vector catches are kept, but only a halting debugger would act on them.
+/// DEMCR bits. Vector catch bits are kept, but only a halting debugger would act on them.
 pub const DEMCR_MON_EN: u32 = 1 << 16;
 pub const DEMCR_MON_PEND: u32 = 1 << 17;
 const DEMCR_MON_STEP: u32 = 1 << 18;
 pub const DEMCR_TRCENA: u32 = 1 << 24;
 pub const DEMCR_WRITABLE: u32 = 0x010D_07F1;
 const CCR_STKOFHFNMIGN: u32 = 1 << 10;
-/// CCR bits of ARMv8-M: STKALIGN and NONBASETHRDENA, which are always one, and those
-/// that can be written (DDI 0553, D1.2, CCR).
+/// CCR bits of ARMv8-M: STKALIGN and NONBASETHRDENA, which are always one, and those that can be written
+/// (DDI 0553, D1.2, CCR).
 pub const CCR_V8M_ONES: u32 = CCR_STKALIGN | 1;
 pub const CCR_V8M_WRITABLE: u32 = 0x51A;
-/// What AIRCR writes must carry in their upper half.
+/// The key that AIRCR writes must carry in their upper half.
 pub const AIRCR_KEY: u32 = 0x05FA;
-/// SHCSR: which bit says that a handler is enabled, active, pending.
+/// SHCSR: the bits that show a handler as enabled, active, pending.
 pub const HANDLERS_ENABLED: &[(u32, u16)] =
     &[(16, MEM_MANAGE), (17, BUS_FAULT), (18, USAGE_FAULT), (19, SECURE_FAULT)];
 pub const HANDLERS_ACTIVE: &[(u32, u16)] = &[
@@ -59,31 +59,31 @@ pub const HANDLERS_PENDING: &[(u32, u16)] =
 /// Control of floating-point state (FPCCR, FPCAR, FPDSCR).
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FpControl {
-    /// FPCCR: whether and when to stack, and what was noted when that was put off.
+    /// FPCCR: whether and when to stack, and what was recorded when stacking was deferred.
     pub control: u32,
-    /// FPCAR: where the lazily stacked registers belong.
+    /// FPCAR: the address for the lazily stacked registers.
     pub address: u32,
-    /// FPDSCR: the status that a new context begins with.
+    /// FPDSCR: the initial status of a new context.
     pub default_status: u32,
 }
 
 impl FpControl {
     pub const LAZY_ACTIVE: u32 = 1;
-    /// The state at entry, for when the registers are stored.
+    /// The state at exception entry, for when the registers are stored.
     pub const USER: u32 = 1 << 1;
     pub const THREAD: u32 = 1 << 3;
     pub const HARD_FAULT_READY: u32 = 1 << 4;
     pub const MEM_MANAGE_READY: u32 = 1 << 5;
     pub const BUS_FAULT_READY: u32 = 1 << 6;
     pub const DEBUG_MONITOR_READY: u32 = 1 << 8;
-    /// These are ARMv8-M's: UFRDY, SPLIMVIOL, TS, CLRONRET; and S, which says that the
-    /// state is the Secure program's.
+    /// Bits of ARMv8-M: UFRDY, SPLIMVIOL, TS, CLRONRET; and S, which marks the state as the Secure
+    /// program's.
     pub const USAGE_FAULT_READY: u32 = 1 << 10;
     pub const LIMIT_VIOLATED: u32 = 1 << 9;
     const COVERS_ALL: u32 = 1 << 26;
     const CLEARED_ON_RETURN: u32 = 1 << 28;
     const SECURE: u32 = 1 << 2;
-    /// What is noted when registers are left to be stored later.
+    /// The bits that are recorded when storing registers is deferred.
     pub const NOTES: u32 = Self::USER
         | Self::THREAD
         | Self::HARD_FAULT_READY
@@ -101,17 +101,17 @@ impl FpControl {
         Self { control, address: 0, default_status: 0 }
     }
 
-    /// The bits that a program can write.
+    /// Returns the bits that a program can write.
     pub const fn writable(features: Features) -> u32 {
         if features.v8m { 0xFC00_07FF } else { 0xC000_017B }
     }
 
-    /// Whether frames hold S16 to S31 too.
+    /// Returns whether frames also hold S16 to S31.
     pub const fn covers_all(&self) -> bool {
         self.control & Self::COVERS_ALL != 0
     }
 
-    /// Whether an exception's return clears the registers that it may have left results in.
+    /// Returns whether an exception return clears the registers in which the handler may have left results.
     pub const fn cleared_on_return(&self) -> bool {
         self.control & Self::CLEARED_ON_RETURN != 0
     }
@@ -124,7 +124,7 @@ impl FpControl {
         self.control & Self::LAZY_ENABLED != 0
     }
 
-    /// Whether exception entry looks after floating-point state.
+    /// Returns whether exception entry preserves floating-point state.
     pub const fn automatic(&self) -> bool {
         self.control & Self::AUTOMATIC != 0
     }
@@ -153,7 +153,7 @@ pub struct System {
     /// DFSR and DEMCR.
     pub debug_status: u32,
     pub debug_control: u32,
-    /// DCRDR, and what DHCSR says once.
+    /// DCRDR, and the bits of DHCSR that are cleared by reading it.
     pub debug_data: u32,
     pub was_reset: bool,
     /// ACTLR.
@@ -208,7 +208,7 @@ impl System {
         }
     }
 
-    /// Writes CCR of a core of ARMv7-M.
+    /// Writes CCR of an ARMv7-M core.
     pub fn write_configuration(&mut self, value: u32) {
         self.configuration = match &self.caches {
             Some(caches) => {
@@ -219,7 +219,7 @@ impl System {
         };
     }
 
-    /// Whether the instruction cache and the data cache work.
+    /// Returns whether the instruction cache and the data cache are enabled.
     pub const fn switched_caches(&self) -> (bool, bool) {
         (self.configuration & CCR_IC != 0, self.configuration & CCR_DC != 0)
     }
@@ -236,17 +236,17 @@ impl System {
         self.configuration & CCR_STKALIGN != 0
     }
 
-    /// Whether stack limits do not count at negative priorities (ARMv8-M).
+    /// Returns whether stack limits are ignored at negative priorities (ARMv8-M).
     pub const fn ignores_stack_limits(&self) -> bool {
         self.configuration & CCR_STKOFHFNMIGN != 0
     }
 
-    /// CCR.NONBASETHRDENA: handlers may return to thread mode past active exceptions.
+    /// CCR.NONBASETHRDENA: handlers may return to thread mode while other exceptions are active.
     pub const fn thread_from_any_level(&self) -> bool {
         self.configuration & 1 != 0
     }
 
-    /// CCR.BFHFNMIGN: bus faults do not count at negative priorities.
+    /// CCR.BFHFNMIGN: bus faults are ignored at negative priorities.
     pub const fn ignores_bus_faults(&self) -> bool {
         self.configuration & CCR_BFHFNMIGN != 0
     }
@@ -256,7 +256,7 @@ impl System {
         self.auxiliary_control & 2 != 0
     }
 
-    /// ACTLR.DISMCYCINT: instructions of several cycles do not give way to interrupts.
+    /// ACTLR.DISMCYCINT: multi-cycle instructions do not give way to interrupts.
     pub const fn completes_instructions(&self) -> bool {
         self.auxiliary_control & 1 != 0
     }
@@ -274,19 +274,19 @@ impl System {
         self.debug_control & (DEMCR_MON_EN | DEMCR_MON_STEP) == DEMCR_MON_EN | DEMCR_MON_STEP
     }
 
-    /// DHCSR: no debugger is there, the core has been reset since it was last asked, and
+    /// DHCSR: there is no debugger, the core has been reset since the register was last read, and
     /// instructions retire.
     pub const fn read_halting_control(&mut self) -> u32 {
         let reset = std::mem::replace(&mut self.was_reset, false);
         (reset as u32) << 25 | 1 << 24 | 1 << 16
     }
 
-    /// The exception whose set or clear register bit 0 stands for.
+    /// Returns the exception that bit 0 of one of the NVIC's set or clear registers stands for.
     pub fn first_of(register: u32) -> u16 {
         FIRST_INTERRUPT + (register / 4 * 32) as u16
     }
 
-    /// SHPRn and IPRn: four priorities to a word.
+    /// SHPRn and IPRn: returns the word with four priorities from `first` on.
     pub fn priorities(&self, first: u16) -> u32 {
         (0..4)
             .rev()

@@ -1,7 +1,7 @@
-//! SysTick, a clock that is computed, not ticked.
+//! SysTick, computed rather than ticked.
 //!
-//! It keeps the cycle at which its value was last known and works out the rest on
-//! demand (DDI 0403, B3.3), so that time may pass in any strides.
+//! It keeps the cycle at which its value was last known and computes the rest on demand (DDI 0403, B3.3),
+//! so that time may advance in steps of any size.
 
 /// The system timer.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -11,14 +11,14 @@ pub struct SysTick {
     /// CLKSOURCE: whether it counts the core's clock.
     core_clock: bool,
     reload: u32,
-    /// The counter's value at `since`.
+    /// The counter's value in the cycle `since`.
     value: u32,
     since: u64,
     /// Zero has been reached since the control register was last read.
     count_flag: bool,
-    /// Core cycles to a count when the reference clock is selected.
+    /// Core cycles per count when the reference clock is selected.
     reference_divisor: Option<u64>,
-    /// The first cycle after `since` in which the counter is zero; `u64::MAX` when it never is.
+    /// The first cycle after `since` in which the counter is zero; `u64::MAX` if it never is.
     zero: u64,
 }
 
@@ -41,7 +41,7 @@ impl SysTick {
         if self.core_clock { 1 } else { self.reference_divisor.unwrap_or(1) }
     }
 
-    /// Counts that have passed since the value was last known.
+    /// Returns the counts that have passed since the value was last known.
     fn counts(&self, now: u64) -> u64 {
         if self.enabled { now.saturating_sub(self.since) / self.divisor() } else { 0 }
     }
@@ -58,20 +58,19 @@ impl SysTick {
         }
     }
 
-    /// The next cycle in which the counter reaches zero, however far away; `u64::MAX` when it
-    /// never does.
+    /// Returns the next cycle in which the counter reaches zero; `u64::MAX` if it never does.
     #[inline(always)]
     pub const fn next_zero(&self) -> u64 {
         self.zero
     }
 
-    /// The cycle in which it next reaches zero, where it will interrupt then.
+    /// Returns the cycle in which it next reaches zero, if it then raises an interrupt.
     #[inline(always)]
     pub const fn next_interrupt(&self) -> u64 {
         if self.interrupt { self.zero } else { u64::MAX }
     }
 
-    /// Works out when the counter is zero, after anything has changed.
+    /// Recomputes when the counter reaches zero, after any change.
     fn find_zero(&mut self) {
         let counts =
             if self.value == 0 { u64::from(self.reload) + 1 } else { u64::from(self.value) };
@@ -79,7 +78,7 @@ impl SysTick {
         self.zero = if never { u64::MAX } else { self.since + counts * self.divisor() };
     }
 
-    /// Passes the next zero, which is due; answers whether it raises the interrupt.
+    /// Passes the next zero, which is due; returns whether it raises the interrupt.
     pub fn pass_zero(&mut self, at: u64) -> bool {
         self.since = at;
         self.value = 0;
@@ -134,7 +133,7 @@ impl SysTick {
         self.find_zero();
     }
 
-    /// SYST_CALIB: whether there is a reference clock; no calibration value is given.
+    /// SYST_CALIB: shows whether there is a reference clock; gives no calibration value.
     pub const fn calibration(&self) -> u32 {
         if self.reference_divisor.is_none() { 1 << 31 } else { 0 }
     }

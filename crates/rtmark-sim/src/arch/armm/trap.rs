@@ -1,40 +1,40 @@
 //! Why an instruction did not simply complete.
 
-/// Why an instruction did not simply end. Small enough for a register, since every
-/// load and store may answer with it; an address goes to `Machine::trap_value`.
+/// Why an instruction did not simply complete. Small enough for a register, because every load and store
+/// may return it; an address is passed in `Machine::trap_value`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trap {
-    /// No such instruction, or not in this state.
+    /// There is no such instruction, or it is not allowed in this state.
     Undefined,
-    /// A coprocessor or the FPU is not there or not enabled.
+    /// A coprocessor or the FPU is absent or disabled.
     NoCoprocessor,
-    /// A branch to an address with bit 0 clear: there is no Arm state.
+    /// A branch to an address with bit 0 clear; there is no Arm state.
     InvalidState,
-    /// Nothing answers the access at `Machine::trap_value`.
+    /// Nothing responds to the access at `Machine::trap_value`.
     NoAnswer,
-    /// Nothing answers a store that the core has let go of by then.
+    /// Nothing responds to a store past which the core has already continued.
     LostStore,
     /// The access at `Machine::trap_value` is not allowed.
     Forbidden,
-    /// Nothing answers, or it is not allowed, when floating-point registers left by exception
+    /// Nothing responds, or the access is not allowed, when floating-point registers deferred by exception
     /// entry are saved.
     LazyNoAnswer,
     LazyForbidden,
-    /// An exception return that does not fit its frame.
+    /// An exception return that is inconsistent with its frame.
     InvalidReturn,
-    /// The register at `Machine::trap_value` has no model, and none may be used.
+    /// The register at `Machine::trap_value` has no model, and such accesses are refused.
     Unmodelled,
-    /// The access at `Machine::trap_value` is not aligned as it must be.
+    /// The access at `Machine::trap_value` is not aligned as required.
     Unaligned,
     /// A division by zero with CCR.DIV_0_TRP set.
     DivideByZero,
     /// The stack pointer would go below its limit.
     StackLimit,
-    /// A branch to Non-secure state, of which there is none.
+    /// A branch to Non-secure state, which does not exist here.
     NonSecure,
-    /// The floating-point state is to be left behind while some other still is.
+    /// Floating-point state is to be preserved lazily while other state is still waiting for that.
     LazyState,
-    /// Loading the program counter with EXC_RETURN, which is `Machine::trap_value`.
+    /// EXC_RETURN, which is in `Machine::trap_value`, was loaded into the program counter.
     ExceptionReturn,
     SupervisorCall,
     Breakpoint,
@@ -45,8 +45,8 @@ pub enum Trap {
 }
 
 impl Trap {
-    /// Whether the instruction has not executed: a fault of its own, not of what it
-    /// leads to.
+    /// Returns whether the instruction has not executed: the fault is its own, rather than a consequence of
+    /// its completion.
     pub const fn undoes_instruction(self) -> bool {
         match self {
             Self::Undefined

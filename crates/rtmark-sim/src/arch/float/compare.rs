@@ -1,11 +1,11 @@
-//! Comparisons, and the larger or smaller of two numbers.
+//! Comparisons, minimum and maximum.
 
 use std::cmp::Ordering;
 
 use super::{Context, Format, INVALID, Number};
 
 impl<F: Format> Context<'_, F> {
-    /// FPCompare: the N, Z, C and V bits as the FPSCR holds them.
+    /// FPCompare: returns the N, Z, C and V bits in their positions in the FPSCR.
     pub fn compare(&mut self, x: F::Bits, y: F::Bits, quiet_nan_is_invalid: bool) -> u32 {
         if let Some(flags) = Self::compare_at_once(x, y) {
             return flags;
@@ -29,7 +29,7 @@ impl<F: Format> Context<'_, F> {
         0b0011 << 28
     }
 
-    /// Compares plain numbers; `None` where either is none.
+    /// Compares plain numbers; returns `None` if either is not plain.
     #[inline(always)]
     pub fn compare_at_once(x: F::Bits, y: F::Bits) -> Option<u32> {
         if !is_plain::<F>(x) || !is_plain::<F>(y) {
@@ -43,7 +43,7 @@ impl<F: Format> Context<'_, F> {
         })
     }
 
-    /// FPMaxNum and FPMinNum: a quiet NaN gives way to a number.
+    /// FPMaxNum and FPMinNum: a number takes precedence over a quiet NaN.
     pub fn extremum(&mut self, x: F::Bits, y: F::Bits, which: Ordering) -> F::Bits {
         let (a, b) = (self.unpack(x), self.unpack(y));
         let quiet = |number| matches!(number, Number::Nan { signalling: false, .. });
@@ -55,20 +55,21 @@ impl<F: Format> Context<'_, F> {
         if let Some(nan) = self.nan_of(&[a, b]) {
             return nan;
         }
-        // Zeros compare by their sign here: the larger one is positive.
+        // Here zeros compare by sign: the positive one is larger.
         let by_sign = |number: Number| (place::<F>(number), !number.negative::<F>());
         let order = by_sign(a).cmp(&by_sign(b));
         F::narrow(if order == which { a.bits::<F>() } else { b.bits::<F>() })
     }
 }
 
-/// The place of a number, which is none of NaNs, among all. Zeros have the same.
+/// Returns the rank of a number other than a NaN in the order of all numbers. Both zeros have the same
+/// rank.
 const fn place<F: Format>(number: Number) -> i64 {
     let magnitude = (number.bits::<F>() & !(1 << (F::WIDTH - 1))) as i64;
     if number.negative::<F>() { -magnitude } else { magnitude }
 }
 
-/// Whether a number is neither infinite, nor none, nor may be flushed to zero.
+/// Returns whether a number is finite and cannot be flushed to zero.
 #[inline(always)]
 fn is_plain<F: Format>(bits: F::Bits) -> bool {
     let magnitude = F::wide(bits) & !(1 << (F::WIDTH - 1));

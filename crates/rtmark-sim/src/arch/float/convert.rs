@@ -3,8 +3,8 @@
 use super::{Context, Double, Format, INEXACT, INVALID, Number, Single, signed};
 
 impl<F: Format> Context<'_, F> {
-    /// FPRoundInt: to an integer that stays a floating-point number. `exactness`: what
-    /// to raise when the number was no integer.
+    /// FPRoundInt: rounds to an integer in floating-point format. `exactness` is the flag to raise if the
+    /// number was not an integer.
     pub fn round_to_integer(&mut self, x: F::Bits, exactness: u32) -> F::Bits {
         let number = self.unpack(x);
         if let Some(nan) = self.nan_of(&[number]) {
@@ -20,7 +20,7 @@ impl<F: Format> Context<'_, F> {
         let magnitude = u128::from(mantissa);
         let (whole, remainder) =
             (magnitude >> drop.min(127), magnitude & ((1 << drop.min(127)) - 1));
-        // What is dropped beyond the mantissa's width is below one half.
+        // What is dropped beyond the mantissa's width is less than one half.
         let half = 1u128 << (drop - 1).min(126);
         let up = self.rounds_up(negative, whole & 1 == 1, remainder, half);
         if remainder != 0 {
@@ -30,7 +30,7 @@ impl<F: Format> Context<'_, F> {
         if whole == 0 { Self::signed(negative, 0) } else { self.round(negative, whole, 0) }
     }
 
-    /// FPToFixed: to an integer of `bits` bits with `fraction` of them below the point.
+    /// FPToFixed: converts to an integer of `bits` bits, `fraction` of them below the point.
     pub fn float_to_fixed(&mut self, x: F::Bits, bits: u32, fraction: u32, unsigned: bool) -> u32 {
         let (low, high) = if unsigned {
             (0, (1i128 << bits) - 1)
@@ -67,7 +67,8 @@ impl<F: Format> Context<'_, F> {
         clamped as u32
     }
 
-    /// FixedToFP: from a 32-bit integer, already extended, with `fraction` bits below the point.
+    /// FixedToFP: converts from a 32-bit integer that is already extended, with `fraction` bits below the
+    /// point.
     pub fn fixed_to_float(&mut self, value: i64, fraction: u32) -> F::Bits {
         if value == 0 {
             return F::narrow(0);
@@ -77,13 +78,13 @@ impl<F: Format> Context<'_, F> {
 }
 
 impl Context<'_, Single> {
-    /// FPSingleToDouble: always exact.
+    /// FPSingleToDouble; always exact.
     pub fn single_to_double(&mut self, x: u32) -> u64 {
         let number = self.unpack(x);
         let mut double = self.with_format::<Double>();
         match number {
             Number::Nan { bits, .. } => {
-                // The sign and the fraction's highest bits stay.
+                // The sign and the highest bits of the fraction are preserved.
                 let bits = signed::<Double>(
                     bits >> 31 == 1,
                     Double::INFINITY | (bits & Single::FRACTION_MASK) << 29,

@@ -2,11 +2,11 @@
 
 use std::ops::{Add, Div, Mul, Sub};
 
-/// A format. Constants count bits, or are encodings.
+/// A floating-point format. Constants are numbers of bits, or encodings.
 pub trait Format {
     /// The encoding of a number.
     type Bits: Copy;
-    /// The host's numbers of this format.
+    /// The host's type for numbers of this format.
     type Host: Copy
         + Add<Output = Self::Host>
         + Sub<Output = Self::Host>
@@ -18,9 +18,9 @@ pub trait Format {
     /// Bits of the fraction.
     const FRACTION: u32;
     const FRACTION_MASK: u64 = (1 << Self::FRACTION) - 1;
-    /// The exponent field when all of it is ones.
+    /// The exponent field with all bits set.
     const EXPONENTS: u64 = (1 << (Self::WIDTH - 1 - Self::FRACTION)) - 1;
-    /// The exponent of the smallest number's bit.
+    /// The exponent of the least significant bit of the smallest number.
     const SMALLEST: i32 = 2 - (Self::EXPONENTS / 2) as i32 - 1 - Self::FRACTION as i32;
     const INFINITY: u64 = Self::EXPONENTS << Self::FRACTION;
     const QUIET: u64 = 1 << (Self::FRACTION - 1);
@@ -30,12 +30,12 @@ pub trait Format {
     fn narrow(bits: u64) -> Self::Bits;
     fn to_host(bits: Self::Bits) -> Self::Host;
     fn from_host(number: Self::Host) -> Self::Bits;
-    /// `addend + x * y`, rounded once.
+    /// Returns `addend + x * y`, rounded once.
     fn multiply_add(addend: Self::Host, x: Self::Host, y: Self::Host) -> Self::Host;
     fn square_root(x: Self::Host) -> Self::Host;
 
-    /// Whether a number is neither zero, denormal, infinite nor none, and its exponent field no
-    /// less than this.
+    /// Returns whether a number is normal (not zero, denormal, infinite or a NaN) and its exponent field is
+    /// at least `least`.
     #[inline(always)]
     fn is_normal(bits: Self::Bits, least: u64) -> bool {
         let exponent = Self::wide(bits) >> Self::FRACTION & Self::EXPONENTS;

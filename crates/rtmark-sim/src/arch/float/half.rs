@@ -1,9 +1,9 @@
-//! Conversions between half precision and the others (DDI 0403, A2.5.10).
+//! Conversions between half precision and the other formats (DDI 0403, A2.5.10).
 
 use super::{Context, Format, INEXACT, INVALID, Number, OVERFLOW, UNDERFLOW, signed};
 
 impl<F: Format> Context<'_, F> {
-    /// FPHalfToSingle, FPHalfToDouble. Half precision has its own alternative format (FPSCR.AHP).
+    /// FPHalfToSingle, FPHalfToDouble. Half precision has an alternative format of its own (FPSCR.AHP).
     pub fn half_to_float(&mut self, half: u16) -> F::Bits {
         let negative = half >> 15 == 1;
         let fraction = u64::from(half & 0x3FF);
@@ -19,7 +19,7 @@ impl<F: Format> Context<'_, F> {
                 let number = Number::Nan { bits, signalling: fraction & 0x200 == 0 };
                 self.nan_of(&[number]).unwrap_or(F::narrow(F::DEFAULT_NAN))
             }
-            // The bias of a half is 15.
+            // The exponent bias of half precision is 15.
             _ => Self::signed(negative, (exponent + F::EXPONENTS / 2 - 15) << F::FRACTION | moved),
         }
     }

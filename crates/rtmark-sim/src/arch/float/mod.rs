@@ -1,11 +1,9 @@
-//! Arithmetic as FPv4-SP and FPv5 do it, in single and double precision (DDI 0403, A2.5; DDI 0553,
-//! E1).
+//! Arithmetic of FPv4-SP and FPv5, in single and double precision (DDI 0403, A2.5; DDI 0553, E1).
 //!
-//! Operands are unpacked, the exact result (or one with a sticky bit for all that
-//! is lost below it) is formed in wide integers, and one routine rounds it. So
-//! every rounding mode, flush-to-zero, default NaN and each cumulative flag come
-//! out bit by bit, the same on every host. In the plain case, where all hosts agree
-//! by IEEE 754 too, the host's own arithmetic gives the same result sooner.
+//! Operands are unpacked, the exact result (or one with a sticky bit for everything below its last bit) is
+//! formed in wide integers, and a single routine rounds it. So every rounding mode, flush-to-zero, default
+//! NaN and each cumulative flag are bit-exact, and the same on every host. In the plain case, where all
+//! hosts agree by IEEE 754 as well, the host's own arithmetic gives the same result faster.
 
 mod compare;
 mod convert;
@@ -26,11 +24,11 @@ const UNDERFLOW: u32 = 1 << 3;
 pub const INEXACT: u32 = 1 << 4;
 const INPUT_DENORMAL: u32 = 1 << 7;
 
-/// Where sums align the highest bit of what they add: two above are left for a carry.
+/// The position to which sums align the highest bit of their operands: two bits above remain for a carry.
 const SUM_BITS: u32 = 126;
 
-/// How results are rounded: the FPSCR's four ways, and to the nearest with ties away
-/// from zero, which only instructions name.
+/// How results are rounded: the FPSCR's four modes, and to nearest with ties away from zero, which only
+/// instructions can select.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rounding {
     Nearest,
@@ -41,7 +39,7 @@ pub enum Rounding {
 }
 
 impl Rounding {
-    /// Whether what is too large becomes infinity rather than the largest number.
+    /// Returns whether a result that is too large becomes infinity rather than the largest number.
     const fn overflows_to_infinity(self, negative: bool) -> bool {
         match self {
             Self::Nearest | Self::Away => true,
@@ -52,14 +50,14 @@ impl Rounding {
     }
 }
 
-/// The floating-point status register as arithmetic on numbers of one format sees it.
+/// The floating-point status register, as seen by arithmetic on numbers of one format.
 pub struct Context<'a, F = Single> {
     pub fpscr: &'a mut u32,
     pub rounding: Rounding,
     format: PhantomData<F>,
 }
 
-/// A number taken apart; finite ones are `mantissa * 2^exponent`.
+/// An unpacked number; finite ones are `mantissa * 2^exponent`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Number {
     Nan { bits: u64, signalling: bool },
@@ -78,7 +76,7 @@ impl Number {
         }
     }
 
-    /// The encoding, with what was flushed to zero as zero.
+    /// Returns the encoding; a number that was flushed to zero is encoded as zero.
     const fn bits<F: Format>(self) -> u64 {
         match self {
             Self::Nan { bits, .. } => bits,
@@ -99,7 +97,7 @@ const fn signed<F: Format>(negative: bool, magnitude: u64) -> u64 {
     (negative as u64) << (F::WIDTH - 1) | magnitude
 }
 
-/// Shifts right, leaving a trace of what falls off in the last bit.
+/// Shifts right; the last bit is sticky for what is shifted out.
 const fn jam(value: u128, amount: u32) -> u128 {
     match amount {
         0 => value,
@@ -108,7 +106,7 @@ const fn jam(value: u128, amount: u32) -> u128 {
     }
 }
 
-/// A magnitude that is not zero with its highest bit just below `bits`, and its exponent.
+/// Returns a nonzero magnitude shifted so that its highest bit is just below `bits`, and its exponent.
 const fn aligned(magnitude: u128, exponent: i32, bits: u32) -> (u128, i32) {
     let shift = magnitude.leading_zeros() - (128 - bits);
     (magnitude << shift, exponent - shift as i32)
@@ -125,7 +123,7 @@ impl<'a, F: Format> Context<'a, F> {
         Self { fpscr, rounding, format: PhantomData }
     }
 
-    /// This status for numbers of another format.
+    /// Returns this status for numbers of another format.
     fn with_format<G: Format>(&mut self) -> Context<'_, G> {
         Context { fpscr: self.fpscr, rounding: self.rounding, format: PhantomData }
     }
@@ -142,9 +140,9 @@ impl<'a, F: Format> Context<'a, F> {
         *self.fpscr >> 25 & 1 == 1
     }
 
-    /// The result as the host's arithmetic has it, where that is sure to be the same: to
-    /// the nearest, from normal numbers, to one that is no candidate for underflow, with
-    /// nothing to flag, since inexact results have been flagged before.
+    /// Returns the result of the host's arithmetic, where it is certain to be the same: rounding to
+    /// nearest, normal operands, a result that cannot underflow, and nothing to flag, because inexact
+    /// results have been flagged before.
     #[inline(always)]
     fn by_host<const N: usize>(
         &self,
@@ -209,7 +207,7 @@ impl<'a, F: Format> Context<'a, F> {
         F::narrow(signed::<F>(negative, magnitude))
     }
 
-    /// FPProcessNaNs: the first signalling one, else the first quiet one.
+    /// FPProcessNaNs: returns the first signalling NaN, otherwise the first quiet one.
     fn nan_of(&mut self, operands: &[Number]) -> Option<F::Bits> {
         let nans = || {
             operands.iter().filter_map(|number| match *number {
@@ -224,7 +222,7 @@ impl<'a, F: Format> Context<'a, F> {
         Some(F::narrow(if self.default_nan() { F::DEFAULT_NAN } else { bits | F::QUIET }))
     }
 
-    /// Whether a magnitude with this remainder below its last bit is rounded up.
+    /// Returns whether a magnitude with this remainder below its last bit is rounded up.
     fn rounds_up(&self, negative: bool, odd: bool, remainder: u128, half: u128) -> bool {
         match self.rounding {
             Rounding::Nearest => remainder > half || (remainder == half && odd),
@@ -235,7 +233,7 @@ impl<'a, F: Format> Context<'a, F> {
         }
     }
 
-    /// Rounds `magnitude * 2^exponent` (not zero) to a number of the format.
+    /// Rounds `magnitude * 2^exponent` (nonzero) to a number of the format.
     fn round(&mut self, negative: bool, magnitude: u128, exponent: i32) -> F::Bits {
         let bits = 128 - magnitude.leading_zeros() as i32;
         let fraction = F::FRACTION as i32;
@@ -277,12 +275,12 @@ impl<'a, F: Format> Context<'a, F> {
         Self::signed(negative, biased << F::FRACTION | kept & F::FRACTION_MASK)
     }
 
-    /// The sign of an exact zero that a sum of opposite signs gives.
+    /// Returns the exact zero that results from a sum of opposite signs, with its sign.
     fn zero_sum(&self) -> F::Bits {
         Self::signed(self.rounding == Rounding::Down, 0)
     }
 
-    /// Adds two non-zero magnitudes with their signs and exponents, and rounds.
+    /// Adds two nonzero magnitudes with their signs and exponents, and rounds the sum.
     fn sum(&mut self, x: (bool, u128, i32), y: (bool, u128, i32)) -> F::Bits {
         let align = |(negative, magnitude, exponent)| {
             let (magnitude, exponent) = aligned(magnitude, exponent, SUM_BITS);
@@ -290,8 +288,8 @@ impl<'a, F: Format> Context<'a, F> {
         };
         let (x, y) = (align(x), align(y));
         let (high, low) = if x.2 >= y.2 { (x, y) } else { (y, x) };
-        // The smaller number leaves a sticky bit unless it is exact. Products have 106 bits at
-        // most, so that it is wherever the highest bits may cancel.
+        // The smaller number leaves a sticky bit unless it is exact. Products have at most 106 bits, so the
+        // number is exact wherever the highest bits may cancel.
         let small = jam(low.1, (high.2 - low.2) as u32);
         let (large, exponent) = (high.1, high.2);
         if high.0 == low.0 {
@@ -333,7 +331,7 @@ impl<'a, F: Format> Context<'a, F> {
                 Finite { negative: n1, mantissa: m1, exponent: e1 },
                 Finite { negative: n2, mantissa: m2, exponent: e2 },
             ) => self.sum((n1, m1.into(), e1), (n2, m2.into(), e2)),
-            // NaNs have been dealt with.
+            // NaNs have been handled before.
             _ => F::narrow(F::DEFAULT_NAN),
         }
     }
@@ -378,7 +376,7 @@ impl<'a, F: Format> Context<'a, F> {
         }
     }
 
-    /// `addend + x * y`, rounded once.
+    /// Returns `addend + x * y`, rounded once.
     pub fn multiply_add(&mut self, addend: F::Bits, x: F::Bits, y: F::Bits) -> F::Bits {
         use Number::{Finite, Infinite, Nan, Zero};
         if let Some(sum) = self.by_host([addend, x, y], |[a, x, y]| F::multiply_add(a, x, y)) {
@@ -486,8 +484,10 @@ impl<'a, F: Format> Context<'a, F> {
 }
 
 impl Context<'_, Single> {
-    /// In twice the width the product is exact. What the sum loses there does not matter unless
-    /// that leaves it right in the middle of two numbers.
+    /// Returns `addend + x * y`, if the host's arithmetic in twice the width gives the correct result.
+    ///
+    /// In that width the product is exact. Rounding the sum there does not matter unless it leaves the sum
+    /// exactly halfway between two numbers.
     #[inline(always)]
     pub fn multiply_add_at_once(&self, addend: u32, x: u32, y: u32) -> Option<u32> {
         const MIDDLE: u64 = 1 << 28;

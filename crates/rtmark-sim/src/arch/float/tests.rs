@@ -1,11 +1,11 @@
-//! Arithmetic against the host's, and against itself.
+//! Arithmetic checked against the host's, and against itself.
 
 use super::*;
 
 const INFINITY: u32 = Single::INFINITY as u32;
 const DEFAULT_NAN: u32 = Single::DEFAULT_NAN as u32;
 
-/// Numbers from every corner: zeros, denormals, ones, huge ones, infinities.
+/// Numbers from every extreme: zeros, denormals, ones, huge numbers, infinities.
 fn corners() -> Vec<u32> {
     let mut state = 0x1234_5678_u32;
     let mut numbers = vec![
@@ -44,7 +44,7 @@ fn the_host_gives_what_the_integers_give() {
     };
     let mut by_host = 0;
     for _ in 0..200_000 {
-        // Exponents near each other, so that sums are interesting, and some at the ends.
+        // Exponents close to each other, so that sums are interesting, and some at the extremes.
         let mut operand = || {
             let bits = random();
             if bits & 7 == 0 { random() } else { bits & 0x87FF_FFFF | 0x3C00_0000 }
@@ -80,7 +80,7 @@ fn doubles_are_what_the_host_makes_of_them() {
         seed ^ seed >> 29
     };
     for _ in 0..200_000 {
-        // Exponents near each other, so that sums are interesting, and some at the ends.
+        // Exponents close to each other, so that sums are interesting, and some at the extremes.
         let mut operand = || {
             let bits = random();
             if bits & 7 == 0 { random() } else { bits & 0x803F_FFFF_FFFF_FFFF | 0x3FC0 << 48 }

@@ -1,5 +1,5 @@
-//! CLOCK and POWER of nRF51 and nRF52 (nRF52840 PS, 5.3 and 5.4): oscillators that
-//! run as soon as they are started. What else there is keeps what is written.
+//! CLOCK and POWER of nRF51 and nRF52 (nRF52840 PS, 5.3 and 5.4): oscillators that run as soon as they are
+//! started. The other registers keep what is written.
 
 use std::collections::BTreeMap;
 
@@ -8,9 +8,9 @@ use crate::devices::{Env, Registered, Signals};
 
 const HIGH: usize = 0;
 const LOW: usize = 1;
-/// HFCLKSTAT and LFCLKSTAT: it runs.
+/// HFCLKSTAT and LFCLKSTAT: the clock is running.
 const STATE: u32 = 1 << 16;
-/// HFCLKSTAT: it is the crystal.
+/// HFCLKSTAT: its source is the crystal.
 const CRYSTAL: u32 = 1;
 const RESET_REASON: u32 = 0x400;
 const LOW_SOURCE: u32 = 0x518;
@@ -24,7 +24,7 @@ pub struct NrfClock {
 }
 
 impl NrfClock {
-    /// Does a task; an oscillator's event comes at once.
+    /// Performs a task; an oscillator's event occurs at once.
     const fn task(&mut self, offset: u32) {
         match offset {
             0x000 => {
@@ -53,7 +53,7 @@ impl Registered for NrfClock {
             0x100..=0x17C => self.events.read(offset),
             0x304 | 0x308 => self.interrupts,
             0x408 => u32::from(self.running[HIGH]),
-            // The internal oscillator always runs.
+            // The internal oscillator is always running.
             0x40C if self.running[HIGH] => STATE | CRYSTAL,
             0x40C => STATE,
             0x414 => u32::from(self.running[LOW]),
@@ -74,7 +74,7 @@ impl Registered for NrfClock {
             0x100..=0x17C => self.events.write(offset, value),
             0x304 => self.interrupts |= value,
             0x308 => self.interrupts &= !value,
-            // Ones clear it.
+            // Writing ones clears it.
             RESET_REASON => {}
             _ => _ = self.kept.insert(offset, value),
         }
@@ -86,7 +86,7 @@ impl Registered for NrfClock {
     }
 
     fn has_end(&self, offset: u32) -> bool {
-        // Tasks of oscillators, calibration and sub-power modes; what those of the first two raise.
+        // Tasks of the oscillators, of calibration and of the sub-power modes; the events of the first two.
         matches!(offset, 0x000..=0x018 | 0x078 | 0x07C | 0x100 | 0x104 | 0x10C | 0x110)
     }
 

@@ -1,9 +1,10 @@
-//! EGU of nRF52: events that a program triggers, and that interrupt or reach tasks (nRF52840 PS, 6.8).
+//! EGU of nRF52: events that a program triggers, which raise an interrupt or reach tasks (nRF52840 PS,
+//! 6.8).
 
 use super::Events;
 use crate::devices::{Env, Registered, Signals};
 
-/// TRIGGER and TRIGGERED 0 to 15.
+/// The offset of the last task, TRIGGER 15; event TRIGGERED 15 is at 0x100 more.
 const LAST: u32 = 0x3C;
 
 #[derive(Clone, Debug, Default)]

@@ -1,14 +1,14 @@
-//! GPIO of nRF52: the levels of pins, and the signal by which they wake (nRF52840 PS, 6.9).
+//! GPIO of nRF52: the levels of pins, and the signal with which they wake the core (nRF52840 PS, 6.9).
 //!
-//! A pin is what something outside drives it to, else what GPIOTE or OUT say. One that is an input and
-//! that nothing drives is where its pull resistor holds it; without one it reads as OUT has it. Not
-//! modelled: inputs that are not connected, which read as if they were.
+//! A pin has the level to which it is driven from outside, otherwise the one that GPIOTE or OUT gives. An
+//! input that nothing drives has the level of its pull resistor; without one it reads as OUT. Not modelled:
+//! disconnected inputs, which read as if they were connected.
 
 use super::{DrivenByTasks, NrfPin, PORTS};
 use crate::devices::pins::{Drive, DrivenPins};
 use crate::devices::{ClockRatio, Env, Registered, Signals};
 
-/// Port 0's registers begin here; port 1's lie so far behind.
+/// The offset of port 0's first register; port 1's follow after this distance.
 const FIRST: u32 = 0x500;
 const APART: u32 = 0x300;
 const PINS: usize = 32;
@@ -20,19 +20,19 @@ const PULL_UP: u32 = 3 << 2;
 const SENSE: u32 = 3 << 16;
 const SENSE_HIGH: u32 = 2 << 16;
 const SENSE_LOW: u32 = 3 << 16;
-/// PIN_CNF's bits that there are, and what it holds after a reset: the input is not connected.
+/// The implemented bits of PIN_CNF, and its value after a reset: the input is disconnected.
 const WRITABLE: u32 = 0x0003_070F;
 const AT_RESET: u32 = 2;
 
 #[derive(Clone, Debug)]
 struct Port {
     out: u32,
-    /// PIN_CNF, of which DIR shows one bit each.
+    /// PIN_CNF; DIR shows one bit of each.
     pins: [u32; PINS],
     latch: u32,
     /// DETECTMODE: the signal comes from LATCH.
     latched: bool,
-    /// The pins whose level is the one that they sense.
+    /// The pins at the level that they sense.
     detects: u32,
 }
 
@@ -43,7 +43,7 @@ impl Default for Port {
 }
 
 impl Port {
-    /// The pins whose configuration has some bits at a value.
+    /// Returns the pins in whose configuration a field has a value.
     fn having(&self, field: u32, value: u32) -> u32 {
         let pins = self.pins.iter().enumerate();
         let having = pins.filter(|(_, pin)| *pin & field == value);
@@ -60,7 +60,7 @@ impl Port {
         }
     }
 
-    /// DETECT as GPIOTE has it (PS, 6.9.1).
+    /// Returns the DETECT signal to GPIOTE (PS, 6.9.1).
     const fn signal(&self) -> bool {
         if self.latched { self.latch != 0 } else { self.detects != 0 }
     }
@@ -74,12 +74,12 @@ pub struct NrfGpio {
     driven: DrivenPins<NrfPin>,
     /// The cycle up to which edges have been seen.
     seen: u64,
-    /// DETECT has risen since this was last told.
+    /// DETECT has risen since this was last queried.
     risen: bool,
 }
 
 impl NrfGpio {
-    /// The levels of a port's pins.
+    /// Returns the levels of a port's pins.
     fn levels(&self, port: usize, now: u64) -> u32 {
         let Port { out, .. } = self.ports[port];
         let inputs = !self.ports[port].directions();
@@ -92,7 +92,7 @@ impl NrfGpio {
         driven.fold(inside, |levels, (pin, drive)| drive.in_register(levels, pin.bit, now))
     }
 
-    /// Takes note of what pins sense now.
+    /// Updates which pins sense their level now.
     fn sense(&mut self, now: u64) {
         for at in 0..PORTS {
             let levels = self.levels(at, now);
@@ -106,18 +106,18 @@ impl NrfGpio {
         self.seen = now;
     }
 
-    /// GPIOTE drives these pins from now on.
+    /// Sets the pins that GPIOTE drives from now on.
     pub fn drive_by_tasks(&mut self, by_tasks: DrivenByTasks, now: u64) {
         self.by_tasks = by_tasks;
         self.sense(now);
     }
 
-    /// Whether DETECT has risen since this was last asked.
+    /// Returns whether DETECT has risen since the last call.
     pub const fn take_risen(&mut self) -> bool {
         std::mem::replace(&mut self.risen, false)
     }
 
-    /// The port and the register in it, as port 0 has it behind [`FIRST`].
+    /// Returns the port, and the register in it as port 0's offset relative to [`FIRST`].
     fn register(offset: u32) -> Option<(usize, u32)> {
         let behind = offset.checked_sub(FIRST)?;
         let port = (behind / APART) as usize;
@@ -155,7 +155,8 @@ impl Registered for NrfGpio {
             0x18 => port.set_directions(port.directions() | value & mask),
             0x1C => port.set_directions(port.directions() & !(value & mask)),
             0x20 => {
-                // Not those whose pins go on sensing; what is left raises the signal again.
+                // The bits of pins that still sense their level stay set; what remains raises the signal
+                // again.
                 port.latch = port.latch & !(value & mask) | port.detects;
                 self.risen |= port.latched && port.latch != 0;
             }

@@ -1,13 +1,13 @@
-//! GPIOTE of nRF51 and nRF52: events by edges of pins, pins driven by tasks (nRF52840 PS, 6.10).
+//! GPIOTE of nRF51 and nRF52: events on edges of pins, and pins driven by tasks (nRF52840 PS, 6.10).
 //!
-//! Edges are those of what drives a pin from outside; a pin that the program drives itself has none.
+//! Only pins driven from outside have edges; a pin that the program drives itself has none.
 
 use super::{DrivenByTasks, Events, NrfPin};
 use crate::devices::pins::{Drive, DrivenPins, Edge};
 use crate::devices::{ClockRatio, Env, Registered, Signals};
 
 const CHANNELS: usize = 8;
-/// Where OUT, SET and CLR of channel 0 are.
+/// The offsets of OUT, SET and CLR of channel 0.
 const OUT: u32 = 0x000;
 const SET: u32 = 0x030;
 const CLEAR: u32 = 0x060;
@@ -16,7 +16,7 @@ const CONFIG: u32 = 0x510;
 const PORT: u32 = 1 << 31;
 /// INTEN: the channels and PORT.
 const INTERRUPTS: u32 = PORT | 0xFF;
-/// CONFIG's bits that there are.
+/// The implemented bits of CONFIG.
 const WRITABLE: u32 = 0x0013_3F03;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ enum Mode {
     Task,
 }
 
-/// What CONFIG says.
+/// The contents of CONFIG.
 #[derive(Clone, Copy, Debug, Default)]
 struct Config(u32);
 
@@ -43,13 +43,13 @@ impl Config {
         NrfPin { port: (self.0 >> 13 & 1) as usize, bit: (self.0 >> 8 & 31) as u8 }
     }
 
-    /// Whether an edge is an event.
+    /// Returns whether an edge raises the event.
     const fn hears(self, edge: Edge) -> bool {
         self.0 >> 16 & 1 == 1 && matches!(edge, Edge::Rising)
             || self.0 >> 17 & 1 == 1 && matches!(edge, Edge::Falling)
     }
 
-    /// The level after task OUT.
+    /// Returns the level after the task OUT.
     const fn out(self, level: bool) -> bool {
         match self.0 >> 16 & 3 {
             1 => true,
@@ -69,23 +69,23 @@ pub struct NrfGpiote {
     events: Events,
     interrupts: u32,
     channels: [Config; CHANNELS],
-    /// What the pins of channels in task mode are driven to.
+    /// The levels to which the pins of channels in task mode are driven.
     levels: [bool; CHANNELS],
     driven: DrivenPins<NrfPin>,
     /// The cycle up to which edges have been seen.
     seen: u64,
-    /// What GPIO has been told of pins that tasks drive.
+    /// The pins driven by tasks as last signalled to GPIO.
     told: DrivenByTasks,
 }
 
-/// A channel by the register of one of the tasks from `first` on.
+/// Returns the channel of a register, given the offset of channel 0's.
 fn channel(offset: u32, first: u32) -> Option<usize> {
     let word = (offset.checked_sub(first)? / 4) as usize;
     (word < CHANNELS).then_some(word)
 }
 
 impl NrfGpiote {
-    /// The channels that hear a pin's edges, and what drives that pin.
+    /// Returns the channels that react to a pin's edges, with what drives that pin.
     fn heard(&self) -> impl Iterator<Item = (usize, Config, &Drive)> {
         self.driven.iter().flat_map(|(pin, drive)| {
             let channels = self.channels.iter().copied().enumerate();
@@ -95,7 +95,7 @@ impl NrfGpiote {
         })
     }
 
-    /// Raises the events of edges that have come since.
+    /// Raises the events of edges that have occurred since the last look.
     fn see(&mut self, now: u64) {
         if now <= self.seen {
             return;
@@ -110,7 +110,7 @@ impl NrfGpiote {
         self.seen = now;
     }
 
-    /// The DETECT signal of a port rises.
+    /// Handles the rising DETECT signal of a port.
     pub const fn sensed(&mut self) {
         self.events.raise(PORT);
     }
@@ -132,8 +132,8 @@ impl NrfGpiote {
         [OUT, SET, CLEAR].into_iter().any(|first| channel(offset, first).is_some())
     }
 
-    /// Of tasks that are triggered in one cycle, whether one is overridden by another one: OUT comes
-    /// before CLR, and that before SET (PS, 6.10.1).
+    /// Returns whether one task overrides another that is triggered in the same cycle: SET has priority
+    /// over CLR, and CLR over OUT (PS, 6.10.1).
     pub fn overrides(one: u32, other: u32) -> bool {
         let same = |first, second| {
             channel(one, first).is_some_and(|at| Some(at) == channel(other, second))

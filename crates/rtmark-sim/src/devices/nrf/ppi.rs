@@ -1,24 +1,25 @@
-//! PPI of nRF51 and nRF52: events of peripherals trigger tasks of others, without the core (nRF52840
-//! PS, 6.16).
+//! PPI of nRF51 and nRF52: events of peripherals trigger tasks of others, without the core (nRF52840 PS,
+//! 6.16).
 //!
-//! A channel names an event and up to two tasks by the addresses of their registers. Who has such a
-//! register is looked up by [`crate::devices::Devices`], which also tells of ends that have no model.
+//! A channel names an event and up to two tasks by the addresses of their registers.
+//! [`crate::devices::Devices`] looks up which device has such a register, and reports ends that have no
+//! model.
 //!
-//! What synchronous events need from one end to the other is one period of 16 MHz, what others need
-//! up to one (PS, 6.16). The phase of that clock is in no model, so that all need one whole period.
+//! A synchronous event takes one period of 16 MHz from one end to the other, other events up to one (PS,
+//! 6.16). The phase of that clock is not modelled, so all of them take one full period.
 
 use std::collections::BTreeSet;
 
 use super::FIRST_EVENT;
 use crate::devices::{ClockRatio, Env, Registered};
 
-/// What signals are synchronized to.
+/// The clock to which signals are synchronized.
 const CLOCK_HZ: u32 = 16_000_000;
 const CHANNELS: usize = 32;
-/// Those from here on have their ends in hardware.
+/// The ends of channels from this one on are fixed in hardware.
 const FIXED: usize = 20;
 const GROUPS: usize = 6;
-/// The registers of tasks: EN and DIS of each group.
+/// The end of the task registers: EN and DIS of each group.
 const TASKS: u32 = 8 * GROUPS as u32;
 const RADIO: u32 = 0x4000_1000;
 const TIMER0: u32 = 0x4000_8000;
@@ -51,9 +52,9 @@ pub struct NrfPpi {
     forks: [u32; CHANNELS],
     /// The channels of each group.
     groups: [u32; GROUPS],
-    /// Cycles of the core from an event to its tasks.
+    /// Core cycles from an event to its tasks.
     delay: u64,
-    /// Tasks that will be triggered, and when. One that several events trigger in one cycle is
+    /// Tasks that will be triggered, with the cycle. A task that several events trigger in one cycle is
     /// triggered once.
     under_way: BTreeSet<(u64, u32)>,
 }
@@ -72,22 +73,22 @@ impl NrfPpi {
         }
     }
 
-    /// The channels that are enabled, of those in a mask.
+    /// Returns the enabled channels in a mask.
     fn channels(&self, among: u32) -> impl Iterator<Item = usize> + '_ {
         (0..CHANNELS).filter(move |channel| self.enabled & among & 1 << channel != 0)
     }
 
-    /// The addresses of the tasks of a channel.
+    /// Returns the addresses of a channel's tasks.
     fn tasks(&self, channel: usize) -> impl Iterator<Item = u32> + '_ {
         [self.ends[channel][1], self.forks[channel]].into_iter().filter(|task| *task != 0)
     }
 
-    /// The addresses of events that enabled channels listen to.
+    /// Returns the addresses of events that enabled channels listen to.
     pub fn heard(&self) -> impl Iterator<Item = u32> + '_ {
         self.channels(u32::MAX).map(|channel| self.ends[channel][0])
     }
 
-    /// The events and tasks, by their addresses, that enabled channels of a mask connect.
+    /// Returns the addresses of the events and of the tasks that enabled channels in a mask connect.
     pub fn connected(&self, among: u32) -> (Vec<u32>, Vec<u32>) {
         let (mut events, mut tasks) = (Vec::new(), Vec::new());
         for channel in self.channels(among) {
@@ -100,7 +101,7 @@ impl NrfPpi {
         (events, tasks)
     }
 
-    /// Events of the peripheral at an address come, a bit each.
+    /// Receives events of the peripheral at an address, one bit each.
     pub fn hear(&mut self, base: u32, events: u32, now: u64) {
         let at = now.saturating_add(self.delay);
         let comes = |event: u32| {
@@ -112,7 +113,7 @@ impl NrfPpi {
         self.under_way.extend(tasks.into_iter().map(|task| (at, task)));
     }
 
-    /// The addresses of the tasks that are triggered by now.
+    /// Returns the addresses of the tasks that are triggered by now.
     pub fn arrived(&mut self, now: u64) -> Vec<u32> {
         let mut tasks = Vec::new();
         while let Some((_, task)) = self.under_way.first().copied().filter(|(at, _)| *at <= now) {
@@ -122,7 +123,7 @@ impl NrfPpi {
         tasks
     }
 
-    /// The register of a channel's end: the channel and which end.
+    /// Returns the channel and the end that the register at an offset sets.
     fn end(offset: u32) -> Option<(usize, usize)> {
         let word = (offset.checked_sub(0x510)? / 4) as usize;
         (word < 2 * CHANNELS).then_some((word / 2, word % 2))

@@ -1,15 +1,15 @@
 //! The triple timer counter of Zynq and Zynq UltraScale+, by Cadence (UG1085, chapter 14; registers:
 //! UG1087, module TTC).
 //!
-//! Three counters of 32 bits that count the bus clock, divided by a power of two. Of the two modes
-//! both are here; counting down, external clocks and event timers are not.
+//! Three 32-bit counters of the bus clock, divided by a power of two. Both the interval and the overflow
+//! mode are modelled; counting down, external clocks and event timers are not.
 
 use super::earlier;
 use crate::devices::counter::{Counter, Rate};
 use crate::devices::{ClockRatio, Env, Registered};
 
-/// The clock that counters divide. An estimate: the low-power domain's bus runs at 100 MHz as
-/// boards are usually configured.
+/// The clock that the counters divide. An estimate: boards usually configure the bus of the low-power
+/// domain for 100 MHz.
 const INPUT_HZ: u64 = 100_000_000;
 const COUNTERS: usize = 3;
 const WHOLE: u64 = 1 << 32;
@@ -20,11 +20,11 @@ const INTERVAL_MODE: u32 = 1 << 1;
 const MATCHES: u32 = 1 << 3;
 const RESET: u32 = 1 << 4;
 
-/// What interrupts: the interval, three matches, an overflow.
+/// The interrupts: the interval, three matches, an overflow.
 const INTERVAL: u32 = 1;
 const OVERFLOW: u32 = 1 << 4;
 
-/// One of the three.
+/// One of the three counters.
 #[derive(Clone, Debug)]
 struct One {
     clock: u32,
@@ -87,7 +87,7 @@ impl One {
             0x30 => self.matches[0],
             0x3C => self.matches[1],
             0x48 => self.matches[2],
-            // Reading clears.
+            // Reading the register clears it.
             0x54 => std::mem::take(&mut self.raised),
             0x60 => self.enabled,
             _ => 0,
@@ -129,13 +129,13 @@ impl One {
     }
 }
 
-/// Counts in cycles of the core, by the clock control register.
+/// Returns the counter's rate in core cycles, given the clock control register.
 fn rate(clock: u32, ratio: ClockRatio) -> Rate {
     let divisor = if clock & PRESCALES != 0 { 2 << (clock >> 1 & 15) } else { 1 };
     Rate { counts: INPUT_HZ, cycles: u64::from(ratio.core.0) * divisor }
 }
 
-/// The timer.
+/// The timer with its three counters.
 #[derive(Clone, Debug)]
 pub struct CadenceTtc([One; COUNTERS]);
 
@@ -145,7 +145,7 @@ impl CadenceTtc {
     }
 }
 
-/// Which counter an offset is for, and the register.
+/// Returns which counter an offset belongs to, and which of its registers.
 const fn place(offset: u32) -> Option<(usize, u32)> {
     if offset > 0x80 {
         return None;
@@ -168,7 +168,7 @@ impl Registered for CadenceTtc {
         Some(())
     }
 
-    /// The three counters.
+    /// Returns the interrupts of the three counters.
     fn outputs(&self, _: u64) -> u32 {
         let raised = self.0.iter().enumerate();
         raised

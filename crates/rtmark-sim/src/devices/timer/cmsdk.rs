@@ -7,12 +7,12 @@ use crate::devices::{ClockRatio, Env, Registered};
 #[derive(Clone, Copy, Debug)]
 struct Down {
     running: bool,
-    /// What it held at `since`.
+    /// Its value in the cycle `since`.
     value: u32,
     since: u64,
-    /// What it goes on with after zero; `None` to stop there.
+    /// The value with which it continues after zero; `None` to stop there.
     reload: Option<u32>,
-    /// Cycles to a count.
+    /// Cycles per count.
     step: u64,
     /// Zeros before this cycle have been noted.
     seen: u64,
@@ -36,7 +36,7 @@ impl Down {
         }
     }
 
-    /// The first cycle from `seen` on in which it reaches zero.
+    /// Returns the first cycle, from `seen` on, in which it reaches zero.
     fn next_zero(&self) -> Option<u64> {
         if !self.running {
             return None;
@@ -50,14 +50,14 @@ impl Down {
         Some(first + periods.max(u64::from(self.value == 0)) * period)
     }
 
-    /// Notes zeros up to now; answers whether there was one.
+    /// Notes zeros up to now; returns whether there was one.
     fn look(&mut self, now: u64) -> bool {
         let passed = self.next_zero().is_some_and(|zero| zero <= now);
         self.seen = self.seen.max(now + 1);
         passed
     }
 
-    /// Goes on with other settings.
+    /// Changes its settings, and continues from the current value.
     fn change(&mut self, now: u64, change: impl FnOnce(&mut Self)) {
         (self.value, self.since) = (self.value_at(now), now);
         self.seen = now + 1;
@@ -119,7 +119,7 @@ impl Registered for Timer {
     }
 
     fn settle(&mut self, now: u64, ratio: ClockRatio) {
-        // The interrupt's enable decides whether a zero is noted at all.
+        // A zero is only recorded while the interrupt is enabled.
         self.status |= self.down.look(now) && self.control & INTERRUPT != 0;
         if self.down.step != ratio.divisor {
             self.down.change(now, |down| down.step = ratio.divisor);
@@ -137,7 +137,7 @@ const DUAL_INTERRUPT: u32 = 1 << 5;
 const DUAL_PERIODIC: u32 = 1 << 6;
 const DUAL_ENABLE: u32 = 1 << 7;
 
-/// One of the two.
+/// One of the two timers.
 #[derive(Clone, Copy, Debug)]
 struct Half {
     control: u32,

@@ -1,8 +1,7 @@
-//! Timers: counters that interrupt.
+//! Timers: counters that raise interrupts.
 //!
-//! Each kind is its registers around [counters](super::counter). Flags are worked
-//! out when somebody looks, and there is a date only while a flag that is clear
-//! would raise an enabled interrupt.
+//! Each kind consists of its registers around [counters](super::counter). Flags are computed on demand, and
+//! a timer is only due in some cycle while a flag that is clear would raise an enabled interrupt.
 
 mod cadence;
 mod cmsdk;
@@ -16,7 +15,7 @@ pub use nrf::{NrfRtc, NrfTimer};
 pub use rp2040::{Chip as RpChip, Rp2040Timer};
 pub use stm32::{Stm32Timer, Wiring as Stm32Wiring};
 
-/// The earlier of two dates.
+/// Returns the earlier of two cycles.
 fn earlier(one: Option<u64>, other: Option<u64>) -> Option<u64> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.min(other)),

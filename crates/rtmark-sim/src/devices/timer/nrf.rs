@@ -1,21 +1,21 @@
 //! TIMER and RTC of nRF51 and nRF52 (nRF52840 PS, 6.30 and 6.22).
 //!
-//! Both count, raise an event where the count meets one of their compare registers,
-//! and interrupt by those events that INTEN has.
+//! Both count, raise an event when the count equals one of their compare registers, and raise an interrupt
+//! for the events enabled in INTEN.
 
 use super::earlier;
 use crate::devices::counter::{Counter, Rate};
 use crate::devices::nrf::Events;
 use crate::devices::{ClockRatio, Env, Registered, Signals};
 
-/// INTEN's and the events' bit of compare register 0.
+/// The number of compare register 0's event, and of its bit in INTEN.
 const COMPARE: u32 = 16;
-/// What TIMER counts before its prescaler.
+/// The clock of TIMER before its prescaler.
 const TIMER_HZ: u64 = 16_000_000;
-/// What RTC counts before its prescaler.
+/// The clock of RTC before its prescaler.
 const RTC_HZ: u64 = 32_768;
 
-/// What an offset within the registers that both have is about.
+/// Returns the channel of the register at an offset, given the offset of channel 0's.
 const fn channel(offset: u32, first: u32, channels: usize) -> Option<usize> {
     if offset < first {
         return None;
@@ -67,7 +67,7 @@ impl NrfTimer {
         self.mode == 0
     }
 
-    /// The count at which a short clears it, if any does.
+    /// Returns the count at which a short clears the counter, if one does.
     fn clears_at(&self) -> Option<u64> {
         let shorted = (0..CHANNELS).filter(|at| self.shorts >> at & 1 == 1);
         let at = shorted.map(|at| u64::from(self.compare[at])).filter(|count| *count > 0).min();
@@ -81,8 +81,8 @@ impl NrfTimer {
         self.counter.set_period(now, period);
     }
 
-    /// The count at which a compare register's event comes: where a short clears the
-    /// count, it is never seen.
+    /// Returns the count at which a compare register's event occurs. Where a short clears the counter, the
+    /// compare value itself is never seen.
     fn meets(&self, at: usize) -> u64 {
         let count = u64::from(self.compare[at]);
         if count == self.counter.period() { 0 } else { count }
@@ -201,7 +201,8 @@ pub struct NrfRtc {
     routed: u32,
     prescaler: u32,
     compare: [u32; RTC_CHANNELS],
-    /// Those whose next match comes to nothing, a bit each: they were written too late for it.
+    /// The compare registers that were written too late for their next match, which will be missed; one bit
+    /// each.
     late: u32,
 }
 
@@ -220,8 +221,8 @@ impl NrfRtc {
         rtc
     }
 
-    /// Writes a compare register. With the counter at N only a match from N + 2 on is certain; one at N + 1
-    /// "may not trigger" (6.22.7), and here it does not, so that no program can rely on it.
+    /// Writes a compare register. With the counter at N, only a match from N + 2 on is certain; one at N +
+    /// 1 "may not trigger" (6.22.7), and here it does not, so that no program can rely on it.
     fn set_compare(&mut self, at: usize, value: u32, now: u64) {
         self.compare[at] = value & 0xFF_FFFF;
         let next = (self.counter.value(now) + 1) % RTC_PERIOD;
@@ -266,7 +267,7 @@ impl Registered for NrfRtc {
             0x340 => self.routed = value,
             0x344 => self.routed |= value,
             0x348 => self.routed &= !value,
-            // It can be written only while the counter stands.
+            // It can only be written while the counter is stopped.
             0x508 if !self.counter.is_running() => self.prescaler = value & 0xFFF,
             0x504 | 0x508 => {}
             _ if Self::is_event(offset) => self.events.write(offset, value),
@@ -306,8 +307,8 @@ impl Registered for NrfRtc {
                 self.late &= !(1 << at);
             }
         }
-        // Events that nobody is interested in are not generated, and to the PPI go those that EVTEN
-        // has (6.22.5).
+        // Events are only generated if INTEN or EVTEN enables them, and those in EVTEN go to the PPI
+        // (6.22.5).
         self.events.raise_apart(happened & (self.interrupts | self.routed), happened & self.routed);
         self.counter.look(now);
     }

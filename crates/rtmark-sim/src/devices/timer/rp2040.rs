@@ -1,5 +1,5 @@
-//! The timer of RP2040 (datasheet, 4.6) and RP2350 (datasheet, 12.8): 64 bits of microseconds and four alarms.
-//! It runs whether or not the watchdog's tick has been started.
+//! The timer of RP2040 (datasheet, 4.6) and RP2350 (datasheet, 12.8): 64 bits of microseconds and four
+//! alarms. It runs whether or not the watchdog's tick has been started.
 
 use super::earlier;
 use crate::devices::counter::{Counter, Rate};
@@ -7,16 +7,16 @@ use crate::devices::{ClockRatio, Env, Registered};
 
 const MICROSECONDS: u64 = 1_000_000;
 
-/// Whose registers it has.
+/// The chip whose register layout it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Chip {
     Rp2040,
-    /// With two registers more, LOCKED and SOURCE, before those of the interrupts.
+    /// With two additional registers, LOCKED and SOURCE, before those of the interrupts.
     Rp2350,
 }
 
 impl Chip {
-    /// The offset that RP2040 has a register at.
+    /// Returns the offset at which RP2040 has the register.
     const fn offset(self, offset: u32) -> Option<u32> {
         match (self, offset) {
             (Self::Rp2350, 0x34 | 0x38) => None,
@@ -29,11 +29,11 @@ impl Chip {
 #[derive(Clone, Debug)]
 pub struct Rp2040Timer {
     chip: Chip,
-    /// The lower half, which alarms are compared with.
+    /// The lower half of the time, with which alarms are compared.
     low: Counter,
-    /// How often the lower half has started again.
+    /// The upper half: how often the lower half has wrapped.
     high: u32,
-    /// What a read of TIMELR has kept of the upper half, and a write of TIMELW of the lower.
+    /// The upper half latched by a read of TIMELR, and the lower half latched by a write of TIMELW.
     latched_high: u32,
     latched_low: u32,
     alarms: [u32; 4],
@@ -123,7 +123,7 @@ impl Registered for Rp2040Timer {
         Some(())
     }
 
-    /// The four alarms.
+    /// Returns the interrupts of the four alarms.
     fn outputs(&self, _: u64) -> u32 {
         self.raw & self.enabled | self.forced
     }
@@ -142,7 +142,7 @@ impl Registered for Rp2040Timer {
     }
 
     fn due(&self, _: ClockRatio) -> Option<u64> {
-        // The upper half counts the lower one's rounds, none of which may be missed.
+        // The upper half counts the wraps of the lower half, none of which may be missed.
         let mut due = self.low.reaches(0);
         for (at, alarm) in self.alarms.iter().enumerate() {
             if self.armed & self.enabled & !self.raw & 1 << at != 0 {

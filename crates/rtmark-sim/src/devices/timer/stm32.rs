@@ -1,6 +1,6 @@
-//! The timers of STM32 (RM0090, chapters 17 to 20): they count up, interrupt at an
-//! update and where the count meets a compare register, and can stop after one
-//! round. Not modelled: counting down, repetition, captures, outputs, triggers.
+//! The timers of STM32 (RM0090, chapters 17 to 20): they count up, raise an interrupt at an update and when
+//! the count equals a compare register, and can stop after one period. Not modelled: counting down,
+//! repetition, captures, outputs, triggers.
 
 use super::earlier;
 use crate::devices::counter::{Counter, Rate};
@@ -20,10 +20,10 @@ const UPDATE: u32 = 1;
 /// The flags of the four channels.
 const CHANNELS: u32 = 0b11110;
 
-/// To which interrupts the outputs lead.
+/// How the outputs are connected to interrupts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wiring {
-    /// Everything to one.
+    /// All to one interrupt.
     Together,
     /// Updates to the first, captures and compares to the second.
     Apart,
@@ -33,9 +33,9 @@ pub enum Wiring {
 pub struct Stm32Timer {
     registers: [u32; 32],
     status: u32,
-    /// The last value that the counter can have.
+    /// The largest value of the counter.
     most: u32,
-    /// What is in force of PSC and ARR, which are buffered.
+    /// The values of PSC and ARR that are in effect; both registers are buffered.
     prescaler: u32,
     reload: u32,
     counter: Counter,
@@ -58,13 +58,13 @@ impl Stm32Timer {
         }
     }
 
-    /// A timer counts twice as fast as a bus clock that is divided (RM0090, 7.2).
+    /// Returns the counting rate. A timer counts twice as fast as a divided bus clock (RM0090, 7.2).
     const fn rate(&self, ratio: ClockRatio) -> Rate {
         let bus = if ratio.divisor > 1 { ratio.divisor / 2 } else { 1 };
         Rate::every((self.prescaler as u64 + 1) * bus)
     }
 
-    /// Notes flags up to a cycle, within one period's settings.
+    /// Sets flags for everything up to a cycle, with the settings of one period.
     fn note(&mut self, now: u64) {
         if self.counter.passed(now, 0) {
             self.status |= UPDATE;
@@ -77,7 +77,7 @@ impl Stm32Timer {
         self.counter.look(now);
     }
 
-    /// Puts PSC and ARR into force.
+    /// Puts PSC and ARR into effect.
     fn load(&mut self, now: u64, ratio: ClockRatio) {
         self.prescaler = self.registers[PSC] & 0xFFFF;
         self.reload = self.registers[ARR];
@@ -86,7 +86,8 @@ impl Stm32Timer {
         self.run(now);
     }
 
-    /// A counter that is to start again at zero after zero does not count.
+    /// Starts the counter, unless its period is a single count: a counter that would restart at zero right
+    /// after zero does not count.
     fn run(&mut self, now: u64) {
         if self.registers[CR1] & ENABLE != 0 && self.reload > 0 {
             self.counter.start(now);
@@ -95,7 +96,7 @@ impl Stm32Timer {
         }
     }
 
-    /// Whether something changes with the next update.
+    /// Returns whether the next update changes something.
     fn waits_for_update(&self) -> bool {
         self.registers[CR1] & ONE_PULSE != 0
             || self.prescaler != self.registers[PSC] & 0xFFFF

@@ -1,13 +1,13 @@
 //! The UART of Zynq and Zynq UltraScale+, by Cadence (UG1087, module UART), sending only.
 //!
-//! It never fills: what is written has been sent.
+//! It never fills up: bytes count as sent as soon as they are written.
 
 use crate::devices::{Env, Registered};
 
-/// Channel status: the receiver's and the transmitter's queues are empty.
+/// Channel status: the receive and transmit FIFOs are empty.
 const EMPTY: u32 = 1 << 1 | 1 << 3;
 const TRANSMITS: u32 = 1 << 4;
-/// Registers that keep what is written: up to the flow delay.
+/// The number of registers that keep what is written: up to the flow delay.
 const KEPT: usize = 19;
 
 #[derive(Clone, Debug)]
@@ -19,7 +19,7 @@ pub struct Cadence {
 impl Default for Cadence {
     fn default() -> Self {
         let mut registers = [0; KEPT];
-        // As after a reset: transmitter and receiver off.
+        // The reset value: transmitter and receiver off.
         registers[0] = 0x128;
         Self { registers, mask: 0 }
     }
@@ -46,7 +46,7 @@ impl Registered for Cadence {
                     env.console.push(value as u8);
                 }
             }
-            // Resets of the queues end by themselves.
+            // FIFO resets complete by themselves.
             0x00 => self.registers[0] = value & !3,
             _ => *self.registers.get_mut(offset as usize / 4)? = value,
         }

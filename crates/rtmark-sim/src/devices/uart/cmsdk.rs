@@ -8,12 +8,12 @@ const CTRL_TX_ENABLE: u32 = 1;
 const CTRL_RX_ENABLE: u32 = 1 << 1;
 const CTRL_TX_INTERRUPT: u32 = 1 << 2;
 const CTRL_RX_INTERRUPT: u32 = 1 << 3;
-/// Start, eight data bits, stop.
+/// Start bit, eight data bits, stop bit.
 const FRAME_BITS: u64 = 10;
-/// The registers from 0xFD0 on that tell what it is (DDI 0479, table 4-5).
+/// The identification registers from 0xFD0 on (DDI 0479, table 4-5).
 const IDENTITY: [u32; 12] = [4, 0, 0, 0, 0x21, 0xB8, 0x1B, 0, 0x0D, 0xF0, 0x05, 0xB1];
 
-/// A buffer of one byte before the one that is being sent.
+/// A UART with a buffer of one byte besides the one that is being sent.
 #[derive(Clone, Debug, Default)]
 pub struct Cmsdk {
     control: u32,
@@ -24,7 +24,7 @@ pub struct Cmsdk {
     rx_interrupt: bool,
     /// The buffer has become empty since the flag was cleared.
     tx_interrupt: bool,
-    /// When the buffer, which is full, will be empty.
+    /// The cycle in which the buffer, which is full, becomes empty.
     empties_at: Option<u64>,
 }
 
@@ -103,7 +103,7 @@ impl Registered for Cmsdk {
 }
 
 impl Cmsdk {
-    /// Cycles that a byte takes.
+    /// Returns the cycles that a byte takes.
     const fn frame(&self, ratio: ClockRatio) -> u64 {
         FRAME_BITS * self.baud_divisor as u64 * ratio.divisor
     }

@@ -1,8 +1,8 @@
-//! UARTs: what they send reaches the console, what they receive is put on their line before a run.
+//! UARTs: what they send reaches the console; what they receive is put on their line from outside.
 //!
-//! Each kind is its registers around a [`Transmitter`](super::transmitter::Transmitter) and a
-//! [`Receiver`](super::receiver::Receiver). A byte is on the console as soon as it is written, while
-//! the firmware waits as long as the baud rate that it has set demands.
+//! Each kind consists of its registers around a [`Transmitter`](super::transmitter::Transmitter) and a
+//! [`Receiver`](super::receiver::Receiver). A byte is on the console as soon as it is written, while the
+//! firmware waits for as long as its baud rate requires.
 
 mod cadence;
 mod cmsdk;

@@ -1,8 +1,9 @@
-//! UARTE and UART of nRF52, which share an address (nRF52840 PS, 6.33 and 6.34), and the UART of
-//! nRF51, which is the same without DMA (nRF51 RM, UART). UARTE fetches what it sends from RAM by itself, and puts there what it receives.
+//! UARTE and UART of nRF52, which share an address (nRF52840 PS, 6.33 and 6.34), and the UART of nRF51,
+//! which is the same without DMA (nRF51 RM, UART). UARTE itself fetches from RAM what it sends, and stores
+//! there what it receives.
 //!
-//! Whoever sends to it waits as soon as it does not receive into a buffer, as with flow control, so that
-//! its FIFO stays empty and nothing is overrun. Not modelled: errors, and SUSPEND.
+//! The sender at the other end waits whenever UARTE is not receiving into a buffer, as with flow control,
+//! so the FIFO stays empty and nothing is overrun. Not modelled: errors, and SUSPEND.
 
 use crate::devices::nrf::Events;
 use crate::devices::receiver::Receiver;
@@ -18,7 +19,7 @@ const RX_TIMEOUT: u32 = 1 << 17;
 const RX_STARTED: u32 = 1 << 19;
 const TX_STARTED: u32 = 1 << 20;
 const TX_STOPPED: u32 = 1 << 22;
-/// Those that ever come.
+/// The events that can occur.
 const COMING: u32 = RX_READY
     | RX_DONE
     | TX_DATA_READY
@@ -30,33 +31,33 @@ const COMING: u32 = RX_READY
 /// SHORTS: from ENDRX to STARTRX and STOPRX.
 const DONE_STARTS: u32 = 1 << 5;
 const DONE_STOPS: u32 = 1 << 6;
-/// ENABLE of UART and of UARTE.
+/// ENABLE values of UART and of UARTE.
 const ENABLE: u32 = 4;
 const ENABLE_DMA: u32 = 8;
-/// BAUDRATE is this part of 16 MHz.
+/// BAUDRATE is in units of this frequency divided by 2^32.
 const BAUD_UNIT: u64 = 16_000_000;
 /// 250 000 baud.
 const BAUD_AT_RESET: u32 = 0x0400_0000;
 /// CONFIG.PARITY.
 const PARITY: u32 = 0xE;
-/// Frames for which UARTE goes on receiving behind STOPRX (PS, 6.34.3).
+/// Frames for which UARTE continues to receive after STOPRX (PS, 6.34.3).
 const FRAMES_TO_STOP: u64 = 4;
 
-/// What UARTE is sending.
+/// A transfer that UARTE is sending.
 #[derive(Clone, Copy, Debug)]
 struct Sending {
     began: u64,
-    /// Cycles of a byte.
+    /// Cycles that a byte takes.
     frame: u64,
     length: u64,
-    /// Bytes of which TXDRDY has told.
+    /// Bytes for which TXDRDY has been raised.
     told: u64,
-    /// STOPTX ends it.
+    /// STOPTX ended it early.
     stops: bool,
 }
 
 impl Sending {
-    /// The cycle in which a byte has left, by how many have then.
+    /// Returns the cycle in which this many bytes have been sent.
     const fn sent(&self, bytes: u64) -> u64 {
         self.began.saturating_add(self.frame.saturating_mul(bytes))
     }
@@ -74,12 +75,12 @@ struct Filling {
     filled: u32,
 }
 
-/// Which of both there are.
+/// Which of the two peripherals exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// UARTE and UART.
     WithDma,
-    /// UART alone.
+    /// UART only.
     Plain,
 }
 
@@ -92,19 +93,19 @@ pub struct NrfUarte {
     pins: [u32; 4],
     baud: u32,
     kind: Kind,
-    /// PTR, MAXCNT, AMOUNT of RXD and of TXD.
+    /// PTR, MAXCNT and AMOUNT of RXD and of TXD.
     buffers: [[u32; 3]; 2],
     configuration: u32,
     receives: bool,
     transmitter: Transmitter,
     receiver: Receiver,
-    /// When what UART is sending will have left.
+    /// The cycle in which the byte that UART is sending has been sent.
     sent_at: Option<u64>,
     sending: Option<Sending>,
     filling: Option<Filling>,
-    /// When UARTE will have stopped receiving.
+    /// The cycle in which UARTE has stopped receiving.
     stops_at: Option<u64>,
-    /// Bytes received that are not in RAM yet.
+    /// Received bytes that are not in RAM yet.
     stores: Vec<(u32, u8)>,
 }
 
@@ -133,12 +134,12 @@ impl Default for NrfUarte {
 }
 
 impl NrfUarte {
-    /// The UART alone.
+    /// Creates a UART without UARTE.
     pub fn without_dma() -> Self {
         Self { kind: Kind::Plain, ..Self::default() }
     }
 
-    /// Whether there is a register at an offset: those of buffers belong to UARTE.
+    /// Returns whether there is a register at an offset; the buffer registers belong to UARTE.
     fn has(&self, offset: u32) -> bool {
         self.kind == Kind::WithDma || !matches!(offset, 0x534..=0x54C)
     }
@@ -160,7 +161,7 @@ impl NrfUarte {
     }
 
     fn start_sending(&mut self, env: &mut Env<'_>) {
-        // What is being sent goes first, as on the chip.
+        // The current transfer completes first, as on the chip.
         if !self.has_dma() || self.sending.is_some() {
             return;
         }
@@ -173,7 +174,7 @@ impl NrfUarte {
         self.events.raise(TX_STARTED);
     }
 
-    /// Ends what is being sent behind the byte that is (PS, 6.34.2).
+    /// Ends the current transfer after the byte in transit (PS, 6.34.2).
     fn stop_sending(&mut self, env: &mut Env<'_>) {
         let Some(sending) = &mut self.sending else {
             self.events.raise(TX_STOPPED);
@@ -183,7 +184,7 @@ impl NrfUarte {
         let begun = (env.now - sending.began) / sending.frame.max(1) + 1;
         if begun < sending.length {
             sending.length = begun;
-            // The console has the others, too.
+            // The remaining bytes have already reached the console.
             env.effects.without_model = true;
         }
     }
@@ -195,7 +196,7 @@ impl NrfUarte {
             let [to, length, _] = self.buffers[0];
             (self.filling, self.stops_at) = (Some(Filling { to, length, filled: 0 }), None);
             if length == 0 {
-                // Nothing has room.
+                // An empty buffer cannot receive anything.
                 self.receiver.ignore();
                 return;
             }
@@ -210,7 +211,7 @@ impl NrfUarte {
             return;
         }
         if self.has_dma() {
-            // A byte that is under way still arrives.
+            // A byte in transit still arrives.
             if self.receiver.due().is_none() {
                 self.receiver.ignore();
             }
@@ -222,7 +223,7 @@ impl NrfUarte {
         }
     }
 
-    /// The buffer is full, or nothing more comes into it.
+    /// Ends the buffer, because it is full or nothing more will arrive.
     fn end_filling(&mut self, now: u64, frame: u64) {
         self.buffers[0][2] = self.filling.take().map_or(0, |filling| filling.filled);
         self.receiver.ignore();
@@ -235,7 +236,7 @@ impl NrfUarte {
         }
     }
 
-    /// A byte has arrived, which goes to the buffer.
+    /// Puts a byte that has arrived into the buffer.
     fn fill(&mut self, now: u64, frame: u64) {
         let byte = self.receiver.take(now, frame);
         if self.stops_at.is_some() {
@@ -261,7 +262,7 @@ impl NrfUarte {
         }
         if let Some(at) = self.stops_at.filter(|at| *at <= now) {
             if self.filling.is_some() {
-                // Nothing starts it again.
+                // Nothing restarts the buffer.
                 self.end_filling(at, frame);
             }
             self.stops_at = None;
@@ -312,7 +313,7 @@ impl Registered for NrfUarte {
             0x100..=0x158 => self.events.read(offset),
             0x200 => self.shorts,
             0x300 | 0x304 | 0x308 => self.interrupts,
-            // No errors.
+            // There are no errors.
             0x480 => 0,
             0x518 => {
                 let frame = self.frame(env.ratio);
@@ -344,7 +345,7 @@ impl Registered for NrfUarte {
             0x308 => self.interrupts &= !value,
             0x480 => {}
             0x500 => {
-                // The UART's field has three bits.
+                // The field has three bits in UART alone.
                 self.enable = value & if self.kind == Kind::WithDma { 15 } else { 7 };
                 if !self.has_dma() && self.filling.take().is_some() {
                     self.receiver.ignore();
@@ -379,7 +380,7 @@ impl Registered for NrfUarte {
         let byte = self.sending.filter(|it| awaited & TX_DATA_READY != 0 && it.told < it.length);
         let byte = byte.map(|it| it.sent(it.told + 1));
         let done = self.sending.filter(|_| awaited & (TX_DONE | TX_STOPPED) != 0);
-        // What goes to RAM is there in time.
+        // Received bytes must be stored in RAM in time.
         let hears = self.filling.is_some() || awaited & RX_READY != 0;
         let arrives = self.receiver.due().filter(|_| hears);
         let dates = [sent, byte, done.map(|it| it.end()), arrives, self.stops_at];

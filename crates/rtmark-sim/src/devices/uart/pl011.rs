@@ -16,8 +16,8 @@ const INTERRUPT_TX: u32 = 1 << 5;
 const INTERRUPT_RX_TIMEOUT: u32 = 1 << 6;
 const CONTROL_ENABLE: u32 = 1;
 const CONTROL_RX: u32 = 1 << 9;
-/// A byte in the receive FIFO below its trigger level is told of when nothing has followed for so
-/// many bits (DDI 0183, 2.8.1).
+/// A byte that stays in the receive FIFO below its trigger level is reported when nothing has followed for
+/// this many bits (DDI 0183, 2.8.1).
 const TIMEOUT_BITS: u64 = 32;
 /// UARTPeriphID and UARTPCellID (DDI 0183, 3.3.15 and 3.3.16), revision r1p5.
 const IDENTITY: [u32; 8] = [0x11, 0x10, 0x34, 0, 0x0D, 0xF0, 0x05, 0xB1];
@@ -36,14 +36,14 @@ pub struct Pl011 {
     raw: u32,
     dma: u32,
     low_power: u32,
-    /// When the transmit FIFO will have sunk to its trigger level.
+    /// The cycle in which the transmit FIFO will have drained to its trigger level.
     sinks_at: Option<u64>,
-    /// When the byte in the receive FIFO will have been there for too long.
+    /// The cycle of the receive timeout for the byte in the receive FIFO.
     times_out_at: Option<u64>,
 }
 
 impl Pl011 {
-    /// A UART with a FIFO of so many bytes.
+    /// Creates a UART with a FIFO of this many bytes.
     pub fn new(fifo: u8) -> Self {
         Self {
             fifo: fifo.max(1).into(),
@@ -67,12 +67,12 @@ impl Pl011 {
         self.line_control & LINE_FIFO != 0
     }
 
-    /// Bytes that wait while another one is sent.
+    /// Returns how many bytes can wait while another one is sent.
     const fn room(&self) -> u64 {
         if self.has_fifo() { self.fifo } else { 1 }
     }
 
-    /// At how many waiting bytes the transmit interrupt rises (UARTIFLS.TXIFLSEL).
+    /// Returns the number of waiting bytes at which the transmit interrupt rises (UARTIFLS.TXIFLSEL).
     const fn trigger(&self) -> u64 {
         match self.fifo_levels & 7 {
             _ if !self.has_fifo() => 0,
@@ -84,7 +84,7 @@ impl Pl011 {
         }
     }
 
-    /// Cycles that a byte takes.
+    /// Returns the cycles that a byte takes.
     const fn frame(&self, ratio: ClockRatio) -> u64 {
         let data = 5 + (self.line_control >> 5 & 3);
         let parity = (self.line_control & LINE_PARITY != 0) as u32;
@@ -92,13 +92,13 @@ impl Pl011 {
         self.bits(ratio, (1 + data + parity + stop) as u64)
     }
 
-    /// Cycles that so many bits take: sixteen cycles of the divided clock to one.
+    /// Returns the cycles that this many bits take; each takes sixteen cycles of the divided clock.
     const fn bits(&self, ratio: ClockRatio, bits: u64) -> u64 {
         let sixty_fourths = (self.integer_divisor * 64 + self.fractional_divisor) as u64;
         bits * sixty_fourths / 4 * ratio.divisor
     }
 
-    /// Listens as long as the program has switched the receiver on.
+    /// Turns the receiver on or off as the program has set it.
     fn listen(&mut self, env: &Env<'_>) {
         if self.control & CONTROL_ENABLE != 0 && self.control & CONTROL_RX != 0 {
             self.receiver.listen(env.now, self.frame(env.ratio));
@@ -191,7 +191,7 @@ impl Registered for Pl011 {
         }
         let arrives_at = self.receiver.due();
         if self.receiver.settle(now) {
-            // One byte is below any trigger level of the FIFO.
+            // One byte is below every trigger level of the FIFO.
             if self.has_fifo() {
                 self.times_out_at = arrives_at.map(|at| at + self.bits(ratio, TIMEOUT_BITS));
             } else {

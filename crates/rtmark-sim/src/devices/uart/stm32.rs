@@ -1,11 +1,11 @@
-//! The USART of STM32, in its two register layouts: that of F1, F2, F4 and L1
-//! (RM0090, 30.6) and that of the later families (RM0394, 38.8).
+//! The USART of STM32, in its two register layouts: that of F1, F2, F4 and L1 (RM0090, 30.6), and that of
+//! the later families (RM0394, 38.8).
 
 use crate::devices::receiver::Receiver;
 use crate::devices::transmitter::Transmitter;
 use crate::devices::{ClockRatio, Env, Receives, Registered};
 
-/// Which registers are where.
+/// The register layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
     V1,
@@ -20,18 +20,18 @@ const TX_ENABLE: u32 = 1 << 3;
 const RX_ENABLE: u32 = 1 << 2;
 const NINE_BITS: u32 = 1 << 12;
 const OVERSAMPLING_8: u32 = 1 << 15;
-/// CR1 of the second layout.
+/// CR1 of the second layout only.
 const SEVEN_BITS: u32 = 1 << 28;
 const FIFO_ENABLE: u32 = 1 << 29;
 /// SR and ISR: the same bits in both layouts.
 const RX_FILLED: u32 = 1 << 5;
 const TX_COMPLETE: u32 = 1 << 6;
 const TX_EMPTY: u32 = 1 << 7;
-/// ISR of the second layout.
+/// ISR of the second layout only.
 const TX_ACKNOWLEDGED: u32 = 1 << 21;
 const RX_ACKNOWLEDGED: u32 = 1 << 22;
 const TX_FIFO_EMPTY: u32 = 1 << 23;
-/// RQR of the second layout: what has been received is dropped.
+/// RQR of the second layout: drops what has been received.
 const FLUSH_RECEIVED: u32 = 1 << 3;
 
 #[derive(Clone, Debug)]
@@ -48,7 +48,7 @@ pub struct Stm32 {
     complete_cleared: bool,
 }
 
-/// The registers that both layouts have.
+/// The registers that exist in both layouts.
 #[derive(Clone, Copy)]
 enum Name {
     Status,
@@ -103,13 +103,13 @@ impl Stm32 {
         }
     }
 
-    /// Bytes that wait while another one is sent.
+    /// Returns how many bytes can wait while another one is sent.
     const fn room(&self) -> u64 {
         let fifo = matches!(self.layout, Layout::V2) && self.control[0] & FIFO_ENABLE != 0;
         if fifo { 8 } else { 1 }
     }
 
-    /// Whether it is switched on, and with it its transmitter or receiver.
+    /// Returns whether the USART and its transmitter or receiver are on.
     const fn is_on(&self, half: u32) -> bool {
         let enable = match self.layout {
             Layout::V1 => 1 << 13,
@@ -118,7 +118,7 @@ impl Stm32 {
         self.control[0] & enable != 0 && self.control[0] & half != 0
     }
 
-    /// Listens as long as the program has switched the receiver on.
+    /// Turns the receiver on or off as the program has set it.
     fn listen(&mut self, env: &Env<'_>) {
         if self.is_on(RX_ENABLE) {
             self.receiver.listen(env.now, self.frame(env.ratio));
@@ -127,7 +127,7 @@ impl Stm32 {
         }
     }
 
-    /// Core cycles that a byte takes.
+    /// Returns the core cycles that a byte takes.
     const fn frame(&self, ratio: ClockRatio) -> u64 {
         let control = self.control[0];
         let data = match self.layout {
@@ -203,7 +203,7 @@ impl Registered for Stm32 {
                     self.complete_cleared = false;
                 }
             }
-            // A zero clears TC in SR, a one in ICR.
+            // TC is cleared by writing a zero to SR, or a one to ICR.
             Name::Status if self.layout == Layout::V1 => {
                 self.complete_cleared |= value & TX_COMPLETE == 0 && mask & TX_COMPLETE != 0;
             }

@@ -1,4 +1,4 @@
-//! Devices as firmware meets them, in the socs of the repository.
+//! Devices as firmware sees them, in the repository's socs.
 
 use super::*;
 use crate::soc::Soc;
@@ -24,7 +24,7 @@ mod nrf_rtc;
 mod pins;
 mod uarts;
 
-/// A machine whose program is this test.
+/// A machine whose program is the test.
 struct Rig(Machine);
 
 impl Rig {
@@ -36,7 +36,7 @@ impl Rig {
         self.0.cortex_m_state().write_peripheral(address, value, u32::MAX).expect("no fault");
     }
 
-    /// Lets time pass up to a cycle; the date of the last register access is one further.
+    /// Advances time to a cycle; register accesses then take place in the cycle after it.
     fn until(&mut self, cycle: u64) {
         self.0.cortex_m_state().cycles = cycle;
         self.0.cortex_m_state().pass_time(cycle);
@@ -56,7 +56,8 @@ fn clocks_are_ready_and_slow_buses_slow_timers() {
     assert_eq!(f405.read(cr), 0x0303_0083, "HSERDY and PLLRDY");
     f405.write(cfgr, 0x1402);
     assert_eq!(f405.read(cfgr), 0x140A, "SWS follows SW");
-    // TIM2 on a bus divided by four counts every second cycle; TIM1 on the other one each.
+    // TIM2, on a bus with its clock divided by four, counts every second cycle; TIM1, on the other bus,
+    // every cycle.
     for timer in [0x4000_0000, 0x4001_0000] {
         f405.write(timer, 1);
     }
@@ -91,7 +92,7 @@ fn a_uart_takes_its_time_and_interrupts() {
     assert_eq!(f405.read(status) & 0xC0, 0x80, "one is being sent, there is room");
     f405.write(data, b'i'.into());
     assert_eq!(f405.read(status) & 0xC0, 0, "full");
-    // Ten bits of sixteen cycles each, from cycle 1 on.
+    // Ten bits of sixteen cycles each, starting at cycle 1.
     f405.write(control, 1 << 13 | 1 << 3 | 1 << 7);
     f405.until(160);
     assert!(!f405.pending(38));
@@ -170,8 +171,8 @@ fn rp2040_resets_divides_and_wakes() {
     assert_eq!((rp.read(timer + 0x28), rp.read(timer + 0x20)), (10, 0));
 }
 
-/// RP2040 datasheet, 4.6.3, and RP2350's, 12.8.3: an alarm goes off when the lower half of the time meets
-/// it, once, and not when it is past it.
+/// RP2040 datasheet, 4.6.3, and RP2350 datasheet, 12.8.3: an alarm fires once, when the lower half of the
+/// time equals it, and not if that moment has passed.
 #[test]
 fn alarms_of_rp_timers_go_off_once_and_in_time_only() {
     let socs = [
@@ -226,7 +227,7 @@ fn nrf_sends_from_ram_and_counts_slowly() {
     nrf.write(uarte + 0x304, 1 << 8);
     nrf.write(uarte + 8, 1);
     assert_eq!((nrf.read(uarte + 0x150), nrf.read(uarte + 0x120)), (1, 0));
-    // Forty bits at a megabaud and 64 MHz.
+    // Forty bits at 1 Mbaud and 64 MHz.
     nrf.until(2560);
     assert!(!nrf.pending(2));
     nrf.until(2561);
@@ -305,7 +306,8 @@ fn registers_without_a_model_are_told_or_refused() {
 fn what_only_keeps_what_is_written_is_told_where_a_program_relies_on_it() {
     let mut nrf = machine!("nrf52840");
     let (watchdog, temp) = (0x4001_0000, 0x4000_C000);
-    // The watchdog's reload value is kept; that it is started would have it bite.
+    // Merely keeping the watchdog's reload value is harmless; but a started watchdog would bite, so
+    // starting it is reported.
     nrf.write(watchdog + 0x504, 0x8000);
     nrf.write(temp, 1);
     assert_eq!((nrf.read(watchdog + 0x504), nrf.0.unmodelled().count()), (0x8000, 0));
@@ -326,7 +328,7 @@ fn what_only_keeps_what_is_written_is_told_where_a_program_relies_on_it() {
     assert!(reads > 1_000, "{reads}");
 }
 
-/// Whatever is written to whatever register, devices go on.
+/// Devices keep running whatever is written to any register.
 #[test]
 fn no_register_ends_the_simulator() {
     let mut state = 0x1234_5678_9ABC_DEF1_u64;
@@ -341,14 +343,14 @@ fn no_register_ends_the_simulator() {
         let text = std::fs::read_to_string(entry.expect("readable").path()).expect("readable");
         let soc = Soc::from_toml(&text).expect("good");
         let places: Vec<_> = soc.peripherals.iter().map(|p| (p.base, p.extent())).collect();
-        // Other cores reach devices by ways of their own.
+        // Cores of other families reach devices in their own way.
         if places.is_empty() || !soc.core.is_cortex_m() {
             continue;
         }
         let mut machine = Machine::new(&soc);
         for _ in 0..20_000 {
             let (base, extent) = places[random() as usize % places.len()];
-            // Most registers are among the first of a block.
+            // Most registers are near the start of a block.
             let within = if random() % 4 == 0 { extent } else { extent.min(0x100) };
             let address = (base + random() % within) & !3;
             let value = match random() % 4 {
@@ -387,7 +389,8 @@ fn what_the_factory_wrote_stays_and_an_image_fills_the_rest() {
     nrf.write(part, 0);
     nrf.write(customer, 0);
     assert_eq!([nrf.read(part), nrf.read(customer)], [0x0005_2840, u32::MAX]);
-    // Vectors and an endless loop; where a bootloader is; a reset pin, of which a byte is given.
+    // Vectors and an endless loop; the address of a bootloader; a reset pin of which only one byte is
+    // given.
     let hex = ":0C00000000100020090000000000FEE7D6\n:020000041000EA\n:0410140000E00700F1\n\
                :011200001DD0\n:00000001FF\n";
     nrf.0.load(&Image::from_hex(hex.as_bytes()).expect("an image")).expect("it fits");
@@ -416,7 +419,7 @@ fn random_numbers_differ_and_are_those_of_each_run() {
     assert!(first.iter().enumerate().all(|(at, number)| !first[..at].contains(number)));
 }
 
-/// A store as the program's own.
+/// Stores as the program itself would.
 fn store(rig: &mut Rig, address: u32, value: u32, bytes: u32) -> Done {
     rig.0.cortex_m_state().write_beyond_memory(address, value, bytes)
 }
@@ -439,7 +442,7 @@ fn flash_takes_what_it_is_open_for() {
     assert_eq!(word(&nrf, page), 0x1234_5AFF, "bits are only cleared");
     nrf.write(config, 0);
     assert!(store(&mut nrf, page, 0, 4).is_err(), "closed again");
-    // By the number of a sector, of which the fifth is longer.
+    // By sector number; the fifth sector is longer.
     let mut f405 = machine!("stm32f405");
     let (key, control) = (0x4002_3C04, 0x4002_3C10);
     f405.0.poke(0x0800_0000, &vec![0; 0x4_0000]).expect("flash");
@@ -462,7 +465,8 @@ fn flash_takes_what_it_is_open_for() {
 
 #[test]
 fn code_that_is_programmed_is_what_executes() {
-    // Opens the flash, calls a function that answers 1, writes another number into it, calls it.
+    // Unlocks the flash, calls a function that returns 1, programs another number into it, and calls it
+    // again.
     let program = [
         0x4C07_u16, 0x2501, 0xF000, 0xF80A, 0x0006, 0x6025, 0x4D05, 0xF04F, 0x0424, 0x6025, 0xF000,
         0xF802, 0xBE00, 0xBF00, 0x2001, 0x4770, 0xE504, 0x4001, 0x2000, 0x4770,

@@ -41,7 +41,7 @@ impl Text<'_> {
             Form::FpImmediate => {
                 let value = match result {
                     Precision::Single => f32::from_bits(s.imm),
-                    // A constant of eight bits is the same in either.
+                    // A constant of eight bits is the same in both formats.
                     Precision::Double => f64::from_bits(u64::from(s.imm) << 32) as f32,
                 };
                 (format!("{name}.{f}"), format!("{d}, #{value:?}"))
@@ -119,7 +119,8 @@ impl Text<'_> {
             return (if store { "vpush" } else { "vpop" }.to_owned(), registers);
         }
         let back = if back { "!" } else { "" };
-        // With an odd count of words the format in memory is unknown, by name (A7.7.235).
+        // With an odd number of words, the instruction has a name of its own, for an unknown format in
+        // memory (A7.7.235).
         let (unknown, x) = if s.aux >> 8 & 1 == 1 && double { (true, "x") } else { (false, "") };
         let name = if unknown { name.replacen('v', "f", 1) } else { name };
         let name = format!("{name}{}{x}", if down { "db" } else { "ia" });

@@ -1,9 +1,8 @@
-//! Instructions in assembly language (UAL), from the lines that also decode them.
+//! Instructions in assembly language (UAL), from the same table that decodes them.
 //!
-//! The mnemonic is an operation's own name without its suffix, the operands follow
-//! from the line's [`Form`]. A line with a form that is not known here shows its
-//! register fields and immediate in their usual order, so that a new encoding is
-//! readable before its form has an arm of its own.
+//! The mnemonic is the operation's name without its suffix, and the operands follow from the line's
+//! [`Form`]. A line with a form not handled here shows its register fields and its immediate in their usual
+//! order, so that a new encoding is readable before its form is handled.
 
 mod float;
 
@@ -22,13 +21,13 @@ use crate::soc::CoreKind;
 pub struct Disassembly {
     /// Bytes of the encoding, 2 or 4.
     pub size: u8,
-    /// The encoding; of 32 bits the first halfword is the upper half.
+    /// The encoding; for 32-bit instructions, the first halfword is the upper half.
     pub encoding: u32,
-    /// What it does, with condition and width: `ldrne.w`.
+    /// The mnemonic with condition and width: `ldrne.w`.
     pub mnemonic: String,
-    /// With what, separated by commas; may be empty.
+    /// The operands, separated by commas; may be empty.
     pub operands: String,
-    /// The address that the instruction itself names: a branch's target or a literal's place.
+    /// The address that the instruction itself encodes: a branch's target or a literal's address.
     pub target: Option<u32>,
 }
 
@@ -42,13 +41,13 @@ impl fmt::Display for Disassembly {
     }
 }
 
-/// Conditions by number; always has none.
+/// Condition suffixes by number; "always" has none.
 const CONDITIONS: [&str; 15] =
     ["eq", "ne", "cs", "cc", "mi", "pl", "vs", "vc", "hi", "ls", "ge", "lt", "gt", "le", ""];
 
 impl Disassembly {
-    /// The instruction of a core at `address`; `second` is ignored by 16-bit ones.
-    /// `condition` is what an IT block makes it depend on, as encoded there. What is no
+    /// Disassembles the instruction of a core at `address`; `second` is ignored for 16-bit instructions.
+    /// `condition` is the condition that an IT block gives it, as encoded there. An encoding that is not an
     /// instruction of the core becomes a directive with its bits.
     ///
     /// ```
@@ -96,13 +95,13 @@ impl Disassembly {
     }
 }
 
-/// Whether an operation of 16 bits, inside an IT block or not, is called like this.
+/// Returns whether a 16-bit operation, inside an IT block or not, has this mnemonic.
 fn same_mnemonic(op: Op, mnemonic: &str) -> bool {
     let name = base_name(op);
     name == mnemonic || name.strip_suffix('s') == Some(mnemonic) || mnemonic == "lsl"
 }
 
-/// An operation's name without the suffixes that tell operands apart.
+/// Returns an operation's name without the suffixes that distinguish operands.
 fn base_name(op: Op) -> String {
     let op = op.in_single();
     let name = op.name();
@@ -133,7 +132,8 @@ fn register(number: u8) -> String {
     }
 }
 
-/// Small numbers in decimal, the others, which tend to be masks and addresses, not.
+/// Formats an immediate: small numbers in decimal, others, which tend to be masks and addresses, in
+/// hexadecimal.
 fn immediate(value: u32) -> String {
     if value < 1024 { format!("#{value}") } else { format!("#{value:#x}") }
 }
@@ -147,7 +147,7 @@ fn list(registers: u32) -> String {
     format!("{{{}}}", named.join(", "))
 }
 
-/// `, lsl #3`, after `type << 8 | amount`.
+/// Formats a shift given as `type << 8 | amount`: `, lsl #3`.
 fn shift(code: u32) -> String {
     let (kind, amount) = (code >> 8, code & 0xFF);
     match kind {
@@ -178,7 +178,7 @@ struct Text<'a> {
 }
 
 impl Text<'_> {
-    /// A branch's target or a literal's address.
+    /// Returns a branch's target or a literal's address.
     fn target(&self) -> Option<u32> {
         let form = self.fields.line.form;
         let named = self.is_literal()
@@ -187,25 +187,25 @@ impl Text<'_> {
         named.then_some(self.slot.imm)
     }
 
-    /// Whether it loads from an address relative to the program counter.
+    /// Returns whether it loads from an address relative to the program counter.
     fn is_literal(&self) -> bool {
         matches!(self.fields.line.form, Form::Literal | Form::DualLiteral)
             || matches!(self.slot.op, Op::LdrLit | Op::VldrLit)
     }
 
-    /// A register field of the encoding, as the instruction names it.
+    /// Formats a register field of the encoding.
     fn r(&self, letter: u8) -> String {
         register(self.fields.get(letter) as u8)
     }
 
-    /// The operation as written: what the decoder has resolved further is undone.
+    /// Returns the operation as written, without what the decoder has resolved further.
     fn op(&self) -> Op {
         let line = self.fields.line;
         let op = if self.fields.get(b's') == 1 { line.op_s } else { line.op };
         if self.conditional && self.fields.size == 2 { op.inside_it() } else { op }
     }
 
-    /// Mnemonic and operands.
+    /// Returns mnemonic and operands.
     fn write(&self) -> (String, String) {
         let (s, op) = (&self.slot, self.op());
         let name = base_name(op);
@@ -304,7 +304,7 @@ impl Text<'_> {
         }
     }
 
-    /// Every register field and the immediate, in their usual order.
+    /// Formats every register field and the immediate, in their usual order.
     fn generic(&self) -> String {
         let letters = b"tdunma".iter().filter(|letter| self.fields.has(**letter));
         let mut operands: Vec<_> = letters.map(|&letter| self.r(letter)).collect();
@@ -314,7 +314,7 @@ impl Text<'_> {
         operands.join(", ")
     }
 
-    /// Destination, first operand and `operand`, as far as the operation has them.
+    /// Formats destination, first operand and `operand`, as far as the operation has them.
     fn data(&self, op: Op, name: String, operand: &str) -> (String, String) {
         let first = match op.operands() {
             Operands::Test => self.r(b'n'),
@@ -340,7 +340,7 @@ impl Text<'_> {
         self.data(op, name.to_owned(), &format!("{}{}", self.r(b'm'), shift(s.aux)))
     }
 
-    /// `[rn, #imm]` with write-back as `mode` says: 0 offset, 1 pre-, 2 post-indexed.
+    /// Formats `[rn, #imm]`, with write-back according to `mode`: 0 offset, 1 pre-indexed, 2 post-indexed.
     fn address(&self, offset: u32, mode: u32) -> String {
         let base = register(self.slot.n);
         if self.is_literal() {
@@ -354,7 +354,7 @@ impl Text<'_> {
         }
     }
 
-    /// How far a literal lies from the aligned program counter.
+    /// Returns the distance of a literal from the aligned program counter.
     fn pc_offset(&self) -> u32 {
         self.slot.imm.wrapping_sub(self.fields.aligned_pc())
     }
@@ -375,8 +375,8 @@ impl Text<'_> {
         } else {
             self.address(s.imm, mode)
         };
-        // DDI 0403, A5.3.8 and A5.3.9: of loads to the program counter that are hints only
-        // some have names.
+        // DDI 0403, A5.3.8 and A5.3.9: of the loads to the program counter that are hints, only some have
+        // names.
         let hint = match name.as_str() {
             _ if s.op != Op::Pld => None,
             "ldrb" => Some("pld"),
@@ -443,7 +443,7 @@ impl Text<'_> {
         (name, operands)
     }
 
-    /// Operations whose variant is part of the mnemonic.
+    /// Formats operations whose variant is part of the mnemonic.
     fn variant(&self, op: Op, name: String) -> (String, String) {
         let aux = self.slot.aux;
         let name = match op {
@@ -482,7 +482,8 @@ impl Text<'_> {
         };
         match op.group() {
             Group::Immediate => {
-                // 32-bit sums with a plain 12-bit immediate have names of their own.
+                // 32-bit additions and subtractions with a plain 12-bit immediate have mnemonics of their
+                // own.
                 let wide = self.fields.size == 4 && matches!(op, Op::AddI | Op::SubI);
                 let name = if wide { name + "w" } else { name };
                 self.data(op, name, &immediate(s.imm))
@@ -520,7 +521,7 @@ impl Text<'_> {
                     (name, registers(b"adnm"))
                 }
                 Op::Qadd | Op::Qsub | Op::Qdadd | Op::Qdsub => (name, registers(b"dmn")),
-                // The register is encoded twice; which of the fields is named varies.
+                // The register is encoded twice; which of the fields is shown varies.
                 Op::Clz | Op::Rbit | Op::Rev | Op::Rev16 | Op::Revsh => (name, registers(b"dm")),
                 Op::Vmsr => (name, format!("fpscr, {}", self.r(b't'))),
                 Op::Vmrs if s.d == 15 => (name, "APSR_nzcv, fpscr".to_owned()),
@@ -532,13 +533,13 @@ impl Text<'_> {
     }
 }
 
-/// Which operands an operation of the data-processing groups writes.
+/// Which operands are written for an operation of the data-processing groups.
 enum Operands {
-    /// None: it sets flags.
+    /// No destination: it only sets flags.
     Test,
     /// A destination only.
     Move,
-    /// A destination, and a first operand beside the second one.
+    /// A destination, a first operand and the second one.
     Three,
 }
 

@@ -1,5 +1,5 @@
-//! A machine's parts know no architecture: a core that nobody has built runs in it with memories, devices,
-//! watches, observers and trial interrupts as they are.
+//! Tests that the parts of a machine do not depend on an architecture: a made-up core runs in it with the
+//! regular memories, devices, watches, observers and trial interrupts.
 
 mod toy;
 
@@ -18,12 +18,12 @@ use rtmark_units::Cycles;
 const RAM: u32 = 0x2000_0000;
 const TIMER: u32 = 0x4000_0000;
 const UART: u32 = 0x4000_4000;
-/// The timer's interrupt, and one that only tests pend.
+/// The timer's interrupt, and one that only tests make pend.
 const TICK: u16 = 8;
 const OTHER: u16 = 3;
 
-/// A chip with a timer and a UART, and wait states of its flash. Which core its file names is of no
-/// consequence here.
+/// A chip with a timer, a UART and a flash with wait states. The core that its file names does not matter
+/// here.
 fn soc(wait_states: u8) -> Soc {
     let text = r#"
         name = "toy"
@@ -95,7 +95,7 @@ const COUNT: [Toy; 9] = [
 
 #[test]
 fn a_program_runs_and_costs_what_it_waits() {
-    // Three, and three rounds of five.
+    // Three instructions, then three rounds of five.
     let (instructions, cycles) = (3 + 3 * 5, 3 + 3 * (1 + 2 + 5 + 1) + 2 + 2 + 1);
     for wait_states in [0, 2] {
         let mut machine = waiting(&COUNT, &[], wait_states);
@@ -110,11 +110,11 @@ fn a_program_runs_and_costs_what_it_waits() {
     }
 }
 
-/// The address of the instruction behind the one by which it sleeps.
-const BEHIND_SLEEP: u32 = 43;
+/// The address of the instruction after the one that sleeps.
+const AFTER_SLEEP: u32 = 43;
 
-/// Starts the timer with a period of 51 cycles, and sleeps for ever; its handler counts at the address
-/// RAM, prints a letter, and clears the interrupt.
+/// Starts the timer with a period of 51 cycles and sleeps in an endless loop; its handler counts at the
+/// address RAM, prints a letter and clears the interrupt.
 fn ticking() -> Machine {
     let program = [
         Toy::Set(0, 50),
@@ -168,9 +168,9 @@ fn devices_interrupt_it_print_for_it_and_wake_it() {
     assert!(besides.asleep.0 > 0 && besides.waited.0 > 0, "{besides:?}");
 }
 
-/// Notes what an observer is told.
+/// Records the events that an observer receives.
 #[derive(Default)]
-struct Told {
+struct Recorder {
     before: u64,
     executed: u64,
     entered: Vec<u16>,
@@ -178,7 +178,7 @@ struct Told {
     slept: u64,
 }
 
-impl Observer for Told {
+impl Observer for Recorder {
     fn before(&mut self, _: &Machine) -> ControlFlow<()> {
         self.before += 1;
         ControlFlow::Continue(())
@@ -195,7 +195,7 @@ impl Observer for Told {
 
     fn entered(&mut self, machine: &Machine, exception: u16) {
         self.entered.push(exception);
-        assert_eq!(machine.interrupted().pc, BEHIND_SLEEP);
+        assert_eq!(machine.interrupted().pc, AFTER_SLEEP);
     }
 
     fn returned(&mut self, _: &Machine, exception: u16) {
@@ -204,23 +204,23 @@ impl Observer for Told {
 }
 
 #[test]
-fn an_observer_is_told_of_it_and_changes_nothing() {
+fn an_observer_sees_everything_and_changes_nothing() {
     let mut plain = ticking();
     let mut observed = plain.clone();
-    let mut told = Told::default();
-    assert_eq!(plain.run(Cycles(1_000)), observed.run_observed(Cycles(1_000), &mut told));
+    let mut seen = Recorder::default();
+    assert_eq!(plain.run(Cycles(1_000)), observed.run_observed(Cycles(1_000), &mut seen));
     assert_eq!(plain.cycles(), observed.cycles());
     assert_eq!(plain.peek(RAM, 16), observed.peek(RAM, 16));
-    assert_eq!(told.executed, plain.instructions().0);
-    assert_eq!(told.before, told.executed);
-    assert_eq!(told.entered.len() as u64, plain.exceptions_taken());
-    assert!(told.entered.iter().chain(&told.returned).all(|exception| *exception == 16 + TICK));
-    assert!(told.slept > 10 && told.returned.len() > 10, "{} {:?}", told.slept, told.returned);
+    assert_eq!(seen.executed, plain.instructions().0);
+    assert_eq!(seen.before, seen.executed);
+    assert_eq!(seen.entered.len() as u64, plain.exceptions_taken());
+    assert!(seen.entered.iter().chain(&seen.returned).all(|exception| *exception == 16 + TICK));
+    assert!(seen.slept > 10 && seen.returned.len() > 10, "{} {:?}", seen.slept, seen.returned);
 }
 
 #[test]
 fn interrupts_that_are_tried_out_are_entered_when_they_come() {
-    // Masked for a while in each round.
+    // Interrupts are masked for part of each round.
     let program = [
         Toy::Set(0, 1),
         Toy::Mask,

@@ -1,4 +1,4 @@
-//! What a peripheral's described registers must fulfil.
+//! The constraints on the registers that a soc file describes.
 
 use super::{Checked, EXTI_LINES, KeyStep, is_field, refuse};
 use crate::soc::peripheral::{
@@ -16,13 +16,13 @@ pub(super) fn check_pins(peripheral: &Peripheral, path: &[KeyStep]) -> Checked {
         let wrong = match (peripheral.kind, &pins.register) {
             _ if !(1..=32).contains(&pins.count) => "count is 1 to 32",
             _ if pins.name.is_empty() || pins.name.ends_with(|it: char| it.is_ascii_digit()) => {
-                "name is what stands before a pin's number, such as PA"
+                "name is the prefix of the pins' numbers, such as PA"
             }
             (PeripheralKind::Registers, Some(shows)) if exists(shows) => continue,
-            (PeripheralKind::Registers, _) => "register names one of the block's",
+            (PeripheralKind::Registers, _) => "register must name a register of the block",
             (kind, register) if kind.knows_its_pins() => match register {
                 None => continue,
-                Some(_) => "leave out register, which its kind knows",
+                Some(_) => "leave out register, which its kind determines",
             },
             _ => {
                 "they are for kinds that have some: registers, nrf-gpio, rp2040-sio, rp2040-io-bank, \
@@ -34,7 +34,7 @@ pub(super) fn check_pins(peripheral: &Peripheral, path: &[KeyStep]) -> Checked {
     Ok(())
 }
 
-/// Refuses fields that choose ports of lines which EXTI does not have.
+/// Refuses fields that select ports of lines that EXTI does not have.
 fn check_routes(register: &PeripheralRegister, path: &[KeyStep]) -> Checked {
     let Some(Routes { first, count, width }) = register.routes else { return Ok(()) };
     let fits = width >= 1 && count >= 1 && u32::from(count) * u32::from(width) <= 32;
@@ -100,7 +100,9 @@ impl Soc {
             if let Some(wanted) = follow.register.as_deref().filter(|wanted| !exists(wanted)) {
                 return refuse(
                     &path("follows"),
-                    format!("register {name} follows {wanted}, which is no register of the block"),
+                    format!(
+                        "register {name} follows {wanted}, which is not a register of the block"
+                    ),
                 );
             }
         }
@@ -109,7 +111,7 @@ impl Soc {
                 return refuse(
                     &path("acts"),
                     format!(
-                        "register {name}: {} bits from bit {} are no field",
+                        "register {name}: {} bits from bit {} do not fit into a word",
                         act.width, act.bit
                     ),
                 );
@@ -118,7 +120,7 @@ impl Soc {
                 return refuse(
                     &path("acts"),
                     format!(
-                        "register {name} acts on {}, which is no register of the block",
+                        "register {name} acts on {}, which is not a register of the block",
                         act.on
                     ),
                 );
@@ -149,7 +151,7 @@ impl Soc {
         }
     }
 
-    /// Refuses a register that programs or erases anything but a flash of this soc.
+    /// Refuses a register that programs or erases anything other than a flash of this soc.
     fn check_flash_writes(
         &self,
         peripheral: &Peripheral,
@@ -186,7 +188,7 @@ impl Soc {
             return refuse(
                 path,
                 format!(
-                    "register {name} controls {}, which is no [[memory]]; there are {}",
+                    "register {name} controls {}, which is not a [[memory]] of this soc; it has {}",
                     control.memory,
                     self.memory_map()
                 ),

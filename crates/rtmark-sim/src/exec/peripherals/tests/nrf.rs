@@ -1,5 +1,5 @@
-//! nRF52840: events that reach tasks by the PPI, pins, and UARTE both ways. Each test is named by what
-//! the nRF52840 Product Specification says, and by its section.
+//! nRF52840: events connected to tasks by the PPI, pins, and UARTE in both directions. Each test is named
+//! after a statement of the nRF52840 Product Specification and cites its section.
 
 use super::*;
 use crate::{Level, PinChange};
@@ -17,7 +17,7 @@ const TRIGGERED: u32 = EGU + 0x100;
 const UARTE: u32 = 0x4000_2000;
 const GPIO: u32 = 0x5000_0000;
 const GPIOTE: u32 = 0x4000_6000;
-/// A frame at a megabaud and 64 MHz.
+/// The cycles of one frame at 1 Mbaud and 64 MHz.
 const FRAME: u64 = 640;
 const RAM: u32 = 0x2000_0000;
 
@@ -28,14 +28,14 @@ impl Rig {
         self.write(ENABLE_SET, 1 << channel);
     }
 
-    /// A timer that counts 16 MHz in 32 bits.
+    /// Starts a timer that counts 16 MHz in 32 bits.
     fn start_timer(&mut self, timer: u32) {
         self.write(timer + 0x508, 3);
         self.write(timer + 0x510, 0);
         self.write(timer + START, 1);
     }
 
-    /// UARTE at a megabaud.
+    /// Enables UARTE at 1 Mbaud.
     fn enable_uarte(&mut self) {
         self.write(UARTE + 0x524, 0x1000_0000);
         self.write(UARTE + 0x500, 8);
@@ -75,7 +75,7 @@ fn ps_6_16_an_event_reaches_its_tasks_one_period_of_16_mhz_later() {
     let mut nrf = machine!("nrf52840");
     nrf.write(TIMERS[0] + CC, 100);
     nrf.connect(3, TIMERS[0] + COMPARE, TIMERS[1] + CAPTURE);
-    // The fork triggers a second task at the same time.
+    // The fork triggers a second task in the same cycle.
     nrf.write(PPI + 0x910 + 4 * 3, TIMERS[1] + CAPTURE + 4);
     TIMERS[..2].iter().for_each(|timer| nrf.start_timer(*timer));
     nrf.until(403);
@@ -83,7 +83,7 @@ fn ps_6_16_an_event_reaches_its_tasks_one_period_of_16_mhz_later() {
     nrf.until(404);
     assert_eq!([0, 4].map(|at| nrf.read(TIMERS[1] + CC + at)), [101, 101]);
     assert_eq!(nrf.told(), []);
-    // A channel that is disabled carries nothing.
+    // A disabled channel carries nothing.
     nrf.write(PPI + 0x508, 1 << 3);
     nrf.write(TIMERS[0] + CC, 200);
     nrf.until(1000);
@@ -111,7 +111,7 @@ fn ps_6_16_events_go_through_chains_of_channels_and_meet_in_one_task() {
     nrf.connect(0, TRIGGERED, EGU + 4);
     nrf.connect(1, TRIGGERED + 4, EGU + 8);
     nrf.connect(2, TRIGGERED + 8, TIMERS[0] + CAPTURE);
-    // Two channels trigger one task in one cycle: once.
+    // Two channels that trigger one task in the same cycle trigger it once.
     nrf.connect(4, TRIGGERED, TIMERS[1] + COUNT);
     nrf.connect(5, TRIGGERED, TIMERS[1] + COUNT);
     nrf.write(TIMERS[1] + 0x504, 2);
@@ -141,7 +141,7 @@ fn ps_6_16_groups_are_enabled_by_tasks_and_enabling_has_priority() {
     nrf.write(EGU, 1);
     nrf.until(10);
     assert_eq!(nrf.read(PPI + 0x500), 1 << 8 | 1 << 9 | 1);
-    // CHG[0].DIS and CHG[1].EN at once.
+    // CHG[0].DIS and CHG[1].EN in the same cycle.
     nrf.connect(1, TRIGGERED + 4, disable);
     nrf.connect(2, TRIGGERED + 4, PPI + 8);
     nrf.write(EGU + 4, 1);
@@ -179,7 +179,8 @@ fn ends_without_a_model_are_told_when_they_are_connected() {
     assert_eq!(nrf.told(), []);
     nrf.write(ENABLE_SET, 1);
     assert_eq!(nrf.told(), [send]);
-    // An event that leads nowhere yet; one that the model never raises; a task that is an event.
+    // An event that is not connected yet; one that the model never raises; an event's address in place of a
+    // task's.
     nrf.write(PPI + 0x518, ready);
     nrf.write(ENABLE_SET, 2);
     assert_eq!(nrf.told(), [send]);
@@ -187,7 +188,7 @@ fn ends_without_a_model_are_told_when_they_are_connected() {
     assert_eq!(nrf.told(), [send, ready]);
     nrf.connect(2, sleep, TIMERS[0] + COMPARE);
     assert_eq!(nrf.told(), [sleep, send, ready, TIMERS[0] + COMPARE]);
-    // By a fixed channel, enabled by a group that a channel enables.
+    // By a fixed channel, enabled by a group that another channel enables.
     let mut nrf = machine!("nrf52840");
     nrf.write(PPI + 0x800, 1 << 20);
     nrf.connect(0, TRIGGERED, PPI);
@@ -206,7 +207,7 @@ fn ps_6_34_2_endtx_stops_the_transmitter_by_a_channel_as_zephyr_has_it() {
     nrf.enable_uarte();
     nrf.connect(0, UARTE + 0x120, UARTE + 0x0C);
     let (done, stopped) = (UARTE + 0x120, UARTE + 0x158);
-    // A transfer of nothing, which sets TXSTOPPED.
+    // An empty transfer, which sets TXSTOPPED.
     nrf.send(b"");
     nrf.until(20);
     assert_eq!([done, stopped].map(|event| nrf.read(event)), [1, 1]);
@@ -279,7 +280,7 @@ fn ps_6_34_3_stoprx_ends_the_buffer_before_rxto_and_flushrx_empties_the_fifo() {
     nrf.receive(RAM, 8);
     nrf.until(FRAME + 100);
     nrf.write(UARTE + 4, 1);
-    // The byte that was under way arrives, the next one is held back; four frames to RXTO.
+    // The byte already in transit arrives, and the next one is held back; RXTO follows after four frames.
     nrf.until(5 * FRAME + 99);
     assert_eq!([done, stopped].map(|event| nrf.read(event)), [0, 0]);
     nrf.until(5 * FRAME + 101);
@@ -304,7 +305,7 @@ fn ps_6_34_shorts_start_and_stop_the_receiver_at_the_end_of_a_buffer() {
     nrf.write(UARTE + 0x534, RAM + 2);
     nrf.until(2 * FRAME + 1);
     assert_eq!((nrf.read(done), nrf.0.peek(RAM, 4)), (1, b"ab\xA5\xA5".to_vec()));
-    // The second buffer has been started without any delay; it is the last one.
+    // The second buffer was started without delay; it is the last one.
     nrf.write(UARTE + 0x200, 1 << 6);
     nrf.until(4 * FRAME + 1);
     assert_eq!((nrf.0.peek(RAM, 4), nrf.read(stopped)), (b"abcd".to_vec(), 0));
@@ -314,7 +315,8 @@ fn ps_6_34_shorts_start_and_stop_the_receiver_at_the_end_of_a_buffer() {
 
 #[test]
 fn a_buffered_driver_counts_bytes_and_chains_buffers_by_channels() {
-    // As embassy-nrf does: RXDRDY counts, ENDRX starts the next buffer and disables itself.
+    // As embassy-nrf does it: RXDRDY is counted, and ENDRX starts the next buffer and disables its own
+    // channel.
     let mut nrf = machine!("nrf52840");
     nrf.0.connect_uart(None, b"0123456").expect("it has one");
     nrf.enable_uarte();
@@ -349,7 +351,7 @@ fn ps_6_10_1_edges_of_pins_are_events() {
     nrf.drive("P1.2", &pulse(1500));
     let input = GPIOTE + 0x100;
     let config = |polarity: u32, port: u32, pin: u32| polarity << 16 | port << 13 | pin << 8 | 1;
-    // LoToHi, HiToLo and Toggle of a pin, each with an event; LoToHi of another port's.
+    // LoToHi, HiToLo and Toggle of one pin, each with an event; LoToHi of another port's pin.
     for (channel, config) in [(0, config(1, 0, 11)), (1, config(2, 0, 11)), (3, config(1, 1, 2))] {
         nrf.write(GPIOTE + 0x510 + 4 * channel, config);
     }
@@ -365,11 +367,11 @@ fn ps_6_10_1_edges_of_pins_are_events() {
     assert_eq!(nrf.read(TIMERS[0] + CC), 1003 / 4, "of the edge");
     nrf.until(1500);
     assert_eq!(nrf.read(input + 12), 1);
-    // Both edges now.
+    // Both edges.
     nrf.write(GPIOTE + 0x510, config(3, 0, 11));
     nrf.until(2200);
     assert_eq!(nrf.read(TIMERS[0] + CC), 2103 / 4);
-    // Neither.
+    // Neither edge.
     nrf.write(GPIOTE + 0x510, config(0, 0, 11));
     nrf.until(3200);
     assert_eq!(nrf.read(TIMERS[0] + CC), 2103 / 4);
@@ -442,13 +444,13 @@ fn ps_6_9_1_pins_that_are_sensed_raise_port_once_until_all_have_gone() {
     nrf.write(port, 0);
     nrf.until(2500);
     assert_eq!((nrf.read(port), nrf.read(latch)), (0, 3 << 11), "DETECT has stayed high");
-    // What is sensed still is not cleared.
+    // A latch bit whose level is still sensed is not cleared.
     nrf.write(latch, 3 << 11);
     assert_eq!(nrf.read(latch), 1 << 12);
     nrf.until(3100);
     nrf.write(latch, 3 << 11);
     assert_eq!(nrf.read(latch), 0);
-    // Sensing begins at the level that is sensed.
+    // A pin whose level is already the sensed one when sensing begins.
     nrf.write(GPIO + 0x700 + 4 * 11, 2 << 16);
     assert_eq!((nrf.read(port), nrf.read(latch)), (1, 1 << 11));
 }
@@ -505,12 +507,12 @@ fn a_reset_disconnects_everything() {
     assert_eq!(after, [0; 4]);
 }
 
-/// Firmware that sleeps, whichever way it is run: a pin captures a timer and wakes it, and each capture
-/// is sent, whose end stops the transmitter.
+/// Firmware that sleeps behaves the same in one run and in slices: a pin captures a timer and wakes the
+/// core, each capture is sent, and the end of sending stops the transmitter.
 #[test]
 fn a_program_sleeps_while_channels_work() {
-    // cpsid i; GPIOTE's interrupt is enabled; then again and again: wfi; STARTTX; TXSTOPPED is waited for
-    // and cleared, as are IN[0] and the pending interrupt.
+    // cpsid i; enable GPIOTE's interrupt; then forever: wfi; STARTTX; wait for TXSTOPPED, clear it, IN[0]
+    // and the pending interrupt.
     let program = [
         0xB672_u16, 0x4809, 0x2140, 0x6001, 0x4D08, 0x4A09, 0x4B09, 0x2601, 0x2700, 0xBF30, 0x60AE,
         0x6814, 0x2C00, 0xD0FC, 0x6017, 0x601F, 0x681C, 0x4805, 0x6001, 0xE7F4, 0xE100, 0xE000,
@@ -533,7 +535,7 @@ fn a_program_sleeps_while_channels_work() {
     nrf.connect(1, UARTE + 0x120, UARTE + 0x0C);
     nrf.start_timer(TIMERS[0]);
     let mut sliced = Rig(nrf.0.clone());
-    // Behind the last pulse nothing is left that wakes it.
+    // After the last pulse nothing is left to wake the core.
     assert_eq!(nrf.0.run(Cycles(60_000)), Stop::Asleep);
     let mut slices = (0..=60_000).step_by(37).map(|until| sliced.0.run(Cycles(until)));
     assert_eq!(slices.find(|stop| *stop != Stop::Limit), Some(Stop::Asleep));

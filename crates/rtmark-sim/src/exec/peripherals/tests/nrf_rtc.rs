@@ -1,4 +1,4 @@
-//! nRF52840's real-time counters, by the Product Specification.
+//! nRF52840's real-time counters, according to the Product Specification.
 
 use super::*;
 
@@ -9,19 +9,19 @@ const COUNTER: u32 = 0x504;
 const CC: u32 = 0x540;
 
 impl Rig {
-    /// A real-time counter without a prescaler, that interrupts by its first compare register.
+    /// Starts a real-time counter without a prescaler, with an interrupt from its first compare register.
     fn start_rtc(&mut self) {
         self.write(RTC + 0x304, 1 << 16);
         self.write(RTC + START, 1);
     }
 
-    /// Lets so many counts of the low-frequency clock pass from cycle 0 on, and half a count.
+    /// Advances to the middle of this count of the low-frequency clock, counted from cycle 0.
     fn until_count(&mut self, count: u64) {
         self.until((2 * count + 1) * 64_000_000 / 65_536);
     }
 }
 
-/// 6.22.7: from N + 2 on it is certain, N and N + 1 may come to nothing, which programs must expect.
+/// 6.22.7: an event is guaranteed from N + 2 on; N and N + 1 may be missed, which programs must expect.
 #[test]
 fn the_rtc_meets_what_is_written_two_counts_ahead() {
     for (ahead, meets) in [(0, false), (1, false), (2, true), (3, true)] {
@@ -32,12 +32,13 @@ fn the_rtc_meets_what_is_written_two_counts_ahead() {
         nrf.write(RTC + CC, 10 + ahead);
         nrf.until_count(20);
         assert_eq!((nrf.pending(17), nrf.read(RTC + COMPARE)), (meets, meets.into()), "{ahead}");
-        // A round later it is there in any case.
+        // It occurs one round of the counter later in any case.
         nrf.write(RTC + COMPARE, 0);
         nrf.until_count((1 << 24) + 20);
         assert!(nrf.pending(17), "{ahead}");
     }
-    // What was too late is forgotten with the next write, and nothing is late for one that stands.
+    // A compare value that came too late is forgotten with the next write, and one that keeps its value is
+    // never late.
     let mut nrf = machine!("nrf52840");
     nrf.write(RTC + CC, 1);
     nrf.start_rtc();

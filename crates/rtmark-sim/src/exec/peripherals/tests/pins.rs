@@ -1,4 +1,4 @@
-//! Pins that something outside drives: what their registers show, and interrupts on their edges.
+//! Pins driven from outside: their registers, and interrupts on their edges.
 
 use super::*;
 use crate::{Level, NoPin, PinChange};
@@ -143,7 +143,7 @@ fn a_pico_tells_levels_from_edges() {
         assert_eq!((pico.read(raw + 4), pico.read(status + 4)), (pin(0b0101), 0));
         pico.write(force, 1);
         assert_eq!(pico.read(status), 1);
-        // By the alias that sets bits.
+        // Through the alias that sets bits.
         pico.write(enable + 0x2000, 0xF0);
         assert_eq!(pico.read(enable), 0xF0);
     }

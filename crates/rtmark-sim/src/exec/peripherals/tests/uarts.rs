@@ -1,4 +1,4 @@
-//! What arrives at UARTs: a byte when the one before was read, a frame later.
+//! Input at UARTs: a byte arrives one frame after the previous one was read.
 
 use super::*;
 use crate::NoUart;
@@ -9,7 +9,7 @@ fn an_stm32_receives_at_its_baud_rate() {
     let (status, data, baud, control) = (0x4000_4400, 0x4000_4404, 0x4000_4408, 0x4000_440C);
     f405.0.connect_uart(Some("usart2"), b"hi").expect("it has one");
     f405.write(baud, 16);
-    // USART, receiver and RXNE's interrupt on, from cycle 1 on.
+    // USART, receiver and RXNE's interrupt are on from cycle 1.
     f405.write(control, 1 << 13 | 1 << 2 | 1 << 5);
     f405.until(159);
     assert!(!f405.pending(38) && f405.read(status) & 0x20 == 0);
@@ -61,7 +61,7 @@ fn a_pl011_tells_of_a_byte_below_its_level_when_nothing_follows() {
         (uart, uart + 0x18, uart + 0x2C, uart + 0x30, uart + 0x38, uart + 0x44);
     pico.0.connect_uart(Some("UART0"), b"xy").expect("it has one");
     pico.write(uart + 0x24, 1);
-    // Eight bits and the FIFOs; receive and receive timeout interrupts.
+    // Eight bits with FIFOs; receive and receive-timeout interrupts.
     pico.write(line, 0x70);
     pico.write(mask, 0x50);
     pico.write(control, 0x301);
@@ -71,12 +71,12 @@ fn a_pl011_tells_of_a_byte_below_its_level_when_nothing_follows() {
     assert!(pico.read(flags) & 0x10 == 0, "not empty");
     pico.until(600);
     assert!(!pico.pending(20));
-    // Thirty-two bits behind the byte.
+    // Thirty-two bit times after the byte.
     pico.until(200 + 512);
     assert!(pico.pending(20) && pico.read(uart + 0x40) == 0x40, "RTMIS");
     assert_eq!(pico.read(data), b'x'.into());
     assert_eq!((pico.read(uart + 0x40), pico.read(flags) & 0x10), (0, 0x10));
-    // Without FIFOs each byte is told of at once.
+    // Without FIFOs, each byte is reported at once.
     pico.write(line, 0x60);
     pico.until(2000);
     assert_eq!(pico.read(uart + 0x40), 0x10, "RXMIS");
@@ -130,7 +130,7 @@ fn an_nrf51s_uart_has_no_dma() {
     nrf.write(uart + 0x500, 4);
     nrf.until(10_000);
     nrf.write(uart + 0x51C, b'z'.into());
-    // A frame at a megabaud and 16 MHz.
+    // One frame at 1 Mbaud and 16 MHz.
     nrf.until(10_159);
     assert_eq!(nrf.read(uart + 0x11C), 0);
     nrf.until(10_161);

@@ -1,4 +1,4 @@
-//! The core as machines ask it.
+//! The toy core's implementation of the traits that machines call.
 
 use rtmark_units::Cycles;
 
@@ -15,7 +15,7 @@ use crate::state::{
     Blocker, Convention, CoreState, Interrupted, Landmarks, NoMemory, Register, ThreadStack,
 };
 
-/// The core.
+/// The toy core.
 #[derive(Clone, Debug)]
 pub struct ToyCore {
     pub state: ToyState,
@@ -207,7 +207,8 @@ impl Trials for ToyCore {
         self.state.handler.is_some_and(|(active, _)| active == interrupt)
     }
 
-    /// It is looked at interrupts at boundaries alone, and nothing comes between entry and handler.
+    /// Interrupts are only sampled at instruction boundaries, and nothing can happen between entry and
+    /// handler.
     fn try_entry_early(&mut self, interrupt: u16, at: Cycles) -> Tried {
         match self.holds_back(interrupt) {
             None if at.0 <= self.state.cycles => Tried::Entered(Cycles(self.state.cycles + ENTRY)),
@@ -215,7 +216,7 @@ impl Trials for ToyCore {
         }
     }
 
-    /// It has no priorities.
+    /// The core has no priorities.
     fn interrupt_priority(&self, _interrupt: u16) -> u8 {
         0
     }

@@ -1,8 +1,8 @@
-//! A core of a made-up architecture: a dozen instructions of one, two or six bytes, four registers, one
+//! A core of a made-up architecture: a dozen instructions of one, two or six bytes, four registers, and one
 //! handler for all interrupts.
 //!
-//! It shares no line with the cores that exist. What a machine's parts know of it is what it tells them
-//! here, so what works on it works on any core.
+//! It shares no code with the real cores. A machine's parts know nothing of it except what it reports here,
+//! so what works with it works with any core.
 
 mod core;
 mod op;
@@ -24,17 +24,17 @@ use crate::state::stop::{FaultPolicy, Stop};
 use crate::state::{Blocker, Convention, CoreState, LoadError, Register, Watch, Watches};
 use crate::timing::{LineMemories, LineMemory};
 
-/// Where the handler is, behind the first instruction.
+/// The address of the handler, after the first instruction.
 pub const HANDLER: u32 = 0x40;
-/// Cycles from the boundary at which an interrupt is taken to its handler's first instruction.
+/// Cycles from the boundary at which an interrupt is taken to the first instruction of its handler.
 pub const ENTRY: u64 = 4;
 /// The exception number of interrupt 0.
 const FIRST: u16 = 16;
-/// The registers by number: four of them, the stack pointer, the link register.
+/// The number of registers: four general ones, the stack pointer and the link register.
 const REGISTERS: usize = 6;
 const CONVENTION: Convention = Convention { sp: 4, link: 5, first_argument: 0, arguments: 2 };
 
-/// The core in its system.
+/// The toy core together with its system.
 #[derive(Clone, Debug)]
 pub struct ToyState {
     soc: Arc<Soc>,
@@ -48,13 +48,13 @@ pub struct ToyState {
     pc: u32,
     masked: bool,
     asleep: bool,
-    /// The interrupt whose handler executes, and where it returns to.
+    /// The interrupt whose handler is executing, and the address to which it returns.
     handler: Option<(u16, u32)>,
-    /// Its first instruction has not executed.
+    /// The handler's first instruction has not executed yet.
     entered: bool,
     armed: u32,
     pending: u32,
-    /// What becomes pending, and when.
+    /// The interrupts that will become pending, with their cycles.
     coming: BTreeSet<(u64, u16)>,
     cycles: u64,
     instructions: u64,
@@ -94,7 +94,7 @@ impl ToyState {
         self.watches.note(happened, counts);
     }
 
-    /// Takes note of what is due by now.
+    /// Updates the state for everything that is due by now.
     fn pass_time(&mut self) {
         while let Some(&(at, interrupt)) = self.coming.first().filter(|(at, _)| *at <= self.cycles)
         {
@@ -122,7 +122,7 @@ impl ToyState {
         result
     }
 
-    /// The interrupts that are pending, or whose devices ask for them.
+    /// Returns the interrupts that are pending or requested by devices.
     fn wanted(&self) -> u32 {
         let high = self.devices.attached.iter().flat_map(|attached| {
             let outputs = attached.irq.iter().enumerate();
@@ -215,7 +215,7 @@ impl ToyState {
         Ok(())
     }
 
-    /// Enters the handler of the first interrupt that is wanted.
+    /// Enters the handler of the first wanted interrupt.
     fn enter(&mut self, wanted: u32) {
         let interrupt = wanted.trailing_zeros() as u16;
         self.pending &= !(1 << interrupt);
@@ -226,7 +226,7 @@ impl ToyState {
         self.watches.enter(FIRST + interrupt);
     }
 
-    /// What happens at a boundary before an instruction can execute.
+    /// Handles what is due at a boundary before an instruction can execute.
     fn attend(&mut self, until: u64) -> Result<Option<Advance>, Stop> {
         self.pass_time();
         if self.watches.take_resumed() {
@@ -258,7 +258,7 @@ impl ToyState {
         if self.stops.contains(&self.pc) { Err(Stop::Breakpoint(self.pc)) } else { Ok(None) }
     }
 
-    /// Executes an instruction, and notes what of it is watched.
+    /// Executes an instruction, and records the watches that it hits.
     fn step(&mut self) -> Result<Toy, Stop> {
         let it = self.fetch(self.pc).ok_or(Stop::Breakpoint(self.pc))?;
         let counts = self.counts(self.cycles);

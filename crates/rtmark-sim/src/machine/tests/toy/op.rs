@@ -1,16 +1,16 @@
-//! The instructions.
+//! The toy core's instructions.
 
-/// What instructions do; `a` and `b` are registers.
+/// An instruction; `a` and `b` are registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Toy {
     Nop,
     Set(u8, u32),
     Add(u8, u8),
-    /// In five cycles.
+    /// Takes five cycles.
     Multiply(u8, u8),
     Load(u8, u8),
     Store(u8, u8),
-    /// Unless the register is zero, so many bytes on from behind the instruction.
+    /// Branches by this many bytes, relative to the end of the instruction, unless the register is zero.
     Branch(u8, i8),
     Return,
     Mask,
@@ -20,7 +20,7 @@ pub enum Toy {
 }
 
 impl Toy {
-    /// Its bytes.
+    /// Returns the instruction's encoding.
     pub fn encode(self) -> Vec<u8> {
         match self {
             Self::Nop => vec![0x00],
