@@ -1,19 +1,19 @@
-//! What an instruction means for the pipeline of Cortex-M3 and M4.
+//! The classification of instructions for the pipeline of Cortex-M3 and M4.
 //!
-//! After the instruction set summaries (DDI 0337G, 18.2; DDI 0439, 3.3) and the load/store
-//! timings (DDI 0337G, 18.3), and where these say no more than a range, after measurements on
-//! CC2650, CC2652 and STM32F100. It knows nothing of cycles but how many an instruction keeps the
-//! execute stage at least.
+//! It follows the instruction set summaries (DDI 0337G, 18.2; DDI 0439, 3.3) and the load/store
+//! timings (DDI 0337G, 18.3), and where these give no more than a range, measurements on CC2650,
+//! CC2652 and STM32F100. The only cycle count that it knows is an instruction's minimum in the
+//! execute stage.
 
 use super::pipeline::{Step, Unit, has};
 use crate::isa::{Group, Op, Slot};
 
-/// How a core multiplies.
+/// The kind of multiplier of a core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Multiplier {
-    /// Every product in a cycle.
+    /// Every product takes one cycle.
     Single,
-    /// Long products and accumulation in several steps.
+    /// Long products and accumulation take several steps.
     Iterative,
 }
 
@@ -51,7 +51,8 @@ pub fn classify(slot: &Slot, behind: u16, multiplier: Multiplier) -> Step {
                 writes = bit(d);
             }
             if !wide {
-                // Behind what writes or compares the stack pointer r1p1 folds, r2p1 does not.
+                // r1p1 folds an IT after an instruction that writes or compares the stack pointer,
+                // r2p1 does not.
                 let on_stack_pointer = writes & bit(13) != 0 || compares && n == 13;
                 traits |= if on_stack_pointer { has::FOLDS_EARLY } else { has::FOLDS };
             }
@@ -69,7 +70,7 @@ pub fn classify(slot: &Slot, behind: u16, multiplier: Multiplier) -> Step {
             match op {
                 Op::Mul | Op::Muls => {
                     if !wide {
-                        // r2p1 folds an IT behind it, r1p1 does not.
+                        // r2p1 folds an IT after it, r1p1 does not.
                         traits |= has::FOLDS_LATE;
                     }
                 }
@@ -216,7 +217,8 @@ pub fn classify(slot: &Slot, behind: u16, multiplier: Multiplier) -> Step {
             }
         }
         Group::Branch => match op {
-            // MOV PC, PC and ADD PC, PC, whose target is a constant, branch as other writes of PC.
+            // MOV PC, PC and ADD PC, PC, whose target is a constant, branch like other writes of
+            // PC.
             Op::B if d == 15 => {
                 step.unit = Unit::Late;
                 traits |= has::AIMED;
@@ -255,7 +257,8 @@ pub fn classify(slot: &Slot, behind: u16, multiplier: Multiplier) -> Step {
                 traits |= has::LINKS;
             }
             if op == Op::AddPc {
-                // It waits for R0 as for an address, whatever its operands (CC2650, CC2652).
+                // It waits for R0 as if that were part of an address, whatever its operands
+                // (CC2650, CC2652).
                 step.address = bit(0);
             }
         }

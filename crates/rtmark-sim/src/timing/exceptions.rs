@@ -1,72 +1,78 @@
-//! What entering and leaving exceptions comes to on Cortex-M3 and M4: transfers on buses.
+//! Exception entry and return on Cortex-M3 and M4, as transfers on buses.
 //!
 //! An entry stores the frame over the stack's bus while it reads the vector and fetches the
-//! handler, each over the bus of its memory (DDI 0337G, chapter 5): nine cycles for the frame, six
-//! beside them for vector and handler, and three before that in which the interrupt comes to the
-//! core, which makes the manual's twelve. What shares a bus takes turns, and what does not is
-//! hidden. All of it was measured on a CC2650 (`rtmark-silicon exceptions`), with the vectors in
-//! SRAM and in the Code region, handlers and code in three memories, and an interrupt at each
-//! cycle of programs. Those programs' vectors are taken to lie in flash, as the cycles say.
+//! handler, each over the bus of its memory (DDI 0337G, chapter 5). The frame takes nine cycles,
+//! with six cycles for vector and handler in parallel, after three cycles in which the interrupt
+//! reaches the core: that makes the manual's twelve. Transfers that share a bus take turns, and
+//! others are hidden. All of it was measured on a CC2650 (`rtmark-silicon exceptions`), with the
+//! vectors in SRAM and in the Code region, handlers and code in three memories, and an interrupt at
+//! each cycle of programs. Those programs' vectors are assumed to be in flash, which matches the
+//! cycles.
 //!
-//! What the rows do not show is an estimate by the same rules: vectors and handlers behind other
-//! wait states, stacks in slow memories, floating-point frames (17 cycles more, as DDI 0439, 3.9
-//! has it), SVC and faults (nine cycles from the end of the instruction: the core knows of them
-//! at once) and the Cortex-M4, of which no exception was measured. The Cortex-M0, M0+ and M33
-//! keep to the figures of their manuals, from the cycle in which an exception becomes pending.
+//! Cases that the measurements do not cover are estimates by the same rules: vectors and handlers
+//! behind other wait states, stacks in slow memories, floating-point frames (17 cycles more,
+//! according to DDI 0439, 3.9), SVC and faults (nine cycles from the end of the instruction, since
+//! the core knows of them at once) and the Cortex-M4, none of whose exceptions was measured. The
+//! Cortex-M0, M0+ and M33 follow the figures of their manuals, counted from the cycle in which an
+//! exception becomes pending.
 //!
-//! Values only: nothing here knows a machine. Cycles count from the first one that the core
-//! spends on the exception, in which an instruction would have entered the execute stage.
+//! This module holds values only and knows no machine. Cycles count from the first one that the
+//! core spends on the exception, in which an instruction would otherwise have entered the execute
+//! stage.
 
 use super::pipeline::CoreBus;
 
-/// From the cycle in which an interrupt's input rises, or SysTick's counter is zero, to the
-/// first one in which its exception can begin: three, which with the nine of the frame are the
+/// Cycles from the one in which an interrupt's input rises, or SysTick's counter is zero, to the
+/// first one in which its exception can begin: three, which with the nine of the frame make the
 /// manual's twelve. Measured with SysTick at each cycle of 832 programs.
 pub const FROM_SIGNAL: u64 = 3;
-/// From the cycle behind the data phase of a store that pends. Measured with stores to ISPR,
-/// STIR and ICSR: programs in three memories execute what enters the execute stage before.
+/// Cycles from the one after the data phase of a store that makes an exception pending to the first
+/// one in which the exception can begin. Measured with stores to ISPR, STIR and ICSR: programs in
+/// three memories execute the instructions that enter the execute stage before it.
 pub const FROM_STORE: u64 = 2;
-/// From the first cycle of one handler's end to the next handler, on memories without wait
+/// Cycles from the first one of a handler's end to the next handler, on memories without wait
 /// states (DDI 0337, 5.2; measured with DWT_EXCCNT).
 const TAIL_CHAIN: u64 = 6;
 
-/// What a return takes longer whose EXC_RETURN value is loaded (POP, LDM and LDR to the program
+/// Extra cycles of a return whose EXC_RETURN value is loaded (POP, LDM and LDR to the program
 /// counter): measured, before the first cycle that DWT_EXCCNT counts.
 pub const LOADED: u64 = 1;
 
-/// Eight words behind the first one's address: nine cycles (measured with DWT_EXCCNT).
+/// The words of a frame, and its cycles: eight words after the first one's address take nine cycles
+/// (measured with DWT_EXCCNT).
 const FRAME_WORDS: u64 = 8;
 const FRAME: u64 = 1 + FRAME_WORDS;
-/// Words that are fetched before the first instruction can execute: the prefetch unit's three
-/// (DDI 0337, 1.2).
+/// Words that are fetched before the first instruction can execute: the prefetch unit's three (DDI
+/// 0337, 1.2).
 const PREFETCHED: u64 = 3;
-/// What a read among the stores of a frame takes, which are held up before and behind it; and
-/// among its loads. Measured: 11 in place of 9 with the vectors in the stack's memory, 17 with
-/// the handler there too; 12 in place of 9 on the way back to code there.
+/// Cycles that a read adds among the stores of a frame, which are held up before and after it, and
+/// among its loads. Measured: 11 instead of 9 with the vectors in the stack's memory, 17 with the
+/// handler there as well; 12 instead of 9 on the way back to code there.
 const READ_AMONG_STORES: u64 = 2;
 const READ_AMONG_LOADS: u64 = 1;
-/// When a vector is read that has to be let in between the frame's words. Measured: a handler
-/// in flash is fetched just in time, so that its third word comes a cycle late.
+/// The cycle in which a vector is read when it has to be inserted among the frame's words.
+/// Measured: a handler in flash is fetched just in time, so that its third word comes a cycle late.
 const VECTOR_AMONG_STORES: u64 = 5;
-/// The cycles between the address of a branch target on the bus and its execution, at least.
+/// The minimum number of cycles between the address of a branch target on the bus and its
+/// execution.
 const REFILL: u64 = 3;
-/// The prefetch queue is full.
+/// A number of refill cycles after which the prefetch queue is full.
 const FULL: u64 = 12;
 
-/// An exception that comes to the core while a return takes its frame back is chained to: what
-/// has been taken back is left there (DDI 0337, 5.1, pop pre-emption). Estimated to hold until
-/// the frame's last word.
+/// The cycles of a return within which an exception that reaches the core is chained to; the part
+/// of the frame that has been restored is left on the stack (DDI 0337, 5.1, pop pre-emption).
+/// Estimated to end with the frame's last word.
 pub const LEFT_OFF: u64 = FRAME;
 
-/// A memory as an exception meets it.
+/// A memory as an exception encounters it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BusWaits {
     pub bus: CoreBus,
-    /// Wait states of the access.
+    /// The wait states of the access.
     pub waits: u64,
 }
 
-/// An exception that is about to be entered.
+/// The memories of an exception that is about to be entered.
 #[derive(Clone, Copy, Debug)]
 pub struct EntryBuses {
     pub stack: BusWaits,
@@ -77,7 +83,7 @@ pub struct EntryBuses {
     pub code_free: u64,
 }
 
-/// When the parts of an entry or a return come to their end.
+/// The cycles in which the parts of an entry or a return end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EntryTiming {
     /// The first cycle in which an instruction can execute.
@@ -87,23 +93,25 @@ pub struct EntryTiming {
 }
 
 impl EntryTiming {
-    /// Cycles of the pipeline's refill that have passed when all else is through.
+    /// Returns the cycles of the pipeline's refill that have passed when everything else has
+    /// completed.
     pub const fn refilled(self) -> u64 {
         self.through.saturating_sub(self.asked)
     }
 
-    /// The timing with so many cycles more that registers are moved.
+    /// Returns the timing with `more` extra cycles in which registers are moved.
     pub const fn behind(self, more: u64) -> Self {
         Self { through: self.through + more, ..self }
     }
 
-    /// An instruction that is asked for after all else waits for that.
+    /// Returns the timing with `through` no earlier than `asked`: an instruction requested after
+    /// everything else has completed is waited for.
     const fn when_asked(self) -> Self {
         if self.asked > self.through { Self { through: self.asked, ..self } } else { self }
     }
 }
 
-/// An entry with a frame.
+/// Returns the timing of an entry with a frame.
 pub const fn enter(entry: &EntryBuses) -> EntryTiming {
     let EntryBuses { stack, vector, handler, code_free } = *entry;
     let among = vector.bus as u8 == stack.bus as u8;
@@ -121,7 +129,8 @@ pub const fn enter(entry: &EntryBuses) -> EntryTiming {
     EntryTiming { through: frame, asked: read + 1 }.when_asked()
 }
 
-/// A return to code behind a bus, which takes a frame back. The return address comes first.
+/// Returns the timing of a return that restores a frame, to code on the bus `code`. The return
+/// address comes first.
 pub const fn leave(stack: BusWaits, code: CoreBus) -> EntryTiming {
     let frame = FRAME + FRAME_WORDS * stack.waits;
     if code as u8 == stack.bus as u8 {
@@ -131,7 +140,7 @@ pub const fn leave(stack: BusWaits, code: CoreBus) -> EntryTiming {
     EntryTiming { through: frame, asked: 2 + stack.waits }
 }
 
-/// From one handler to the next without a frame.
+/// Returns the timing of a tail chain: from one handler to the next without a frame.
 pub const fn chain(vector: BusWaits) -> EntryTiming {
     let through = TAIL_CHAIN + vector.waits;
     EntryTiming { through, asked: through - REFILL }
@@ -158,7 +167,8 @@ mod tests {
 
     #[test]
     fn what_shares_the_stacks_bus_is_let_in_between() {
-        // The same with vectors in SRAM, with the handler there too, and back to code there.
+        // DWT_EXCCNT of a CC2650 with vectors in SRAM, with the handler there too, and back to code
+        // there.
         assert_eq!(entry(at(CoreBus::System, 0), CoreBus::Code, 0).through, 11);
         assert_eq!(entry(at(CoreBus::System, 0), CoreBus::System, 0).through, 17);
         assert_eq!(leave(at(CoreBus::System, 0), CoreBus::System).through, 12);
@@ -166,8 +176,8 @@ mod tests {
 
     #[test]
     fn a_vector_waits_for_the_fetches_that_are_under_way() {
-        // Vector and handler in flash with two wait states: measured 9 cycles with the bus
-        // free, and up to 12 while code is fetched. Here the handler's own waits are left out.
+        // Vector and handler in flash with two wait states: measured 9 cycles with the bus free,
+        // and up to 12 while code is fetched. The handler's own waits are left out here.
         let free = entry(at(CoreBus::Code, 2), CoreBus::Code, 0);
         assert_eq!((free.asked, free.refilled()), (4, 5));
         assert_eq!(entry(at(CoreBus::Code, 2), CoreBus::Code, 4).asked, 7);

@@ -1,7 +1,7 @@
 //! Cortex-M0: three pipeline stages, one bus.
 //!
-//! After the instruction set summary of the Cortex-M0 Technical Reference Manual
-//! (DDI 0432, 3.3) for the single-cycle multiplier.
+//! The rules follow the instruction set summary of the Cortex-M0 Technical Reference Manual (DDI
+//! 0432, 3.3) for the single-cycle multiplier.
 
 use crate::isa::{Group, Slot};
 use crate::timing::{Interruptible, Rules};
@@ -15,8 +15,7 @@ pub const RULES: Rules = Rules {
     unaligned_load: 0,
     foresees: false,
     long_multiply: |_, _, _| 0,
-    // DDI 0432, 3.3: B and taken Bcc 3, BX and BLX 3, MOV to PC 3, each two beyond its
-    // own cycle.
+    // DDI 0432, 3.3: B and taken Bcc 3, BX and BLX 3, MOV to PC 3, each two beyond its own cycle.
     refill: 2,
     // POP with PC takes 4 + N: 1 + N as a POP, two for the branch, one more.
     refill_loaded: 1,
@@ -24,15 +23,15 @@ pub const RULES: Rules = Rules {
     entry: 16,
     // Estimated: the vector is read and the pipeline filled in the last cycles of the entry.
     late_arrival: 6,
-    // Estimated: eight words and a refill, which is a cycle longer than the Cortex-M0+'s;
-    // the manual does not tell.
+    // Estimated: eight words and a refill, which takes a cycle longer than the Cortex-M0+'s; the
+    // manual gives no figure.
     exit: 14,
     // Estimated: the entry without its stacking of eight words.
     tail_chain: 8,
     fp_frame: 0,
-    // DDI 0432, 3.6.1: any load-multiple or store-multiple is abandoned, and restarted from
-    // the beginning. So it must not access what is sensitive to that. (The slow multiplier,
-    // of which the same is said, is not modelled.)
+    // DDI 0432, 3.6.1: any load-multiple or store-multiple is abandoned, and restarted from the
+    // beginning, so it must not access locations that are sensitive to repetition. (The manual says
+    // the same of the slow multiplier, which is not modelled.)
     interruptible: |slot| match slot.op.group() {
         Group::List => Interruptible::RestartableAtWord,
         _ => Interruptible::Atomic,
@@ -41,8 +40,8 @@ pub const RULES: Rules = Rules {
     longest: 10,
 };
 
-/// What instructions take at least. It holds for the Cortex-M0+ (DDI 0484, 3.3), too, but for what
-/// `system` says: MRS, MSR and the barriers.
+/// Returns the minimum cycles of an instruction. They also hold for the Cortex-M0+ (DDI 0484, 3.3),
+/// except for MRS, MSR and the barriers, which take `system`.
 pub const fn cost(slot: &Slot, system: u8) -> u8 {
     let listed = slot.imm.count_ones() as u8;
     match slot.op.group() {

@@ -1,8 +1,8 @@
 //! Cortex-M3: three pipeline stages, separate instruction and data buses.
 //!
-//! After the instruction set summary of the Cortex-M3 Technical Reference Manual
-//! (DDI 0337, 3.3), and, where it gives ranges, after measurements on a CC2650
-//! (code in zero-wait RAM of the Code region) and an STM32F100.
+//! The rules follow the instruction set summary of the Cortex-M3 Technical Reference Manual (DDI
+//! 0337, 3.3), and, where it gives ranges, measurements on a CC2650 (code in zero-wait RAM of the
+//! Code region) and an STM32F100.
 
 use crate::isa::{Group, Op, Slot};
 use crate::timing::classify::{Multiplier, classify};
@@ -21,7 +21,7 @@ pub const RULES: Rules = Rules {
     long_multiply,
     refill: 0,
     refill_loaded: 0,
-    // The frame alone; what else an exception takes is in `exceptions`.
+    // The frame alone; the rest of an exception's cost is in `exceptions`.
     entry: 9,
     late_arrival: 6,
     exit: 9,
@@ -35,26 +35,28 @@ pub const RULES: Rules = Rules {
     longest: 17,
 };
 
-/// DDI 0337 and DDI 0439, 3.9.1: divisions are abandoned and restarted, loads and stores of
-/// several registers continued. LDRD is restarted when it is interrupted between its words
-/// (PR326-PRDC-009450, 602117), and so is STRD, since neither can be continued (DDI 0403,
-/// B1.5.10).
+/// Returns an instruction's behaviour on an interrupt. Divisions are abandoned and restarted, loads
+/// and stores of several registers continued (DDI 0337 and DDI 0439, 3.9.1). LDRD is restarted when
+/// it is interrupted between its words (PR326-PRDC-009450, 602117), and so is STRD, since neither
+/// can be continued (DDI 0403, B1.5.10).
 pub fn interruptible(slot: &Slot) -> Interruptible {
     match slot.op.group() {
         Group::List => Interruptible::Continuable,
         Group::Dual => Interruptible::RestartableAtWord,
         Group::Divide => Interruptible::Restartable(2),
-        // As long as only its address is on the bus: measured on a CC2650, where none that had
-        // entered the execute stage a cycle before an exception began was executed.
+        // Restartable while only its address is on the bus: measured on a CC2650, where no such
+        // instruction that had entered the execute stage a cycle before an exception began was
+        // executed.
         Group::Load | Group::Store | Group::StoreImmediate => Interruptible::Restartable(2),
         _ => Interruptible::Atomic,
     }
 }
 
-/// What a division takes beyond two cycles: nothing when an operand is zero, one when the
-/// dividend has fewer digits, else three and one for each four digits by which it has more.
-/// A negative power of two counts as a digit less; and so does the dividend 0x8000_0000
-/// by a negative divisor that is none. Measured on a CC2650 and an STM32F100.
+/// Returns the cycles that a division takes beyond two: none when an operand is zero, one when the
+/// dividend has fewer binary digits than the divisor, else three and one for each four digits by
+/// which it has more. A negative divisor that is a power of two counts as one digit less; and so
+/// does the dividend 0x8000_0000 with any other negative divisor. Measured on a CC2650 and an
+/// STM32F100.
 pub fn divide(dividend: u32, divisor: u32, signed: bool) -> u8 {
     if dividend == 0 || divisor == 0 {
         return 0;
@@ -72,8 +74,9 @@ pub fn divide(dividend: u32, divisor: u32, signed: bool) -> u8 {
     if digits < 0 { 1 } else { 3 + (digits / 4) as u8 }
 }
 
-/// What a long multiply takes beyond three cycles, by which halves of its operands are not
-/// zero and, if it is signed, by their signs. Measured on a CC2650 and an STM32F100.
+/// Returns the cycles that a long multiply takes beyond three, which depend on the halves of its
+/// operands that are not zero and, if it is signed, on their signs. Measured on a CC2650 and an
+/// STM32F100.
 fn long_multiply(op: Op, n: u32, m: u32) -> u8 {
     let halves = |value: u32| (value >> 16 != 0, value & 0xFFFF != 0);
     let signed = matches!(op, Op::Smull | Op::Smlal);

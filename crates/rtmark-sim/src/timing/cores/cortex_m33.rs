@@ -1,60 +1,62 @@
-//! Cortex-M33: instructions are issued in their order, now and then two in a cycle, and some
-//! results come late.
+//! Cortex-M33: instructions are issued in order, sometimes two in a cycle, and some results come
+//! late.
 //!
 //! Arm publishes no instruction timings for it (100230 has none). These rules were measured on an
-//! RP2350 (r1p0) by others: jnk0le/random, "pipeline cycle test", `doc/cortex_m33.md`. Each is a
-//! section of loops in `tests/it/timing/cortex-m33.txt`, and stands here where it is made of:
+//! RP2350 (r1p0) by others: jnk0le/random, "pipeline cycle test", `doc/cortex_m33.md`. Each rule
+//! has a section of loops in `tests/it/timing/cortex-m33.txt`, and the table names the code that
+//! implements it:
 //!
-//! | rule | here |
+//! | rule | implemented in |
 //! |---|---|
-//! | two 16-bit instructions go together if the second is NOP, IT or a branch | [`takes`], [`second`] |
+//! | two 16-bit instructions pair if the second is NOP, IT or a branch | [`takes`], [`second`] |
 //! | a taken branch takes 2 cycles, 1 in the second slot, unless the first sets flags | [`REFILL`], `Issue::issue_second` |
-//! | load to use 2; to the data of a store and to an accumulator 1 | [`describe`], `Issue::comes_late_for` |
+//! | load to use 2; to the data of a store and to an accumulator 1 | [`classify`], `Issue::comes_late_for` |
 //! | shifted operands and constants, extend-and-add, products, DSP: a result one cycle late; sums of products take it in time | [`calculation`], [`multiplication`] |
-//! | MULS and flag-setting shifted constants 2 | the same |
-//! | flags of a shifted register a cycle late | `Flags::SetLate` |
+//! | MULS and flag-setting shifted constants 2 | [`calculation`], [`multiplication`] |
+//! | flags of a shifted register one cycle late | `Flags::SetLate` |
 //! | skipped in an IT block: a NOP | `IssueInstruction::skipped` |
-//! | several registers: one cycle each | [`list`], [`describe`], [`float`] |
+//! | several registers: one cycle each | [`list`], [`classify`], [`float`] |
 //! | floating point: latencies, VFMA that holds the unit for 2 cycles, operands a cycle late | [`float`], `Issue::issue_first` |
 //! | VMOV between core and floating-point registers | [`transfer`] |
 //! | POP {pc} against POP {lr} and BX LR | [`REFILL_LOADED`] |
 //!
-//! What nobody has told:
+//! Neither published nor measured, and assumed here:
 //!
 //! - divisions, VDIV, VSQRT, exclusives, special registers, barriers and TBB take as long as in
-//!   the Cortex-M4 (DDI 0439), and their results are there with the next instruction;
-//! - loads of the program counter are taken to lead there as POP does; the last register of a list
-//!   and of a pair to be as late as that of a single load;
-//! - of two NOPs none is taken to go along with the other, of a skipped instruction its encoding
-//!   to decide on pairs, and neither NOP, IT nor a branch to go along with a branch;
-//! - the second of a pair is taken to have been fetched, wherever it stands;
-//! - unaligned accesses are taken to cost nothing, and flags of a VCMP to be there for VMRS;
-//! - 12 cycles from an interrupt to its handler, as published for it; what else there is to
-//!   exceptions is the Cortex-M4's. An exception that comes between two instructions that go
-//!   together waits for the end of the first.
+//!   the Cortex-M4 (DDI 0439), and their results are available to the next instruction;
+//! - loads of the program counter branch like POP; the last register of a list and of a pair is as
+//!   late as that of a single load;
+//! - two NOPs are not issued together; a skipped instruction pairs as its encoding decides; and
+//!   neither NOP, IT nor a branch is issued together with a branch;
+//! - the second of a pair has been fetched, wherever it is;
+//! - unaligned accesses cost nothing, and flags of a VCMP are available to VMRS;
+//! - 12 cycles from an interrupt to its handler, as published for it; the rest of an exception's cost
+//!   is the Cortex-M4's. An exception that arrives between two instructions that are issued together
+//!   waits for the end of the first.
 //!
-//! One anomaly that was seen is left out: LDM and STM between a POP {lr} and its BX LR may cost a
-//! few cycles more.
+//! One observed anomaly is left out: LDM and STM between a POP {lr} and its BX LR may cost a few
+//! cycles more.
 //!
-//! What comes of it, beside what is published, to which nothing here is tuned:
+//! Results compared with published figures, to which nothing here is tuned:
 //!
 //! | | published | here |
 //! |---|---|---|
 //! | interrupt to handler, memories without wait states | 12 cycles | 12 (`tests/it/exceptions.rs`) |
-//! | cycles for those of a Cortex-M4 | 0.846, CoreMark | 0.837, the bench's `integer.mixed` |
+//! | cycles relative to a Cortex-M4 | 0.846, CoreMark | 0.837, the bench's `integer.mixed` |
 //! | FreeRTOS on an RP2350, 150 MHz: yield to another thread | 160 cycles | 158, `thread.yield` |
 //! | the same: semaphore given, its thread runs | 367 | 478, `semaphore.give.wake+ctx` |
-//! | the same: semaphore given, nobody waits | 98 | 152, `semaphore.give.immediate` |
+//! | the same: semaphore given, no thread waits | 98 | 152, `semaphore.give.immediate` |
 //! | the same: semaphore taken | 94 | 122, `semaphore.take.immediate` |
 //! | the same: interrupt latency | 21 | 12, `isr.entry` |
 //!
-//! The second is the same bytes on the models of both cores, as CoreMark's two figures (4.02 and
-//! 3.40 per MHz, Arm's pages of both cores) are not: a build for the Cortex-M4, without wait states;
-//! of a build for the Cortex-M33 it is 0.859.
-//! The others are a report of rtos-benchmark (`data/published.toml`) beside rtmark's scenarios on
-//! the soc `rp2350`, FreeRTOS 11.2 by its port ARM_CM33_NTZ, medians of warm caches: another
-//! version, compiler and span, and how the report's was configured is not known. Its latency ends
-//! with a reading of a clock in the handler; `isr.entry` ends with the handler's first instruction.
+//! In the second row, the figure here is for one binary on the models of both cores: a build for
+//! the Cortex-M4, without wait states (0.859 for a build for the Cortex-M33). CoreMark's two
+//! figures (4.02 and 3.40 per MHz, Arm's pages of both cores) are not for one binary. The remaining
+//! published figures are from a report of rtos-benchmark (`data/published.toml`). rtmark's
+//! scenarios run on the soc `rp2350`, FreeRTOS 11.2 with its port ARM_CM33_NTZ, medians of warm
+//! caches. The report used another version, another compiler and another measured span, and its
+//! configuration is not known. Its latency ends with a reading of a clock in the handler;
+//! `isr.entry` ends with the handler's first instruction.
 
 use super::{cortex_m3, cortex_m4};
 use crate::isa::{Group, Op, Slot};
@@ -67,7 +69,7 @@ pub const RULES: Rules = Rules {
     classify: Some(Classify::Issue(classify)),
     cost: |_| 0,
     skip: 0,
-    // Two cycles and these. Nobody has told a figure: taken to be the Cortex-M3's divider.
+    // These are beyond two cycles. No figure is published: assumed to be the Cortex-M3's divider.
     divide: cortex_m3::divide,
     double_extra: |_, _| 0,
     unaligned_load: 0,
@@ -80,16 +82,17 @@ pub const RULES: Rules = Rules {
     exit: 10,
     tail_chain: 6,
     fp_frame: 17,
-    // Loads and stores of several registers are continued (100230, C.5). Of divisions, pairs and
-    // VDIV the manual says nothing: taken to be as in the Cortex-M4.
+    // Loads and stores of several registers are continued (100230, C.5). The manual says nothing of
+    // divisions, pairs and VDIV: assumed to be as in the Cortex-M4.
     interruptible: cortex_m4::interruptible,
     longest: 33,
 };
 
-/// A branch that is taken: one cycle behind its own.
+/// A taken branch: one cycle beyond its own.
 const REFILL: u8 = 1;
-/// A branch to where a loaded word says. POP {lr}, something that fits into a pair with it, and
-/// BX LR take two cycles less than that and POP {pc}, and one less where it does not fit.
+/// A branch to a loaded address. The sequence POP {lr}, an instruction that pairs with BX LR, and
+/// BX LR takes two cycles less than that instruction and POP {pc}, and one cycle less where it does
+/// not pair.
 const REFILL_LOADED: u8 = 3;
 
 const fn bit(register: u8) -> u16 {
@@ -100,7 +103,8 @@ const fn single(register: u8) -> u32 {
     1 << (register & 31)
 }
 
-/// Describes an instruction of these halfwords. In an IT block it is what it is there.
+/// Describes an instruction with these halfwords. In an IT block, `slot` is the instruction as
+/// decoded there.
 pub fn classify(slot: &Slot, halves: [u16; 2]) -> IssueInstruction {
     let op = slot.op;
     let (d, n, m, a) = (bit(slot.d), bit(slot.n), bit(slot.m), bit(slot.a));
@@ -163,7 +167,7 @@ pub fn classify(slot: &Slot, halves: [u16; 2]) -> IssueInstruction {
         Group::Security if matches!(op, Op::Bxns | Op::Blxns) => {
             IssueInstruction { reads: n, leads: Leads::Away(REFILL), ..plain }
         }
-        // Nobody has told: four cycles in all, as ever.
+        // No figure is published: assumed to take four cycles in all, as in the Cortex-M4.
         Group::BranchTable => {
             IssueInstruction { cycles: 2, reads: n | m, leads: Leads::Away(2), ..plain }
         }
@@ -178,8 +182,8 @@ pub fn classify(slot: &Slot, halves: [u16; 2]) -> IssueInstruction {
     }
 }
 
-/// What may be issued along with an instruction: with one of 16 bits that calculates, loads or
-/// stores, NOP, IT or a branch; with NOP the latter two.
+/// Returns what may be issued together with an instruction: with one of 16 bits that calculates,
+/// loads or stores, a NOP, an IT or a branch; with a NOP, only an IT or a branch.
 fn takes(slot: &Slot) -> Takes {
     if slot.size() != 2 {
         return Takes::Nothing;
@@ -216,8 +220,8 @@ const fn address(slot: &Slot) -> u16 {
     bit(slot.n) | index
 }
 
-/// Whether a wide instruction's constant is a byte that is shifted, rather than a byte, a pattern
-/// of bytes or twelve bits as they are (DDI 0553, C1.5).
+/// Returns whether a wide instruction's constant is a shifted byte, rather than a plain byte, a
+/// pattern of bytes or twelve bits as they are (DDI 0553, C1.5).
 const fn is_shifted_constant(slot: &Slot, halves: [u16; 2]) -> bool {
     let [first, second] = halves;
     slot.size() == 4 && first & 0xFA00 == 0xF000 && (first & 0x400 != 0 || second & 0x4000 != 0)
@@ -233,7 +237,7 @@ fn calculation(slot: &Slot, halves: [u16; 2], plain: IssueInstruction) -> IssueI
     let moves = matches!(op, Op::MovI | Op::MovsI | Op::MovR | Op::MovsR | Op::MovX | Op::MovsX);
     let inverts = matches!(op, Op::MvnI | Op::MvnsI | Op::MvnR | Op::MvnsR | Op::MvnX | Op::MvnsX);
     let immediate = op.group() == Group::Immediate;
-    // LSL and its kin are MOV with a shift, and nothing comes behind the shift there.
+    // LSL and the like are MOV with a shift, and nothing follows the shift there.
     let shifts_register = op.group() == Group::Shifted && !moves;
     let shifts_constant = immediate && !moves && is_shifted_constant(slot, halves);
     let writes = if compares { 0 } else { d };
@@ -265,7 +269,7 @@ fn extend_and_add(slot: &Slot, plain: IssueInstruction) -> IssueInstruction {
     IssueInstruction { reads: m, addend: n, adds, writes: d, late: d, source, ..plain }
 }
 
-/// Products, sums of them, and what else works on parts of words.
+/// Products, sums of products, and other operations on parts of words.
 fn multiplication(slot: &Slot, plain: IssueInstruction) -> IssueInstruction {
     let (d, n, m, a) = (bit(slot.d), bit(slot.n), bit(slot.m), bit(slot.a));
     let late = |writes: u16, addend: u16, source: Source| IssueInstruction {
@@ -315,7 +319,7 @@ fn list(slot: &Slot, plain: IssueInstruction) -> IssueInstruction {
     }
 }
 
-/// The floating-point unit.
+/// Describes an instruction of the floating-point unit.
 fn float(slot: &Slot, plain: IssueInstruction) -> IssueInstruction {
     let base = bit(slot.n);
     let (d, n, m) = (single(slot.d), single(slot.n), single(slot.m));
@@ -336,7 +340,7 @@ fn float(slot: &Slot, plain: IssueInstruction) -> IssueInstruction {
             },
             plain,
         ),
-        // DDI 0439, 7.2.3: nobody has told the Cortex-M33's.
+        // DDI 0439, 7.2.3: the Cortex-M33's figures are not published.
         Group::FloatDivide => {
             let moved = if slot.op == Op::Vdiv { n | m } else { m };
             let plain = IssueInstruction { cycles: 14, ..plain };
@@ -373,7 +377,7 @@ fn float(slot: &Slot, plain: IssueInstruction) -> IssueInstruction {
     }
 }
 
-/// Moves between core and floating-point registers.
+/// Describes a move between core and floating-point registers.
 fn transfer(slot: &Slot, plain: IssueInstruction) -> IssueInstruction {
     let (core, other) = (bit(slot.d), bit(slot.a));
     let pair = single(slot.m) | single(slot.m.wrapping_add(1));

@@ -1,6 +1,6 @@
 //! Cortex-M4: three pipeline stages, separate instruction and data buses.
 //!
-//! After the instruction set summary and the load/store timings of the Cortex-M4
+//! The rules follow the instruction set summary and the load/store timings of the Cortex-M4
 //! Technical Reference Manual (DDI 0439, 3.3 and 3.3.3).
 
 use super::cortex_m3;
@@ -8,12 +8,12 @@ use crate::isa::{Group, Op, Slot};
 use crate::timing::classify::{Multiplier, classify};
 use crate::timing::{Classify, Interruptible, Rules};
 
-/// The pipeline, its divider (measured on a CC2652) and its exceptions (DDI 0439, 3.9)
-/// are the Cortex-M3's; its multiplier takes one cycle.
+/// The Cortex-M4's rules: the pipeline, the divider (measured on a CC2652) and the exceptions (DDI
+/// 0439, 3.9) are the Cortex-M3's; the multiplier takes one cycle.
 pub const RULES: Rules = Rules {
     classify: Some(Classify::Pipeline(|slot, behind| classify(slot, behind, Multiplier::Single))),
     long_multiply: |_, _, _| 0,
-    // 29 in and 27 back with the floating-point registers.
+    // 29 cycles for entry and 27 for return with the floating-point registers.
     fp_frame: 17,
     interruptible,
     // 32 floating-point registers.
@@ -21,8 +21,9 @@ pub const RULES: Rules = Rules {
     ..cortex_m3::RULES
 };
 
-/// As the Cortex-M3. DDI 0403, B1.5.10 counts VLDM and VSTM with VPUSH and VPOP among what is
-/// continued; VDIV and VSQRT go on while the handler is entered (Arm's erratum 776924).
+/// Returns an instruction's behaviour on an interrupt: that of the Cortex-M3, except that DDI 0403,
+/// B1.5.10 lists VLDM and VSTM with VPUSH and VPOP among the continued instructions, and VDIV and
+/// VSQRT continue while the handler is entered (Arm's erratum 776924).
 pub fn interruptible(slot: &Slot) -> Interruptible {
     match slot.op.group() {
         _ if matches!(slot.op, Op::Vldm | Op::Vstm) => Interruptible::Continuable,

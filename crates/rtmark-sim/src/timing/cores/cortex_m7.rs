@@ -1,13 +1,14 @@
-//! Cortex-M7: instructions are issued in their order, two in a cycle where they fit together, to
-//! an early and a late adder.
+//! Cortex-M7: instructions are issued in order, two in a cycle where they fit together, to an early
+//! and a late adder.
 //!
 //! Arm publishes no instruction timings for it (DDI 0489 has none). These rules were measured on an
-//! STM32H743 (r1p1) by others: jnk0le/random, "pipeline cycle test", `doc/cortex_m7.md`. Each is a
-//! section of loops in `tests/it/timing/cortex-m7.txt`, and stands here where it is made of:
+//! STM32H743 (r1p1) by others: jnk0le/random, "pipeline cycle test", `doc/cortex_m7.md`. Each rule
+//! has a section of loops in `tests/it/timing/cortex-m7.txt`, and the table names the code that
+//! implements it:
 //!
-//! | rule | here |
+//! | rule | implemented in |
 //! |---|---|
-//! | two of a pair, and what does not go together | `Dual::pairs_with`, [`calculation`], [`classify`] |
+//! | two of a pair, and what cannot be paired | `Dual::pairs_with`, [`calculation`], [`classify`] |
 //! | ADD, SUB, MOV, shifts, REV, RBIT in the early adder | [`calculation`], [`bits`], `Dual::occupy` |
 //! | addresses and shifted operands are needed a cycle earlier | [`address`], [`calculation`], [`bits`] |
 //! | MOVW and MOVT of a register pair | [`half`] |
@@ -16,25 +17,25 @@
 //! | stores take any result of the same cycle; parts of words are merged in four cycles | [`store`] |
 //! | several registers: two a cycle | [`list`], [`classify`] |
 //! | an unaligned load: 3 cycles more | `Rules::unaligned_load` |
-//! | branches: foreseen, or 8 cycles lost, 6 behind flags that are three cycles old | [`branch`], `Dual::issue` |
+//! | branches: predicted, or 8 cycles lost, 6 after flags that are three cycles old | [`branch`], `Dual::issue` |
 //! | skipped in an IT block: as if executed | `Dual::issue` |
 //! | floating point: latencies, VDIV, VSQRT, double precision by its operands | [`float`], [`double_extra`] |
 //! | VMOV between core and floating-point registers | [`transfer`] |
 //!
-//! What nobody has told:
+//! Neither published nor measured, and assumed here:
 //!
-//! - what branches are foreseen to do (`timing::dual::Predictor`), and that one which names its target
-//!   and is always taken is foreseen from the first time on;
-//! - two loads by different base registers are taken to meet in one bank, since which ones they
-//!   meet in depends on addresses;
-//! - that code is aligned or compressed is taken never to matter, so that the target of a branch
-//!   goes together with it whenever it fits;
+//! - the branch predictor's behaviour (`timing::dual::Predictor`), and that a branch with its target
+//!   in the encoding that is always taken is predicted from the first time on;
+//! - two loads with different base registers access the same bank, since their banks depend on
+//!   addresses;
+//! - whether code is aligned or compressed never matters, so the target of a branch is issued together
+//!   with it whenever it fits;
 //! - integer divisions take as long as in the Cortex-M3, VSQRT in double precision as long as VDIV;
-//!   exclusives, special registers and barriers 2 cycles, ISB what a wrong prediction loses;
+//!   exclusives, special registers and barriers 2 cycles, ISB as much as a misprediction loses;
 //! - an unaligned load is counted as the older one, an unaligned STM as an aligned one;
-//! - 12 cycles from an interrupt to its handler, as published for it; what else there is to
-//!   exceptions is the Cortex-M4's. An exception that comes between two instructions that go
-//!   together waits for the end of the older.
+//! - 12 cycles from an interrupt to its handler, as published for it; the rest of an exception's cost
+//!   is the Cortex-M4's. An exception that arrives between two instructions that are issued together
+//!   waits for the end of the older one.
 
 use super::{cortex_m3, cortex_m4};
 use crate::isa::{Group, Op, Slot};
@@ -98,12 +99,13 @@ const PLAIN: DualInstruction = DualInstruction {
     float: None,
 };
 
-/// So many cycles, and nothing beside it.
+/// Returns an instruction of `cycles` cycles that is issued alone.
 const fn alone(cycles: u8) -> DualInstruction {
     DualInstruction { cycles, place: PairPlace::Alone, ..PLAIN }
 }
 
-/// Describes an instruction of these halfwords. In an IT block it is what it is there.
+/// Describes an instruction with these halfwords. In an IT block, `slot` is the instruction as
+/// decoded there.
 pub fn classify(slot: &Slot, halves: [u16; 2]) -> DualInstruction {
     let op = slot.op;
     let (d, n, m, a) = (bit(slot.d), bit(slot.n), bit(slot.m), bit(slot.a));
@@ -155,7 +157,7 @@ const fn jump(reads: u16) -> DualInstruction {
     DualInstruction { uses: uses::BRANCH, late: reads, ..PLAIN }
 }
 
-/// A branch that names its target.
+/// Describes a branch with its target in the encoding.
 const fn branch(slot: &Slot) -> DualInstruction {
     match slot.op {
         Op::B => jump(0),
@@ -174,7 +176,7 @@ const fn address(slot: &Slot) -> u16 {
     bit(slot.n) | index
 }
 
-/// The word that is loaded, where the encoding tells in relation to others.
+/// Returns the word that is loaded, where the encoding shows its bank in relation to others.
 const fn bank(slot: &Slot) -> Bank {
     match slot.op {
         op if op.is_literal() => Some((15, slot.imm & 4 != 0)),
@@ -221,14 +223,15 @@ fn store(slot: &Slot) -> DualInstruction {
     }
 }
 
-/// Whether a wide instruction's constant is a byte that is shifted, rather than a byte, a pattern
-/// of bytes or twelve bits as they are (DDI 0403, A5.3.2).
+/// Returns whether a wide instruction's constant is a shifted byte, rather than a plain byte, a
+/// pattern of bytes or twelve bits as they are (DDI 0403, A5.3.2).
 const fn is_shifted_constant(slot: &Slot, halves: [u16; 2]) -> bool {
     let [first, second] = halves;
     slot.size() == 4 && first & 0xFA00 == 0xF000 && (first & 0x400 != 0 || second & 0x4000 != 0)
 }
 
-/// MOVW, whose sixteen bits stand as they are (DDI 0403, A7.7.76).
+/// Returns the half that MOVW or MOVT writes. MOVW's sixteen bits are used as they are (DDI 0403,
+/// A7.7.76).
 const fn half(slot: &Slot, halves: [u16; 2]) -> Half {
     match slot.op {
         Op::MovI if slot.size() == 4 && halves[0] & 0xFBF0 == 0xF240 => Half::Lower(slot.d),
@@ -245,7 +248,7 @@ fn calculation(slot: &Slot, halves: [u16; 2]) -> DualInstruction {
     let (moves, compares) = (is(&["Mov"]), is(&["Tst", "Teq", "Cmp", "Cmn"]));
     let immediate = op.group() == Group::Immediate;
     let shift = op.group() == Group::Shift;
-    // LSL and its kin by a constant are MOV with a shift. RRX, which is one, takes the carry.
+    // LSL and the like by a constant are MOV with a shift. RRX, which is one too, reads the carry.
     let shifts = shift || op.group() == Group::Shifted && moves;
     let rotates_carry = op.group() == Group::Shifted && slot.aux >> 8 == 4;
     let shifts_operand = op.group() == Group::Shifted && !moves;
@@ -272,7 +275,7 @@ fn calculation(slot: &Slot, halves: [u16; 2]) -> DualInstruction {
     }
 }
 
-/// Bit fields, extensions, reversals, saturation: the older of a pair.
+/// Bit fields, extensions, reversals and saturation: only as the older of a pair.
 fn bits(slot: &Slot) -> DualInstruction {
     let (d, n, m) = (bit(slot.d), bit(slot.n), bit(slot.m));
     let plain = DualInstruction {
@@ -301,7 +304,7 @@ fn bits(slot: &Slot) -> DualInstruction {
     }
 }
 
-/// Products, sums of them, and what else works on parts of words.
+/// Products, sums of products, and other operations on parts of words.
 fn multiplication(slot: &Slot) -> DualInstruction {
     let (d, n, m, a) = (bit(slot.d), bit(slot.n), bit(slot.m), bit(slot.a));
     let product = |writes: u16, addend: u16| DualInstruction {
@@ -359,8 +362,8 @@ fn list(slot: &Slot) -> DualInstruction {
     }
 }
 
-/// What an operation in double precision takes beyond its cycles, by its operands: the tables'
-/// rows for numbers of one exponent and of several, denormal ones and zeros.
+/// Returns the cycles that an operation in double precision takes beyond its own, by its operands:
+/// the tables' rows for numbers of one exponent and of several, denormal ones and zeros.
 pub fn double_extra(op: Op, operands: [u64; 3]) -> u8 {
     let exponent = |bits: u64| bits >> 52 & 0x7FF;
     let [d, n, m] = operands;
@@ -384,7 +387,7 @@ pub fn double_extra(op: Op, operands: [u64; 3]) -> u8 {
     }
 }
 
-/// The floating-point unit.
+/// Describes an instruction of the floating-point unit.
 fn float(slot: &Slot) -> DualInstruction {
     let op = slot.op;
     let arithmetic = DualInstruction { uses: uses::FLOAT, ..PLAIN };
@@ -394,7 +397,7 @@ fn float(slot: &Slot) -> DualInstruction {
     };
     match op.group() {
         Group::FloatMultiplyAdd => {
-            // VMLA rounds its product first, a stage longer.
+            // VMLA rounds its product first, which takes a stage longer.
             let fused = matches!(op, Op::Vfma | Op::Vfms | Op::Vfnma | Op::Vfnms);
             let latency = if fused { 5 } else { 6 };
             let [operands, d] = [single(slot.n) | single(slot.m), single(slot.d)];
@@ -465,7 +468,8 @@ fn single_precision(slot: &Slot, arithmetic: DualInstruction) -> DualInstruction
     DualInstruction { uses, reads_flags, float: Some(float), ..arithmetic }
 }
 
-/// Double precision: the older of a pair. What it takes by its operands is added when it executes.
+/// Double precision: only as the older of a pair. The cycles that depend on the operands are added
+/// at execution.
 fn double_precision(slot: &Slot) -> DualInstruction {
     let op = slot.op;
     let (d, n, m) = (double(slot.d), double(slot.n), double(slot.m));
@@ -486,7 +490,7 @@ fn double_precision(slot: &Slot) -> DualInstruction {
         _ if matches!(op, Op::VmulD | Op::VnmulD) => 4,
         _ => 1,
     };
-    // Three cycles behind the last one of its own.
+    // Three cycles after the last one of its own.
     let latency = cycles + 2;
     let float = DualFloat {
         operands,
@@ -511,7 +515,8 @@ fn memory(slot: &Slot) -> DualInstruction {
     } else {
         DualFloat { writes: named, latency: 1, addend_latency: 3, ..DualFloat::default() }
     };
-    // Pairs and lists wait for sums of products, which single words only do not go together with.
+    // Pairs and lists wait for sums of products; single words do not, and only cannot be paired
+    // with them.
     let waits_for_sums = is_list || words != 1;
     let early = if slot.op == Op::VldrLit { 0 } else { bit(slot.n) };
     let base = if is_list && slot.m == 1 { bit(slot.n) } else { 0 };
@@ -527,7 +532,7 @@ fn memory(slot: &Slot) -> DualInstruction {
     }
 }
 
-/// Moves between core and floating-point registers.
+/// Describes a move between core and floating-point registers.
 fn transfer(slot: &Slot) -> DualInstruction {
     let (core, other) = (bit(slot.d), bit(slot.a));
     let moves = DualInstruction { uses: uses::FLOAT_MOVE, ..PLAIN };

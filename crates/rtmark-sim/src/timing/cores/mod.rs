@@ -1,4 +1,4 @@
-//! The rules of each core, with what shows them.
+//! The timing rules of each core, with their sources.
 
 mod cortex_m0;
 mod cortex_m0plus;

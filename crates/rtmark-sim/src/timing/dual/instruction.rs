@@ -1,12 +1,12 @@
-//! One instruction as an issue of two at a time sees it.
+//! One instruction as dual issue sees it.
 
-/// What of a core an instruction occupies, or is restricted by, as bits.
+/// The units of a core that an instruction occupies or is restricted by, as bits.
 pub mod uses {
-    /// An operand that is shifted on its way, or a shifted constant.
+    /// An operand that is shifted before use, or a shifted constant.
     pub const SHIFTED: u16 = 1 << 0;
     /// Bit fields, extensions, reversals and operations on parts of words.
     pub const BITS: u16 = 1 << 1;
-    /// The same with the shifter before the adder.
+    /// Those of them that use the shifter before the adder.
     pub const EXTRACTS: u16 = 1 << 2;
     pub const MULTIPLIER: u16 = 1 << 3;
     pub const LOAD: u16 = 1 << 4;
@@ -21,35 +21,35 @@ pub mod uses {
     pub const FLOAT_CONSTANT: u16 = 1 << 10;
 }
 
-/// Which place in a pair an instruction may have.
+/// The place in a pair that an instruction may have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum PairPlace {
     /// It is issued alone.
     #[default]
     Alone,
-    /// The older one's only.
+    /// Only that of the older one.
     Older,
     Either,
 }
 
-/// Which adder an instruction goes through.
+/// The adder that an instruction uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Alu {
     #[default]
     Late,
-    /// The early one if its operands are there in time and it is the older of a pair.
+    /// The early one if its operands are available in time and it is the older of a pair.
     EarlyIfOlder,
-    /// The early one if its operands are there in time.
+    /// The early one if its operands are available in time.
     EarlyIfReady,
     /// The early one, for which it waits.
     Early,
 }
 
-/// The word that an instruction loads, as far as the encoding tells: the register (15: the
-/// address itself) and whether it is an odd word from there.
+/// The word that an instruction loads, as far as the encoding shows it: the base register (15: the
+/// address itself), and whether the word is at an odd word offset from it.
 pub type Bank = Option<(u8, bool)>;
 
-/// The pair of which the second may depend on the first.
+/// The pair whose second instruction may depend on the first: MOVW and MOVT of one register.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Half {
     #[default]
@@ -60,18 +60,18 @@ pub enum Half {
     Upper(u8),
 }
 
-/// What a floating-point instruction reads and writes: registers S0 to S31 as bits.
+/// A floating-point instruction's operands and results: registers S0 to S31 as bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct DualFloat {
     pub operands: u32,
-    /// Stored: any result of two cycles before its operands could use it.
+    /// Registers that are stored: they may come two cycles later than operands.
     pub stored: u32,
-    /// Moved to core registers.
+    /// Registers that are moved to core registers.
     pub to_core: u32,
-    /// What products are added to.
+    /// The addend of products.
     pub addend: u32,
     pub writes: u32,
-    /// Cycles until the results are operands, and addends.
+    /// Cycles until the results are available as operands, and as addends.
     pub latency: u8,
     pub addend_latency: u8,
     /// Cycles in which no other floating-point arithmetic may follow.
@@ -83,35 +83,35 @@ pub struct DualFloat {
 /// One instruction: core registers as bits, 0 to 14.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct DualInstruction {
-    /// Cycles until the next one can be issued behind it or its pair.
+    /// Cycles until the next instruction can be issued after it or its pair.
     pub cycles: u8,
     pub place: PairPlace,
     pub uses: u16,
     pub alu: Alu,
-    /// Operands of the early stage: addresses, and what is shifted.
+    /// Operands of the early stage: addresses and shifted operands.
     pub early: u16,
-    /// Operands of the late stage, or of either.
+    /// Operands of the late stage, or of either stage.
     pub late: u16,
     /// Operands of a multiplier, for which a loaded word comes a cycle later.
     pub factors: u16,
-    /// What products are added to.
+    /// The addend of products.
     pub addend: u16,
-    /// What is stored: any result of the same cycle.
+    /// Registers that are stored: any result of the same cycle is in time.
     pub stored: u16,
     pub writes: u16,
-    /// Those of them that are written back to addresses: they come early.
+    /// Those of them that are base registers with writeback: they are available early.
     pub base: u16,
-    /// Cycles until the other results are there, beyond those of the adder.
+    /// Cycles until the other results are available, beyond those of the adder.
     pub latency: u8,
-    /// The results come to addresses and shifters a cycle later than they would.
+    /// Whether the results reach addresses and shifters a cycle later than usual.
     pub stiff: bool,
-    /// A word is loaded.
+    /// Whether a word is loaded.
     pub word: bool,
     pub sets_flags: bool,
     pub reads_flags: bool,
-    /// A store of less than a word, which the store buffer merges with the rest of it.
+    /// Whether it stores less than a word, which the store buffer merges with the rest of it.
     pub merges: bool,
-    /// A branch that looks at flags.
+    /// Whether it is a branch on the flags.
     pub by_flags: bool,
     pub bank: Bank,
     pub half: Half,

@@ -1,14 +1,14 @@
-//! A core that issues instructions in their order, two in a cycle where they fit together.
+//! A core that issues instructions in order, two per cycle where they fit together.
 //!
-//! Of a pair one is the *older*, the other the *younger*; neither is issued in a cycle that the
-//! older one cannot have. Behind the issue come stages, of which instructions use operands and
-//! make results in different ones: addresses and shifted operands are needed in the first, the
-//! early adder works there too; the late adder a stage later, sums of products and what is stored
-//! behind it. A result is known by the cycle in which a stage can use it first. Floating-point
-//! results are counted in the same way.
+//! One instruction of a pair is the *older*, the other the *younger*; neither is issued in a cycle
+//! in which the older one cannot be. After issue come stages, in which instructions use operands
+//! and produce results at different points: addresses and shifted operands are needed in the first
+//! stage, where the early adder works as well; the late adder works a stage later; sums of products
+//! and stored data are needed after that. A result is represented by the first cycle in which a
+//! stage can use it. Floating-point results are counted in the same way.
 //!
-//! What this does not know: how instructions are fetched. Both of a pair are taken to be there
-//! always. While a memory makes the core wait, all of this stands still.
+//! This model does not know how instructions are fetched: it assumes that both instructions of a
+//! pair are always there. While a memory makes the core wait, all of its state stands still.
 
 mod instruction;
 mod predictor;
@@ -18,29 +18,30 @@ pub use predictor::{NOT_TAKEN, Predictor};
 
 use super::pipeline::Condition;
 
-/// The stages in which operands are needed, counted from the issue.
+/// The stages in which operands are needed, counted from issue.
 const EARLY: u8 = 1;
 const LATE: u8 = 2;
 const ADDEND: u8 = 3;
 const STORED: u8 = 4;
-/// The first stage that sees a result of the early and of the late adder.
+/// The first stage that sees a result of the early adder, and of the late one.
 const FROM_EARLY: u8 = 2;
 const FROM_LATE: u8 = 3;
 
 const FLAGS: usize = 15;
 
-/// Cycles that a branch loses that was foreseen wrongly, and those where its flags had been set
-/// three cycles before.
+/// Cycles lost by a mispredicted branch, and those lost if its flags had been set three cycles
+/// before.
 const MISPREDICTED: u8 = 8;
 const MISPREDICTED_EARLY: u8 = 6;
 
-/// A store buffer merges a part of a word with the rest in four cycles, and holds so many that wait.
+/// The store buffer merges part of a word with the rest in `MERGE` cycles, and holds `MERGES` such
+/// stores that wait.
 const MERGE: u8 = 4;
 const MERGES: u8 = 4;
-/// Cycles in which, behind a sum of products, other arithmetic is not issued.
+/// Cycles after a sum of products in which other arithmetic is not issued.
 const BEHIND_SUM: u8 = 4;
 
-/// The older of a pair whose younger may come yet.
+/// The older of a pair whose younger may still follow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Older {
     uses: u16,
@@ -48,37 +49,39 @@ struct Older {
     half: Half,
 }
 
-/// How an instruction comes behind the newest one.
+/// How an instruction was reached from the newest one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Came {
     Foreseen,
-    /// The newest one is a branch that has led to where was not foreseen.
+    /// The newest instruction is a mispredicted branch.
     Unforeseen,
 }
 
-/// What the next instruction meets. Cycles count from the issue of the newest one.
+/// The state that the next instruction encounters. Cycles count from the issue of the newest
+/// instruction.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Dual {
-    /// Until the next one may be issued as an older one.
+    /// Cycles until the next instruction may be issued as an older one.
     next: u8,
     older: Option<Older>,
-    /// The newest one is the younger of a pair.
+    /// Whether the newest instruction is the younger of a pair.
     is_younger: bool,
-    /// What is lost if it leads to where was not foreseen.
+    /// Cycles lost if it is a mispredicted branch.
     penalty: u8,
-    /// When stages can use core registers, and the flags.
+    /// The first stage in which an instruction issued now could use each core register, and the
+    /// flags.
     ready: [u8; 16],
-    /// Registers that come to addresses and shifters later than `ready` says.
+    /// Registers that reach addresses and shifters later than `ready` says.
     stiff: u16,
     /// Registers that words are loaded into.
     words: u16,
-    /// When floating-point registers are operands, and addends.
+    /// Cycles until floating-point registers are available as operands, and as addends.
     operands: [u8; 32],
     addends: [u8; 32],
-    /// Until other floating-point arithmetic may follow.
+    /// Cycles until other floating-point arithmetic may follow.
     float: u8,
     behind_sum: u8,
-    /// Cycles for which the store buffer has merging to do.
+    /// Cycles for which the store buffer is busy merging.
     merging: u8,
 }
 
@@ -91,7 +94,7 @@ fn each_float(registers: u32) -> impl Iterator<Item = usize> {
 }
 
 impl Dual {
-    /// Issues an instruction behind the newest one: the cycles from one to the other.
+    /// Issues an instruction after the newest one, and returns the cycles from one to the other.
     pub fn issue(
         &mut self,
         instruction: &DualInstruction,
@@ -102,7 +105,7 @@ impl Dual {
             self.next += self.penalty;
             self.older = None;
         }
-        // What an IT block passes over costs as if it were executed.
+        // An instruction skipped in an IT block costs as much as if it were executed.
         let mut instruction = *instruction;
         if condition != Condition::None {
             instruction.reads_flags = true;
@@ -120,7 +123,7 @@ impl Dual {
         cycles.into()
     }
 
-    /// Whether an instruction may be the younger one behind the newest.
+    /// Returns whether an instruction may be the younger one after the newest.
     fn pairs_with(&self, instruction: &DualInstruction) -> bool {
         let Some(older) = self.older else { return false };
         let both = |first: u16, second: u16| {
@@ -150,12 +153,12 @@ impl Dual {
         !conflict && (halves || self.earliest(instruction) == 0)
     }
 
-    /// Cycles until an instruction can be issued as an older one.
+    /// Returns the cycles until an instruction can be issued as an older one.
     fn wait(&self, instruction: &DualInstruction) -> u8 {
         self.next.max(self.earliest(instruction))
     }
 
-    /// Cycles until all that an instruction needs is there in time.
+    /// Returns the cycles until everything that an instruction needs is available in time.
     fn earliest(&self, instruction: &DualInstruction) -> u8 {
         let until = |registers: u16, stage: u8, later: u16| {
             each(registers)
@@ -169,7 +172,7 @@ impl Dual {
         };
         let DualInstruction { alu, early, late, factors, addend, stored, .. } = *instruction;
         let adder = if alu == Alu::Early { EARLY } else { LATE };
-        // Who needs one operand early has loaded words no sooner for the others.
+        // An instruction that needs one operand early gets loaded words no sooner for the others.
         let words = if early & !instruction.base != 0 && late != 0 { self.words } else { 0 };
         let flags =
             if instruction.reads_flags { self.ready[FLAGS].saturating_sub(LATE) } else { 0 };
@@ -189,7 +192,7 @@ impl Dual {
         let operand =
             |registers: u32| each_float(registers).map(|at| self.operands[at]).max().unwrap_or(0);
         let addend = each_float(float.addend).map(|at| self.addends[at]).max().unwrap_or(0);
-        // A loaded register comes to core registers between the two.
+        // A loaded register becomes movable to a core register between the two.
         let to_core = each_float(float.to_core)
             .map(|at| self.operands[at].max(self.addends[at].saturating_sub(1)))
             .max()
@@ -204,7 +207,7 @@ impl Dual {
             .max(sums)
     }
 
-    /// An instruction is issued now.
+    /// Issues an instruction now, and updates the state.
     fn occupy(&mut self, instruction: &DualInstruction) {
         let DualInstruction { uses, alu, cycles, .. } = *instruction;
         let is_early = match alu {
@@ -217,7 +220,7 @@ impl Dual {
         };
         let adder = if is_early { FROM_EARLY } else { FROM_LATE };
         let results = instruction.writes & !instruction.base;
-        // Instructions of several cycles have their last result with the last one.
+        // An instruction of several cycles has its last result with its last cycle.
         let at = adder + instruction.latency + cycles.saturating_sub(1);
         self.stiff &= !instruction.writes;
         self.words &= !instruction.writes;
@@ -233,7 +236,7 @@ impl Dual {
         if instruction.word {
             self.words |= results;
         }
-        // As the flags are before those that it sets.
+        // Uses the flags as they are before this instruction sets any.
         let in_time = instruction.by_flags && self.ready[FLAGS] == 0;
         self.penalty = if in_time { MISPREDICTED_EARLY } else { MISPREDICTED };
         if instruction.sets_flags {
@@ -268,7 +271,7 @@ impl Dual {
         let pass = |count: &mut u8| *count = count.saturating_sub(cycles);
         for ready in &mut self.ready {
             pass(ready);
-            // No stage is before the first.
+            // No stage comes before the first.
             if *ready < EARLY {
                 *ready = 0;
             }
@@ -279,12 +282,14 @@ impl Dual {
         (self.stiff, self.words) = (self.stiff & still, self.words & still);
     }
 
-    /// Cycles from the issue of the newest instruction until the next older one could be issued.
+    /// Returns the cycles from the issue of the newest instruction until the next older one could
+    /// be issued.
     pub const fn rest(&self) -> u32 {
         self.next as u32
     }
 
-    /// Cycles that the older of a pair still takes when the younger has been issued.
+    /// Returns the cycles that the older of a pair still takes once the younger one has been
+    /// issued.
     pub const fn rest_of_first(&self) -> u32 {
         if self.is_younger { self.next as u32 } else { 0 }
     }

@@ -1,20 +1,21 @@
-//! What branches are foreseen to do: a branch target buffer.
+//! Branch prediction: a branch target buffer.
 //!
-//! The manual says that there is one (DDI 0489, 2.1.3: single-cycle turn-around of predictor state and
-//! target address), and neither how many branches it keeps nor how it learns: that it has 64 places
-//! by the lowest bits of addresses, each with a target and a counter of two bits, is an estimate.
-//! A branch that it does not have is foreseen not to be taken; one that names its target and is
-//! always taken needs no place. It is the machine's state, as memories' caches are.
+//! The manual states that there is one (DDI 0489, 2.1.3: single-cycle turn-around of predictor
+//! state and target address), but neither how many branches it holds nor how it learns. That it has
+//! 64 entries selected by the low bits of addresses, each with a target and a two-bit counter, is
+//! an estimate. A branch that it does not hold is predicted not taken; a branch with its target in
+//! the encoding that is always taken needs no entry. The predictor is part of the machine's state,
+//! as memories' caches are.
 
-/// Places, by the address of a halfword.
+/// The number of entries, selected by the address of a halfword.
 const PLACES: usize = 64;
-/// From here on a counter says that the branch is taken, up to the highest value.
+/// The counter value from which a branch is predicted taken, and the highest value.
 const TAKEN: u8 = 2;
 const SURELY: u8 = 3;
-/// Where a branch leads that is not taken. No target is odd.
+/// The target of a branch that is not taken. No real target is odd.
 pub const NOT_TAKEN: u32 = 1;
 
-/// What is known of a branch.
+/// An entry: what is known of a branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Known {
     branch: u32,
@@ -22,10 +23,10 @@ struct Known {
     counter: u8,
 }
 
-/// No branch is at an odd address.
+/// An empty entry: no branch is at an odd address.
 const NOTHING: Known = Known { branch: 1, target: 0, counter: 0 };
 
-/// The buffer; without places for a core that has none.
+/// The branch target buffer; empty for a core that has none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Predictor {
     known: Vec<Known>,
@@ -36,17 +37,18 @@ const fn place(branch: u32) -> usize {
 }
 
 impl Predictor {
-    /// One that knows nothing yet.
+    /// Creates a buffer that knows no branch.
     pub fn new() -> Self {
         Self { known: vec![NOTHING; PLACES] }
     }
 
-    /// Forgets all.
+    /// Forgets all branches.
     pub fn clear(&mut self) {
         self.known.fill(NOTHING);
     }
 
-    /// Whether a branch that leads there is foreseen, and nothing is learnt of it.
+    /// Returns whether a branch to this target is predicted, and would teach the buffer nothing
+    /// new.
     #[inline(always)]
     pub fn is_sure(&self, branch: u32, target: u32) -> bool {
         let Some(known) = self.known.get(place(branch)) else { return true };
@@ -56,7 +58,7 @@ impl Predictor {
         known.branch == branch && known.target == target && known.counter == SURELY
     }
 
-    /// Learns where a branch has led: whether that was foreseen.
+    /// Records where a branch has led, and returns whether that was predicted.
     pub fn learn(&mut self, branch: u32, target: u32) -> bool {
         let Some(known) = self.known.get_mut(place(branch)) else { return true };
         let is_known = known.branch == branch;
@@ -91,17 +93,17 @@ mod tests {
         assert!(!predictor.learn(branch, target));
         assert!(predictor.learn(branch, target));
         assert!(predictor.is_sure(branch, target));
-        // Another target is not foreseen the first time.
+        // Another target is not predicted the first time.
         assert!(!predictor.learn(branch, 0x3000));
         assert!(predictor.learn(branch, 0x3000));
-        // Not taken once, and taken again: foreseen to be taken all the time.
+        // Not taken once, and taken again: predicted taken all the time.
         assert!(!predictor.learn(branch, NOT_TAKEN));
         assert!(predictor.learn(branch, 0x3000));
         for foreseen in [false, false, true, true] {
             assert_eq!(predictor.learn(branch, NOT_TAKEN), foreseen);
         }
         assert!(predictor.is_sure(branch, NOT_TAKEN));
-        // Who shares its place displaces it.
+        // A branch with the same entry displaces it.
         let other = branch + 2 * PLACES as u32;
         assert!(!predictor.learn(other, target));
         assert!(predictor.learn(branch, NOT_TAKEN));

@@ -1,25 +1,25 @@
 //! Caches of a memory's lines: fully associative ones, and sets of a few ways.
 //!
-//! The least recently used line is replaced. Which lines are cached is all that matters here: what
-//! they hold is read from the memory itself.
+//! The least recently used line is replaced. Only the identity of the cached lines matters here:
+//! their contents are read from the memory itself.
 
 mod condition;
 
 pub use self::condition::{CacheCondition, LineCame, Need, Used};
 
-/// The number of no line: none begins so far up.
+/// A number that no line has, since none begins so far up.
 pub const NO_LINE: u32 = u32::MAX;
 
-/// A line that is found in a cache.
+/// A line that was found in a cache.
 #[derive(Clone, Copy, Debug)]
 pub struct CacheHit {
-    /// Where it is among the lines.
+    /// Its position among the lines.
     at: u8,
-    /// Whether the next line is kept, too.
+    /// Whether the next line is cached as well.
     pub is_followed: bool,
 }
 
-/// Cached lines, of which the least recently used one is replaced.
+/// A fully associative cache with least-recently-used replacement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LineCache {
     Few(FewLines),
@@ -51,7 +51,7 @@ impl LineCache {
         }
     }
 
-    /// Whether the line is there; if so it becomes the latest.
+    /// Returns whether the line is cached; if so, makes it the most recently used one.
     #[inline(always)]
     pub fn find(&mut self, line: u32) -> bool {
         match self {
@@ -60,7 +60,7 @@ impl LineCache {
         }
     }
 
-    /// The line, if one look shows that it is there.
+    /// Returns the line, if a single lookup shows that it is cached.
     #[inline(always)]
     pub fn look_for(&self, line: u32) -> Option<CacheHit> {
         match self {
@@ -69,7 +69,7 @@ impl LineCache {
         }
     }
 
-    /// A line that was looked for becomes the latest.
+    /// Makes a line that was looked up the most recently used one.
     #[inline(always)]
     pub fn note_use(&mut self, kept: CacheHit) {
         match self {
@@ -87,10 +87,10 @@ impl LineCache {
     }
 }
 
-/// So many lines are found quickest one by one.
+/// Up to this many lines, a linear search is fastest.
 const FEW: usize = 2;
 
-/// A few lines, of which the latest used one comes first; `NO_LINE` behind the last.
+/// The contents of a small cache, most recently used line first; unused places hold `NO_LINE`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FewLines {
     lines: [u32; FEW],
@@ -124,7 +124,7 @@ impl FewLines {
         }
     }
 
-    /// The line at this place becomes the latest.
+    /// Makes the line at this position the most recently used one.
     #[inline(always)]
     const fn note_use(&mut self, at: u8) {
         if at == 1 {
@@ -143,37 +143,39 @@ impl FewLines {
     }
 }
 
-/// Many lines, found by a hash.
+/// The contents of a large cache, found by a hash.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ManyLines {
-    /// The kept lines by the order of their arrival, with when each was last used.
+    /// The cached lines; a new one takes the place of the line that it replaces. `last_uses` holds
+    /// the count of uses at the last use of each.
     lines: Vec<u32>,
     last_uses: [u64; MANY],
     capacity: usize,
-    /// What is known of the kept lines that share each hash, so that most lines are
-    /// found or known to be absent at one look.
+    /// A summary of the cached lines that share each hash, so that a single lookup finds most
+    /// lines, or shows that they are not cached.
     hashed: [Hashed; HASHES],
     uses: u64,
-    /// When the last line came.
+    /// The count of uses when the last line was inserted.
     came: u64,
-    /// No other contents have it, of machines that share code; zero where there is none.
+    /// The number of these contents, unique among the machines that share code; zero if they have
+    /// none.
     number: u64,
 }
 
-/// The kept lines of one hash.
+/// The cached lines of one hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Hashed {
-    /// The line that came last, `NO_LINE` when there is none.
+    /// The line inserted last, `NO_LINE` when there is none.
     line: u32,
-    /// Where it is among the lines.
+    /// Its position among the lines.
     at: u8,
-    /// How many there are.
+    /// The number of lines with this hash.
     count: u8,
-    /// Whether the line behind the one that came last is kept, too.
+    /// Whether the line after `line` is cached as well.
     followed: bool,
 }
 
-/// As many as a byte counts.
+/// The largest capacity: a byte holds any position.
 const MANY: usize = 1 << u8::BITS;
 const HASHES: usize = 128;
 const EMPTY: Hashed = Hashed { line: NO_LINE, at: 0, count: 0, followed: false };
@@ -226,12 +228,12 @@ impl ManyLines {
         let hashed = self.hashed[hash(line)];
         debug_assert!(
             hashed.line != line || hashed.followed == self.position(line + 1).is_some(),
-            "what is told of the line behind is true"
+            "`followed` tells whether the next line is cached"
         );
         (hashed.line == line).then_some(CacheHit { at: hashed.at, is_followed: hashed.followed })
     }
 
-    /// The line at this place becomes the latest.
+    /// Makes the line at this position the most recently used one.
     #[inline(always)]
     fn note_use(&mut self, at: u8) {
         self.uses += 1;
@@ -251,17 +253,17 @@ impl ManyLines {
             let oldest = (0..self.capacity).min_by_key(|&at| self.last_uses[at]).unwrap_or(0);
             let leaving = std::mem::replace(&mut self.lines[oldest], line);
             self.last_uses[oldest] = self.uses;
-            self.unhash(leaving);
+            self.remove_hash(leaving);
             oldest
         };
         let count = self.hashed[hash(line)].count + 1;
         self.show(at, count);
-        self.tell_before(line, true);
+        self.mark_followed(line, true);
     }
 
-    /// Notes that a line has left.
-    fn unhash(&mut self, leaving: u32) {
-        self.tell_before(leaving, false);
+    /// Records that a line has been evicted.
+    fn remove_hash(&mut self, leaving: u32) {
+        self.mark_followed(leaving, false);
         let hashed = &mut self.hashed[hash(leaving)];
         hashed.count -= 1;
         let count = hashed.count;
@@ -274,15 +276,16 @@ impl ManyLines {
         }
     }
 
-    /// Has the line at this place, one of several of its hash, found at one look.
+    /// Makes the line at this position, one of several with its hash, the one that a single lookup
+    /// finds.
     fn show(&mut self, at: usize, count: u8) {
         let line = self.lines[at];
         let followed = self.position(line + 1).is_some();
         self.hashed[hash(line)] = Hashed { line, at: at as u8, count, followed };
     }
 
-    /// Notes for the line before this one whether this one is kept.
-    fn tell_before(&mut self, line: u32, kept: bool) {
+    /// Records with the line before this one whether this one is cached.
+    fn mark_followed(&mut self, line: u32, kept: bool) {
         let before = line.wrapping_sub(1);
         let hashed = &mut self.hashed[hash(before)];
         if hashed.line == before && before != NO_LINE {
@@ -291,7 +294,7 @@ impl ManyLines {
     }
 }
 
-/// A cache of many lines in sets, within which the latest used line comes first.
+/// A set-associative cache; within a set, the most recently used line comes first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SetCache {
     lines: Vec<u32>,
@@ -307,14 +310,14 @@ impl SetCache {
         self.lines.fill(NO_LINE);
     }
 
-    /// Whether the line is there.
+    /// Returns whether the line is cached.
     pub fn contains(&self, line: u32) -> bool {
         let sets = self.lines.len() / self.ways;
         let first = line as usize % sets * self.ways;
         self.lines[first..first + self.ways].contains(&line)
     }
 
-    /// Whether the line is there; it is from now on.
+    /// Returns whether the line was cached, and makes it the most recently used one of its set.
     pub fn find_or_keep(&mut self, line: u32) -> bool {
         let sets = self.lines.len() / self.ways;
         let first = line as usize % sets * self.ways;

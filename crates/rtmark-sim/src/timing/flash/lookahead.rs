@@ -1,43 +1,45 @@
-//! Lookahead: what fetches from a memory will make the core wait, and make of the memory.
+//! Lookahead: how long fetches from a memory will make the core wait, and how they change the
+//! memory.
 //!
-//! That depends on how the memory stands: on the line in its read buffer, on the line that it
-//! reads ahead, and on some of the lines that it caches. Where it stands the same again, the
-//! same fetches come to the same. The engine's fetch plans are made of this.
+//! Both depend on the state of the memory: on the line in its read buffer, on the line that it
+//! reads ahead, and on some of the lines that it caches. In the same state, the same fetches have
+//! the same outcome. The engine's fetch plans are built on this.
 
 use super::{LineMemory, Prefetch};
 use crate::timing::flash::cache::{CacheCondition, FewLines, LineCame, Need, Used};
 
-/// How a memory stands, as far as fetching code from it depends on it.
+/// The part of a memory's state that fetching code depends on.
 #[derive(Debug)]
 pub struct FetchState {
     mode: u32,
     buffered: u32,
     ahead: u32,
-    /// The cycles that are left until the line ahead can be used: the most and the least that
-    /// make no difference.
+    /// The greatest and least number of cycles until the line ahead is ready for which fetches have
+    /// the same outcome.
     most: u64,
     least: u64,
     kept: CacheCondition,
 }
 
-/// How a memory has come to stand, counted from when it stood otherwise.
+/// A memory's change since the lookahead began.
 #[derive(Clone, Copy, Debug)]
 pub struct Change {
     buffered: u32,
     few: FewLines,
-    /// The line that has begun to be read ahead since, and the cycles until it can be used.
+    /// The line that the memory has begun to read ahead, and the cycles until it is ready, counted
+    /// from the beginning of the lookahead.
     ahead: Option<(u32, u64)>,
-    /// The cycles for which the core has been made to wait.
+    /// The cycles that the core has waited.
     waited: u64,
 }
 
-/// A memory whose next fetches are looked ahead at: what they will wait for, and why.
+/// A memory with its next fetches simulated in advance, and the conditions that they depend on.
 #[derive(Debug)]
 pub struct Lookahead {
     before: LineMemory,
     memory: LineMemory,
     began: u64,
-    /// The most and the least of [`FetchState`], while it is open what difference they make.
+    /// The `most` and `least` of [`FetchState`], which fetches determine while `is_open`.
     left: (u64, u64),
     is_open: bool,
     needs: Vec<Need>,
@@ -45,13 +47,13 @@ pub struct Lookahead {
 }
 
 impl LineMemory {
-    /// Whether fetches depend on nothing but what [`FetchState`] tells, and make the core wait.
+    /// Returns whether fetches make the core wait and depend only on what [`FetchState`] holds.
     #[inline(always)]
     pub const fn can_look_ahead(&self) -> bool {
         !self.fetches_at_once() && !self.uses_shared
     }
 
-    /// Whether the memory stands like this.
+    /// Returns whether the memory is in this state.
     #[inline(always)]
     pub fn stands(&self, fetch_state: &FetchState, now: u64) -> bool {
         let left = self.prefetch.ready.saturating_sub(now);
@@ -63,12 +65,12 @@ impl LineMemory {
             && fetch_state.kept.holds(&self.instructions)
     }
 
-    /// Has the lines that are kept numbered, if that saves something.
+    /// Gives the cached lines a number, if that saves time.
     pub fn number(&mut self, next: impl FnOnce() -> u64) {
         self.instructions.number(next);
     }
 
-    /// Foretells what fetches from `now` on make of the memory.
+    /// Begins a lookahead at the memory's fetches from cycle `now` on.
     pub fn look_ahead(&self, now: u64) -> Lookahead {
         Lookahead {
             before: self.clone(),
@@ -81,8 +83,9 @@ impl LineMemory {
         }
     }
 
-    /// Stands as was found by looking ahead, `used` being the kept lines used since it stood as it does, of
-    /// which it has `waited` so long.
+    /// Brings the memory to a state that a lookahead has found. `used` are the positions of cached
+    /// lines used since the previous point of the same lookahead, up to which the core has waited
+    /// `waited` cycles; the fetches began in cycle `began`.
     #[inline(always)]
     pub fn stand(&mut self, change: &Change, waited: u64, used: &[u8], began: u64) {
         self.buffered = change.buffered;
@@ -95,16 +98,19 @@ impl LineMemory {
 }
 
 impl Change {
-    /// The cycles for which the core has been made to wait.
+    /// Returns the cycles that the core has waited.
     pub const fn waited(&self) -> u64 {
         self.waited
     }
 }
 
 impl Lookahead {
-    /// Begins to execute from a line of the memory: the cycles that the core waits, and the
-    /// place of a kept line that this uses; an error where a line comes of which that is
-    /// more than is looked ahead at.
+    /// Begins to execute from a line of the memory. Returns the cycles that the core waits, and the
+    /// position of the cached line that this uses, in a cache of many lines.
+    ///
+    /// # Errors
+    ///
+    /// Fails when a line enters a cache of many lines, which a lookahead does not cover.
     pub fn enter(&mut self, line: u32, now: u64) -> Result<(u64, Option<u8>), LineCame> {
         let Self { memory, before, .. } = self;
         let kept = memory.instructions.clone();
@@ -129,17 +135,17 @@ impl Lookahead {
         }
     }
 
-    /// Reads data: the cycles that the core waits.
+    /// Reads data, and returns the cycles that the core waits.
     pub fn read(&mut self, offset: u32) -> u64 {
         self.memory.read(offset)
     }
 
-    /// The memory as it stands then.
+    /// Returns the memory in its state after the fetches so far.
     pub const fn memory(&self) -> &LineMemory {
         &self.memory
     }
 
-    /// What has become of the memory.
+    /// Returns the memory's change so far.
     pub fn change(&self) -> Change {
         let Self { before, memory, began, .. } = self;
         let Prefetch { line, ready } = memory.prefetch;
@@ -151,7 +157,7 @@ impl Lookahead {
         }
     }
 
-    /// How the memory has to stand at first.
+    /// Returns the state that the memory must be in at the beginning for the same outcome.
     pub fn fetch_state(self) -> FetchState {
         let Self { before, left: (most, least), needs, .. } = self;
         FetchState {

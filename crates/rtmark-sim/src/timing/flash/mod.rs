@@ -1,16 +1,15 @@
-//! Memories that are slower than the core: wait states, read-ahead, line caches.
+//! Memories that are slower than the core: wait states, prefetch, line caches.
 //!
-//! A read brings a line and leaves it in the read buffer. With prefetch the next
-//! line is read while the current one executes. The instruction cache keeps lines
-//! whose reading made the core wait, so that a jump back finds them; the data
-//! cache keeps lines of constants (RM0090, 3.5; RM0490 describes the same design
-//! with other sizes). A cache that code and data share has sets of a few ways, of
-//! which the least recently used one gives way; manuals of serial flash controllers
-//! do not say how theirs choose, so that this is an estimate. Not modelled:
-//! contention between prefetch and data reads.
+//! A read brings a line and leaves it in the read buffer. With prefetch the next line is read while
+//! the current one executes. The instruction cache keeps lines whose reading made the core wait, so
+//! that a jump back finds them; the data cache keeps lines of constants (RM0090, 3.5; RM0490
+//! describes the same design with other sizes). A cache that code and data share has sets of a few
+//! ways with least-recently-used replacement; the replacement policy is an estimate, because
+//! manuals of serial flash controllers do not state theirs. Contention between prefetch and data
+//! reads is not modelled.
 //!
-//! What a soc file says of a memory is what it can do. Registers may switch parts of
-//! it on and off while firmware runs: each such change is a [`Setting`].
+//! A soc file states what a memory is capable of. Registers may switch parts of it on and off while
+//! firmware runs: each such change is a [`Setting`].
 
 mod cache;
 mod lookahead;
@@ -24,7 +23,7 @@ pub use self::near::LineMemories;
 pub use self::slow::SlowLines;
 use crate::soc::MemoryTiming;
 
-/// A change of what a memory does, made by a register.
+/// A change of a memory's configuration, made by a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Setting {
     WaitStates(u8),
@@ -37,7 +36,7 @@ pub enum Setting {
     EmptySharedCache,
 }
 
-/// Whether a part of a memory works.
+/// Whether a part of a memory is enabled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Switch {
     On,
@@ -53,17 +52,17 @@ struct Prefetch {
     ready: u64,
 }
 
-/// Bytes of a line where they do not matter.
+/// The line size in bytes where it does not matter.
 const IMMEDIATE_LINE: u32 = 0x400;
 const NO_PREFETCH: Prefetch = Prefetch { line: NO_LINE, ready: 0 };
 
 /// The state of one memory's read path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineMemory {
-    /// What the soc file says.
+    /// The memory's timing in the soc file.
     timing: MemoryTiming,
     wait_states: u64,
-    /// What is waited here for a line of code: nothing where a pipeline waits for it.
+    /// Cycles that the core waits here for a line of code: none where a pipeline waits for it.
     fetch_waits: u64,
     fetched_by_pipeline: bool,
     line_mask: u32,
@@ -72,9 +71,9 @@ pub struct LineMemory {
     prefetch: Prefetch,
     instructions: LineCache,
     keeps_instructions: bool,
-    /// Whether it waits, reads ahead and keeps instructions.
+    /// Whether the memory waits, reads ahead and caches instructions.
     settles: bool,
-    /// What works, as a number.
+    /// The wait states and the enabled parts, encoded as a number.
     mode: u32,
     data: LineCache,
     keeps_data: bool,
@@ -82,7 +81,7 @@ pub struct LineMemory {
     uses_shared: bool,
     /// The line in the read buffer.
     buffered: u32,
-    /// All cycles for which the core was made to wait.
+    /// All cycles for which the core has waited.
     waited: u64,
 }
 
@@ -114,14 +113,15 @@ impl LineMemory {
         memory
     }
 
-    /// One from which a pipeline fetches code by itself: see [`pipeline`](crate::timing::pipeline).
+    /// Creates the read path of a memory from which a pipeline fetches code by itself: see
+    /// [`pipeline`](crate::timing::pipeline).
     pub fn fetched_by_pipeline(timing: MemoryTiming) -> Self {
         let mut memory = Self { fetched_by_pipeline: true, ..Self::new(timing) };
         memory.reset();
         memory
     }
 
-    /// Empties buffers and caches; everything works as the soc file says.
+    /// Empties buffers and caches, and restores the configuration of the soc file.
     pub fn reset(&mut self) {
         self.set(Setting::WaitStates(self.timing.wait_states));
         self.prefetches = self.timing.prefetch;
@@ -145,7 +145,7 @@ impl LineMemory {
             works.iter().fold(self.wait_states as u32, |mode, &on| mode << 1 | u32::from(on));
     }
 
-    /// Changes what the memory does. What it cannot do stays off.
+    /// Changes the memory's configuration. A part that the memory does not have stays off.
     pub fn set(&mut self, setting: Setting) {
         self.change(setting);
         self.settle();
@@ -156,7 +156,7 @@ impl LineMemory {
             Setting::WaitStates(wait_states) => {
                 self.wait_states = wait_states.into();
                 self.fetch_waits = if self.fetched_by_pipeline { 0 } else { self.wait_states };
-                // Where nothing ever waits, a larger step saves asking again.
+                // Where nothing ever waits, a larger line means fewer lookups.
                 let line =
                     if self.fetch_waits == 0 { IMMEDIATE_LINE } else { 1 << self.line_shift };
                 self.line_mask = !(line - 1);
@@ -187,17 +187,17 @@ impl LineMemory {
         }
     }
 
-    /// Whether a cache for both has the line; it does from now on.
+    /// Returns whether the shared cache is on and has the line, and caches the line.
     fn find_shared(&mut self, line: u32) -> bool {
         self.uses_shared && self.shared.as_mut().is_some_and(|shared| shared.find_or_keep(line))
     }
 
-    /// All cycles for which the core was made to wait since the last reset.
+    /// Returns all cycles for which the core has waited since the last reset.
     pub const fn waited(&self) -> u64 {
         self.waited
     }
 
-    /// Forgets what was read: the buffer, what is being read ahead and all caches are empty.
+    /// Empties the read buffer, the prefetched line and all caches.
     pub fn empty(&mut self) {
         self.prefetch = NO_PREFETCH;
         self.instructions.clear();
@@ -205,31 +205,33 @@ impl LineMemory {
         self.set(Setting::EmptySharedCache);
     }
 
-    /// Whether reading never waits, so that nobody needs to ask.
+    /// Returns whether reads never wait.
     pub const fn is_immediate(&self) -> bool {
         self.wait_states == 0
     }
 
-    /// Whether fetching code never makes the core wait, as far as it is done here.
+    /// Returns whether fetching code never makes the core wait, not counting waits that a pipeline
+    /// models itself.
     pub const fn fetches_at_once(&self) -> bool {
         self.fetch_waits == 0
     }
 
-    /// Which addresses belong to one line, as a mask.
+    /// Returns the mask that selects the line from an address.
     #[inline(always)]
     pub const fn line_mask(&self) -> u32 {
         self.line_mask
     }
 
-    /// Begins to execute from the line at `offset`: the cycles that the core waits for it.
+    /// Begins to execute from the line at `offset`, and returns the cycles that the core waits for
+    /// it.
     #[inline(always)]
     pub fn fetch(&mut self, offset: u32, now: u64) -> u64 {
         if self.fetches_at_once() { 0 } else { self.enter(offset >> self.line_shift, now) }
     }
 
-    /// Begins to execute from a line of a memory that reads ahead and keeps lines, if one look
-    /// shows how; answers whether it has begun. The core may be made to wait by `wait`, which
-    /// answers whether it does.
+    /// Begins to execute from a line of a memory that reads ahead and caches instructions, if a
+    /// single lookup decides how. Returns whether it has begun. If the core has to wait, `wait` is
+    /// called with the cycles, and returns whether the core has waited.
     #[inline(always)]
     pub fn enter_at_once(&mut self, line: u32, now: u64, wait: impl FnOnce(u64) -> bool) -> bool {
         if !self.settles {
@@ -263,7 +265,8 @@ impl LineMemory {
         true
     }
 
-    /// Enters a line that is not cached, which shows in a cache of few.
+    /// Begins to execute from a line that a single lookup has not found. In a cache of few lines
+    /// such a line is not cached.
     #[inline(always)]
     fn insert_at_once(&mut self, line: u32, now: u64, wait: impl FnOnce(u64) -> bool) -> bool {
         let LineCache::Few(few) = &mut self.instructions else { return false };
@@ -283,14 +286,14 @@ impl LineMemory {
         true
     }
 
-    /// Whether the line of a number is being read ahead.
+    /// Returns whether the line with this number is being read ahead.
     #[inline(always)]
     pub const fn reads_ahead(&self, line: u32) -> bool {
         self.prefetch.line == line
     }
 
-    /// Begins to execute from the line that is being read ahead: the cycles that the core
-    /// waits for it.
+    /// Begins to execute from the line that is being read ahead, and returns the cycles that the
+    /// core waits for it.
     #[inline(always)]
     pub fn enter_next(&mut self, now: u64) -> u64 {
         let Prefetch { line, ready } = self.prefetch;
@@ -303,8 +306,8 @@ impl LineMemory {
         wait
     }
 
-    /// Begins to execute from the line of a number, in a memory that may wait: the cycles
-    /// that the core waits for it.
+    /// Begins to execute from the line with this number, in a memory that may wait, and returns the
+    /// cycles that the core waits for it.
     #[inline(always)]
     pub fn enter(&mut self, line: u32, now: u64) -> u64 {
         if self.reads_ahead(line) {
@@ -330,7 +333,7 @@ impl LineMemory {
         wait
     }
 
-    /// Begins to read a line ahead, unless it is there.
+    /// Begins to read a line ahead, unless it is cached.
     #[inline(always)]
     fn read_ahead(&mut self, line: u32, now: u64) {
         if self.prefetches && !(self.keeps_instructions && self.instructions.contains(line)) {
@@ -338,8 +341,9 @@ impl LineMemory {
         }
     }
 
-    /// Reads data at `offset`, which may be in the read buffer, if one look shows how; answers
-    /// whether it has. The core may be made to wait by `wait`, which answers whether it does.
+    /// Reads data at `offset`, which may be in the read buffer, if a single lookup decides how.
+    /// Returns whether it has. If the core has to wait, `wait` is called with the cycles, and
+    /// returns whether the core has waited.
     #[inline(always)]
     pub fn read_at_once(&mut self, offset: u32, wait: impl FnOnce(u64) -> bool) -> bool {
         if self.is_immediate() || self.holds(offset) {
@@ -355,31 +359,33 @@ impl LineMemory {
         waits
     }
 
-    /// Reads data at `offset`, which is not in the read buffer, from the cache for data; answers
-    /// whether it is there.
+    /// Reads data at `offset`, which is not in the read buffer, from the data cache. Returns
+    /// whether it is cached.
     #[inline(always)]
     pub fn read_kept(&mut self, offset: u32) -> bool {
         self.keeps_data && self.data.find(offset >> self.line_shift)
     }
 
-    /// Whether the read buffer holds what is at `offset`.
+    /// Returns whether the read buffer holds the data at `offset`.
     #[inline(always)]
     pub const fn holds(&self, offset: u32) -> bool {
         self.buffered == offset >> self.line_shift
     }
 
-    /// Cycles that an access waits where nothing helps, as registers have set them.
+    /// Returns the cycles that an access waits without buffer and caches, as registers have set
+    /// them.
     pub const fn wait_states(&self) -> u64 {
         self.wait_states
     }
 
-    /// The cycles that the core waits for data which is not in the read buffer, if they are
+    /// Returns the cycles that the core waits for data that is not in the read buffer, if they are
     /// always the same.
     pub const fn data_waits(&self) -> Option<u64> {
         if self.keeps_data || self.uses_shared { None } else { Some(self.wait_states) }
     }
 
-    /// The cycles that a read of data at `offset` would wait in a memory with one cache for both.
+    /// Returns the cycles that a read of data at `offset` would wait in a memory with a shared
+    /// cache.
     pub fn read_would_wait(&self, offset: u32) -> u64 {
         let line = offset >> self.line_shift;
         let kept = self.buffered == line
@@ -387,7 +393,7 @@ impl LineMemory {
         if kept { 0 } else { self.wait_states }
     }
 
-    /// Reads data at `offset`: the cycles that the core waits for it.
+    /// Reads data at `offset`, and returns the cycles that the core waits for it.
     pub fn read(&mut self, offset: u32) -> u64 {
         if self.is_immediate() {
             return 0;
@@ -482,7 +488,7 @@ mod tests {
             cache_ways: 2,
             ..MemoryTiming::default()
         });
-        // Lines 0, 4 and 8 share a set of two ways; line 1 lies in another one.
+        // Lines 0, 4 and 8 share a set of two ways; line 1 is in another set.
         assert_eq!([0, 32, 8].map(|offset| flash.fetch(offset, 0)), [40, 40, 40]);
         assert_eq!([0, 32, 8].map(|offset| flash.read(offset)), [0, 0, 0], "data finds code");
         assert_eq!(flash.read(64), 40);

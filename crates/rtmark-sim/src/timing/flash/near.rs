@@ -1,14 +1,14 @@
-//! All memories of a soc, of which the one that code comes from is at hand.
+//! All memories of a soc, with quick access to the one that code comes from.
 
 use std::ops::{Index, IndexMut};
 
 use super::LineMemory;
 use crate::soc::MemoryTiming;
 
-/// The read paths of a soc's memories, by their order in the soc file.
+/// The read paths of a soc's memories, in the order of the soc file.
 #[derive(Clone, Debug)]
 pub struct LineMemories {
-    /// The one that code comes from, whose place among all is empty.
+    /// The memory that code comes from. Its place in `all` holds a placeholder.
     near: LineMemory,
     at: usize,
     all: Vec<LineMemory>,
@@ -23,24 +23,24 @@ impl LineMemories {
         Self { near, at: 0, all }
     }
 
-    /// The memory that code comes from.
+    /// Returns the memory that code comes from.
     #[inline(always)]
     pub const fn near(&self) -> &LineMemory {
         &self.near
     }
 
-    /// The memory that code comes from, to be changed.
+    /// Returns the memory that code comes from, mutably.
     #[inline(always)]
     pub const fn near_mut(&mut self) -> &mut LineMemory {
         &mut self.near
     }
 
-    /// Whether code comes from this memory.
+    /// Returns whether code comes from the memory at this index.
     pub const fn is_near(&self, at: usize) -> bool {
         at == self.at
     }
 
-    /// The memory that code comes from now.
+    /// Makes the memory at this index the one that code comes from, and returns it.
     #[inline(always)]
     pub fn approach(&mut self, at: usize) -> &mut LineMemory {
         if at != self.at {
@@ -60,7 +60,7 @@ impl LineMemories {
         (0..self.all.len()).map(|at| &self[at])
     }
 
-    /// Does something with each.
+    /// Runs an action on each memory.
     pub fn for_each(&mut self, mut act: impl FnMut(&mut LineMemory)) {
         (0..self.all.len()).for_each(|at| act(&mut self[at]));
     }

@@ -1,8 +1,8 @@
 //! The memory whose lines the pipeline waits for, as the machine drives it.
 //!
-//! What a fetch of code waits for there, the pipeline finds out by itself. Here the machine tells
-//! it what only execution shows: which words of that memory an instruction reads, and how far
-//! jumps lead that nobody foresaw.
+//! The pipeline works out by itself how long a fetch of code waits. The machine supplies what only
+//! execution shows: which words of the memory an instruction reads, and how far jumps with
+//! unforeseen targets lead.
 
 use super::LineMemory;
 use crate::memory::Place;
@@ -10,11 +10,11 @@ use crate::soc::{Memory, MemoryTiming, Soc};
 use crate::timing::Rules;
 use crate::timing::pipeline::{CoreBus, SlowMemory};
 
-/// No memory, and no line of any.
+/// Stands for no memory, and for no line.
 const NONE: usize = usize::MAX;
 const NO_LINE: u32 = u32::MAX;
 
-/// Which memory that is, if there is one, and what was last read there as data.
+/// The memory, if the soc has one, and the line last read there as data.
 #[derive(Clone, Copy, Debug)]
 pub struct SlowLines {
     at: usize,
@@ -22,8 +22,8 @@ pub struct SlowLines {
     pub data_line: u32,
 }
 
-/// Whether a memory has wait states and a read buffer and nothing else, which no register of the
-/// soc changes.
+/// Returns whether a memory has wait states, perhaps a read buffer and nothing else, and no
+/// register of the soc changes that.
 fn is_plain(soc: &Soc, memory: &Memory) -> bool {
     let MemoryTiming { wait_states, line_bytes, line_buffer, .. } = memory.timing;
     let plain = MemoryTiming { wait_states, line_bytes, line_buffer, ..MemoryTiming::default() };
@@ -42,7 +42,8 @@ fn is_plain(soc: &Soc, memory: &Memory) -> bool {
 }
 
 impl SlowLines {
-    /// The first plain memory of the Code region, where the core is modelled cycle by cycle.
+    /// Returns the first plain memory of the Code region, where the core is modelled cycle by
+    /// cycle.
     pub fn of(soc: &Soc, rules: &Rules) -> Self {
         let mut memories = soc.memories.iter().enumerate();
         let found = memories.find(|(_, it)| rules.model_buses() && is_plain(soc, it));
@@ -60,7 +61,7 @@ impl SlowLines {
         Self { at, memory, data_line: NO_LINE }
     }
 
-    /// The read paths of all memories.
+    /// Returns the read paths of all memories.
     pub fn read_paths(&self, soc: &Soc) -> Vec<LineMemory> {
         let memories = soc.memories.iter().enumerate();
         let path = |(at, memory): (usize, &Memory)| {
@@ -77,7 +78,7 @@ impl SlowLines {
         self.at != NONE
     }
 
-    /// What the pipeline is to know of it.
+    /// Returns the memory's description for the pipeline.
     pub const fn memory(&self) -> SlowMemory {
         self.memory
     }

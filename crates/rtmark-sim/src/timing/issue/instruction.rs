@@ -1,18 +1,18 @@
-//! What the issue of instructions depends on: which registers one reads, at which stage, and
-//! when its results are there.
+//! What issue depends on: the registers that an instruction reads, at which stage, and when its
+//! results are available.
 
-/// What may be in the second slot behind an instruction.
+/// What may be issued in the second slot after an instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Takes {
     #[default]
     Nothing,
     /// A branch or an IT.
     BranchOrIt,
-    /// These or a NOP.
+    /// A branch, an IT or a NOP.
     Any,
 }
 
-/// As what an instruction may be in the second slot.
+/// The role in which an instruction may be issued in the second slot.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Second {
     #[default]
@@ -21,39 +21,39 @@ pub enum Second {
     BranchOrIt,
 }
 
-/// What makes results one cycle late.
+/// The origin of results that are one cycle late.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Source {
     #[default]
     Load,
-    /// The stage behind the first: a multiplier, an adder behind a shifter.
+    /// The stage after the first: a multiplier, or an adder after a shifter.
     Sum,
-    /// What comes of neither, and is no addend of the next one.
+    /// Neither of them: the result cannot be an addend of the next instruction in time.
     Other,
 }
 
-/// What becomes of the condition flags.
+/// An instruction's effect on the condition flags.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Flags {
     #[default]
     Kept,
     Set,
-    /// Set one cycle later than others.
+    /// Set one cycle later than usual.
     SetLate,
 }
 
-/// Where an instruction leads.
+/// Where execution continues after an instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Leads {
     #[default]
     On,
-    /// Elsewhere, if it does, after so many cycles without an instruction.
+    /// Elsewhere, if it branches, after this many cycles without an instruction.
     Away(u8),
-    /// Branches as the flags say.
+    /// Elsewhere if the flags say so, after this many cycles without an instruction.
     ByFlags(u8),
 }
 
-/// What adds an operand that may come late.
+/// The kind of addition of an operand that may come late.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Adds {
     #[default]
@@ -61,38 +61,38 @@ pub enum Adds {
     Extended,
 }
 
-/// What a floating-point instruction reads and writes: registers S0 to S31 as bits.
+/// A floating-point instruction's operands and results: registers S0 to S31 as bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct IssueFloat {
-    /// Operands that may come a cycle after the instruction.
+    /// Operands that may arrive a cycle after the instruction.
     pub operands: u32,
     /// Operands that are stored or moved to core registers.
     pub moved: u32,
-    /// What products are added to.
+    /// The addend of products.
     pub addend: u32,
     pub writes: u32,
-    /// Cycles until these are there.
+    /// Cycles until the written registers are available.
     pub latency: u8,
     /// Cycles in which no other floating-point instruction may follow.
     pub holds: u8,
-    /// The result may be added to by the next such instruction a cycle earlier.
+    /// Whether the result may be the addend of the next such instruction a cycle earlier.
     pub is_sum: bool,
 }
 
-/// One instruction as its issue sees it: core registers as bits, 0 to 14.
+/// One instruction as issue sees it: core registers as bits, 0 to 14.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct IssueInstruction {
-    /// Cycles in which no other is issued.
+    /// Cycles in which no other instruction is issued.
     pub cycles: u8,
-    /// What the first stage needs: addresses and most operands. Data that is stored is not
-    /// among it: that of the instruction before is always in time.
+    /// Registers that the first stage needs: addresses and most operands. Data to be stored is not
+    /// included: a result of the previous instruction is always in time.
     pub reads: u16,
-    /// What is moved to floating-point registers.
+    /// Registers that are moved to floating-point registers.
     pub moved: u16,
-    /// What is added to what comes of the first stage.
+    /// Registers that are added to the result of the first stage.
     pub addend: u16,
     pub adds: Adds,
-    /// Results, and those of them that are there one cycle later.
+    /// The results, and those of them that are available one cycle later.
     pub writes: u16,
     pub late: u16,
     pub source: Source,
@@ -105,7 +105,7 @@ pub struct IssueInstruction {
 }
 
 impl IssueInstruction {
-    /// One cycle and nothing else.
+    /// One cycle, and nothing else.
     pub const PLAIN: Self = Self {
         cycles: 1,
         reads: 0,
@@ -123,7 +123,8 @@ impl IssueInstruction {
         float: None,
     };
 
-    /// The instruction passed over: no more than a NOP. What it pairs with is up to its encoding.
+    /// Returns the instruction as it is when skipped in an IT block: a NOP, except that its
+    /// encoding still decides what it pairs with.
     pub const fn skipped(self) -> Self {
         Self { takes: self.takes, second: self.second, leads: self.leads, ..Self::PLAIN }
     }

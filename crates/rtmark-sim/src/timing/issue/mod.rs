@@ -1,14 +1,14 @@
-//! A core that issues instructions in their order, one or two in a cycle, and what the next one
+//! A core that issues instructions in order, one or two per cycle, and what the next instruction
 //! may have to wait for.
 //!
-//! The first of three stages is not seen here; the second and the third execute. What is done in
-//! the second is there for the next instruction, what takes the third, too, one cycle later
-//! ([`IssueInstruction::late`]). Only the newest instruction can have such results: whatever is issued
-//! behind it waits for no older one. Floating-point results take longer, so [`Registers`] counts
-//! the cycles for each.
+//! Of the three pipeline stages the first is not modelled; the second and the third execute. A
+//! result of the second stage is available to the next instruction, a result of the third one cycle
+//! later ([`IssueInstruction::late`]). Only the newest instruction can have such late results: an
+//! instruction issued after it does not wait for any older one. Floating-point results take longer,
+//! so [`Registers`] counts the cycles for each.
 //!
-//! What this does not know: how instructions are fetched. The second of a pair is taken to be
-//! there always. While a memory makes the core wait, or a division takes its time, all of this
+//! This model does not know how instructions are fetched: it assumes that the second of a pair is
+//! always there. While a memory makes the core wait, or a division is executing, all of its state
 //! stands still.
 
 mod instruction;
@@ -17,26 +17,26 @@ pub use instruction::{Adds, Flags, IssueFloat, IssueInstruction, Leads, Second, 
 
 use super::pipeline::Condition;
 
-/// Floating-point results that are still to come.
+/// Floating-point results that are not available yet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 struct Registers {
-    /// By the cycles until they are there, from two on: sooner than that nobody asks.
+    /// The registers by the cycles until they are available, from two on: fewer make no difference.
     to_come: [u32; Self::LONGEST as usize - 1],
     /// Those of them that are sums of products.
     sums: u32,
 }
 
 impl Registers {
-    /// More cycles than any takes, one that is issued a cycle early included.
+    /// An upper bound on the cycles of any result, including one that is issued a cycle early.
     const LONGEST: u8 = 5;
 
-    /// Cycles until registers are there.
+    /// Returns the cycles until registers are available.
     fn ready(&self, registers: u32) -> u8 {
         let last = self.to_come.iter().rposition(|to_come| to_come & registers != 0);
         last.map_or(0, |at| at as u8 + 2)
     }
 
-    /// Cycles until registers are there for what adds products to them.
+    /// Returns the cycles until registers are available as addends of products.
     fn ready_to_add(&self, registers: u32) -> u8 {
         let early = self.ready(registers & self.sums).saturating_sub(1);
         self.ready(registers & !self.sums).max(early)
@@ -63,34 +63,35 @@ impl Registers {
     }
 }
 
-/// What the next instruction meets. Cycles count from the issue of the newest one.
+/// The state that the next instruction encounters. Cycles count from the issue of the newest
+/// instruction.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Issue {
-    /// Until the next one may be issued in the first slot.
+    /// Cycles until the next instruction may be issued in the first slot.
     next: u8,
-    /// More than that where the newest one leads away.
+    /// Cycles beyond that if the newest instruction branches away.
     refill: u8,
-    /// What may be issued in the second slot behind it.
+    /// The kinds of instruction that may be issued in the second slot after it.
     takes: Takes,
-    /// It sets flags.
+    /// Whether it sets flags.
     sets_flags: bool,
-    /// It is in the second slot itself.
+    /// Whether it is in the second slot itself.
     is_second: bool,
-    /// Core registers that are not there for what is in the second slot.
+    /// Core registers that are not available to an instruction in the second slot.
     unready: u16,
-    /// Core registers that are there one cycle after `next` only.
+    /// Core registers that are available only one cycle after `next`.
     late: u16,
     source: Source,
-    /// Until the flags are there.
+    /// Cycles until the flags are available.
     flags: u8,
-    /// Until a floating-point instruction may be issued.
+    /// Cycles until a floating-point instruction may be issued.
     float: u8,
     registers: Registers,
 }
 
 impl Issue {
-    /// Issues an instruction behind the newest one, which has led away if `taken`: the cycles
-    /// from one to the other.
+    /// Issues an instruction after the newest one, which has branched away if `taken`. Returns the
+    /// cycles from one to the other.
     pub fn issue(
         &mut self,
         instruction: &IssueInstruction,
@@ -114,7 +115,7 @@ impl Issue {
         cycles.into()
     }
 
-    /// Whether an instruction may be in the second slot behind the newest one.
+    /// Returns whether an instruction may go in the second slot after the newest one.
     const fn pairs_with(&self, instruction: &IssueInstruction) -> bool {
         let fits = match self.takes {
             Takes::Nothing => false,
@@ -124,9 +125,9 @@ impl Issue {
         fits && instruction.reads & self.unready == 0
     }
 
-    /// It goes along with the last cycle of the one in the first slot. A branch takes no cycle of
-    /// its own then; where it leads away behind what sets flags, what it leads to comes a cycle
-    /// later.
+    /// Issues an instruction in the second slot, in the last cycle of the one in the first slot. A
+    /// branch takes no cycle of its own there; if it is taken after an instruction that sets flags,
+    /// its target comes a cycle later.
     fn issue_second(&mut self, instruction: &IssueInstruction, is_conditional: bool) -> u8 {
         let cycles = self.next.saturating_sub(1);
         self.pass(cycles);
@@ -144,18 +145,18 @@ impl Issue {
         let branches = matches!(instruction.leads, Leads::ByFlags(_))
             || instruction.second == Second::BranchOrIt;
         let mut at = self.next;
-        // Load to use, and whatever else the third stage does: a cycle late.
+        // Load to use, and everything else that the third stage does, is a cycle late.
         if self.comes_late_for(instruction) {
             at += 1;
         }
-        // A branch leads on before its flags are there.
+        // A branch is issued before its flags are available.
         if instruction.reads_carry || is_conditional && !branches {
             at = at.max(self.flags);
         }
         let mut float_begins = at;
         if let Some(float) = &instruction.float {
-            // It may be issued a cycle before an operand is there, and waits for it then in the
-            // unit, which takes nothing else meanwhile.
+            // It may be issued a cycle before an operand is available, and then waits for it in the
+            // unit, which accepts nothing else meanwhile.
             let operands = self.registers.ready(float.operands);
             at = at
                 .max(self.float)
@@ -193,9 +194,9 @@ impl Issue {
         at
     }
 
-    /// Whether an instruction reads what is one cycle late. A product takes what is added to it
-    /// from a load or another sum in time; what is extended and added to only from a sum; what is
-    /// moved to the floating-point unit may come from anywhere but memory.
+    /// Returns whether an instruction reads a result that is one cycle late. A product takes its
+    /// addend in time from a load or another sum; an operand that is extended and added, only from
+    /// a sum; an operand moved to the floating-point unit, from anything but memory.
     const fn comes_late_for(&self, instruction: &IssueInstruction) -> bool {
         let IssueInstruction { reads, moved, addend, adds, .. } = *instruction;
         let mut needed = reads;
@@ -211,9 +212,9 @@ impl Issue {
         self.late & needed != 0
     }
 
-    /// Cycles without an instruction where one leads away that is issued now. What flags lead to
-    /// is issued two cycles after these are there, at the earliest: those of the instruction before
-    /// are there when a branch is issued in a cycle of its own.
+    /// Returns the cycles without an instruction after a branch that is issued now. The target of a
+    /// branch on flags is issued at least two cycles after the flags are available; the flags of
+    /// the previous instruction are available when a branch is issued in a cycle of its own.
     fn refill_behind(&self, leads: Leads, is_conditional: bool) -> u8 {
         let by_flags = |refill: u8| refill.max((self.flags + 2).saturating_sub(self.next));
         match leads {
@@ -229,12 +230,13 @@ impl Issue {
         self.registers.pass(cycles);
     }
 
-    /// Cycles from the issue of the newest instruction until the next one could be issued.
+    /// Returns the cycles from the issue of the newest instruction until the next one could be
+    /// issued.
     pub const fn rest(&self) -> u32 {
         self.next as u32
     }
 
-    /// Cycles that the first of a pair still takes when the second one has been issued.
+    /// Returns the cycles that the first of a pair still takes once the second one has been issued.
     pub const fn rest_of_first(&self) -> u32 {
         if self.is_second { self.next as u32 } else { 0 }
     }

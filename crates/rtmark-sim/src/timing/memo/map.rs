@@ -1,12 +1,14 @@
-//! The tables of states: maps by a plain hash.
+//! Hash maps with a plain, fixed hash function.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// Equal on every host: nothing of its order or seed is seen.
+/// A hash map that behaves the same on every host: no result depends on its order, and it has no
+/// seed.
 pub type Map<K, V> = HashMap<K, V, BuildHasherDefault<Mixer>>;
 
-/// A plain hash: the tables need neither secrecy nor anything that differs between runs.
+/// A plain hash function. The tables need neither resistance to attacks nor a seed that differs
+/// between runs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Mixer(u64);
 

@@ -1,14 +1,13 @@
-//! The pipeline memo: a cycle-by-cycle model at the speed of a table.
+//! The pipeline memo: a cycle-by-cycle model at the speed of a table lookup.
 //!
-//! What an instruction costs depends on the state of the core's pipeline when it comes, on the
-//! instruction, and on few facts of the one before it that only its execution could
-//! tell. All three repeat: so states are numbered ([`PipeState`]), and what was once worked out
-//! cycle by cycle is memoized, here by single instructions and in the engine's schedules a block
-//! at a time. Only a pure function is memoized; with or without that the cycles are the same.
-//! Whoever knows fast-forwarding of simulators (Schnarr and Larus, FastSim, ASPLOS 1998) knows the
-//! idea.
+//! The cost of an instruction depends on the state of the core's pipeline when it arrives, on the
+//! instruction, and on a few facts that only the execution of the one before it can show. All three
+//! recur, so pipeline states are numbered ([`PipeState`]) and each result of the cycle-by-cycle
+//! model is memoized: here for single instructions, and in the engine's schedules for a block at a
+//! time. Only a pure function is memoized, so the cycles are the same with and without the memo.
+//! The idea is known as fast-forwarding in simulators (Schnarr and Larus, FastSim, ASPLOS 1998).
 //!
-//! It knows nothing of blocks, of memories or of what instructions do.
+//! This module knows nothing of blocks, of memories or of what instructions do.
 
 pub mod map;
 mod pipe_state;
@@ -25,16 +24,17 @@ use super::issue::IssueInstruction;
 use super::pipeline::{CoreBus, Pipeline, Setup, Stalled, Step};
 use super::{Classify, Rules};
 
-/// Single steps that are remembered: blocks overlap, and instructions come alone too.
+/// The most single steps that a machine remembers: blocks overlap, and instructions also come
+/// alone.
 const RECENT: usize = 1 << 13;
-/// The first of them, so that copies of a machine that soon end stay small.
+/// The initial size of that table. It is small so that short-lived copies of a machine stay small.
 const FIRST: usize = 1 << 8;
 /// The most single steps that machines share.
 const KNOWN: usize = 1 << 16;
-/// How many ends of single instructions are remembered.
-const LATELY: usize = 1 << 6;
+/// The number of entries of each table of cycle counts and remaining fetches.
+const CACHED: usize = 1 << 6;
 
-/// A single step that was worked out.
+/// A memoized single step.
 #[derive(Clone, Copy, Debug)]
 struct Recent {
     /// The address in the upper half, the pipeline's state in the lower.
@@ -42,25 +42,25 @@ struct Recent {
     entered: Entered,
 }
 
-/// What comes of letting an instruction enter the execute stage.
+/// The result of an instruction's entry into the execute stage.
 #[derive(Clone, Copy, Debug)]
 pub struct Entered {
     /// The new state.
     pub pipe: PipeState,
-    /// Cycles that it took to get there.
+    /// Cycles from the old state to the new one.
     pub cost: u32,
 }
 
-/// What the instruction at an address means for a pipeline.
+/// The instruction at an address, as the pipeline model sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Incoming {
     pub step: Step,
     pub size: u32,
-    /// The target that the instruction names.
+    /// The target encoded in the instruction.
     pub target: u32,
 }
 
-/// What the instruction at an address means for either model.
+/// The instruction at an address, as the core's model sees it.
 #[derive(Clone, Copy, Debug)]
 pub enum Comes {
     Step(Incoming),
@@ -68,48 +68,48 @@ pub enum Comes {
     Dual(dual::DualInstruction),
 }
 
-/// States by their numbers, which a machine and its clones share as they share the code
-/// whose schedules have them; and the latest single steps, which are each machine's own.
+/// The numbered states, which a machine and its clones share just as they share the code whose
+/// schedules refer to them, and the latest single steps, which belong to each machine.
 #[derive(Debug)]
 pub struct PipelineMemo {
     model: Model,
     tables: Arc<Mutex<Tables>>,
-    /// How many states are numbered at most.
+    /// The most states that may be numbered.
     most: usize,
-    /// Single steps in code that no program changes, by address and pipe state. Clones share them, too,
-    /// until one of them is given other code.
+    /// Single steps in code that no program changes, by address and pipe state. Clones share them
+    /// too, until one of them is given other code.
     known: Arc<Mutex<Map<u64, Entered>>>,
-    /// As many as a power of two.
+    /// A direct-mapped table: empty, or a power of two in length.
     recent: Vec<Recent>,
-    /// How many have been remembered, as far as they are counted.
+    /// Steps added to `recent` since it was created.
     remembered: usize,
-    /// What has been worked out of [`PipelineMemo::drain`] and [`PipelineMemo::data_phase`].
-    drains: Lately,
-    data_phases: Lately,
-    /// The pipe states of refills, by whether stores are buffered and the cycles that are counted.
+    /// Results of [`PipelineMemo::drain`] and [`PipelineMemo::data_phase`].
+    drains: CycleCache,
+    data_phases: CycleCache,
+    /// The pipe states of refills, by whether stores are buffered and the cycles already counted.
     refills: Vec<((bool, u8), PipeState)>,
-    /// What has been worked out of [`PipelineMemo::fetches_left`], by address, pipe state and clocks.
+    /// Results of [`PipelineMemo::fetches_left`], by address, pipe state and clocks.
     fetches_left: Vec<((u64, u32), u64)>,
-    /// The address of an instruction that is never let enter.
+    /// The address of an instruction that never enters, if a test has set one.
     sabotaged: Option<u32>,
 }
 
-/// Cycles by the address and the state that they were worked out for, the latest ones.
+/// A direct-mapped cache of cycle counts, by address and pipe state.
 #[derive(Debug, Default)]
-struct Lately(Vec<(u64, u32)>);
+struct CycleCache(Vec<(u64, u32)>);
 
-impl Lately {
+impl CycleCache {
     fn get(
         &mut self,
         key: u64,
-        work_out: impl FnOnce() -> Result<u32, Stalled>,
+        compute: impl FnOnce() -> Result<u32, Stalled>,
     ) -> Result<u64, Stalled> {
         if self.0.is_empty() {
-            self.0 = vec![(NOTHING.key, 0); LATELY];
+            self.0 = vec![(NOTHING.key, 0); CACHED];
         }
-        let entry = &mut self.0[place(key) % LATELY];
+        let entry = &mut self.0[place(key) % CACHED];
         if entry.0 != key {
-            *entry = (key, work_out()?);
+            *entry = (key, compute()?);
         }
         Ok(entry.1.into())
     }
@@ -124,8 +124,8 @@ impl Clone for PipelineMemo {
             known: Arc::clone(&self.known),
             recent: Vec::new(),
             remembered: 0,
-            drains: Lately::default(),
-            data_phases: Lately::default(),
+            drains: CycleCache::default(),
+            data_phases: CycleCache::default(),
             refills: Vec::new(),
             fetches_left: Vec::new(),
             sabotaged: self.sabotaged,
@@ -145,12 +145,12 @@ const fn place(key: u64) -> usize {
 }
 
 fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Whoever panicked left no state half numbered.
+    // A thread that panicked left no state half numbered.
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl PipelineMemo {
-    /// The memo of a core in its chip.
+    /// Creates the memo of a core in its chip.
     pub fn new(rules: &Rules, setup: Setup) -> Self {
         Self::of(match rules.classify {
             Some(Classify::Issue(_)) => Model::Issue,
@@ -167,15 +167,16 @@ impl PipelineMemo {
             known: Arc::default(),
             recent: Vec::new(),
             remembered: 0,
-            drains: Lately::default(),
-            data_phases: Lately::default(),
+            drains: CycleCache::default(),
+            data_phases: CycleCache::default(),
             refills: Vec::new(),
             fetches_left: Vec::new(),
             sabotaged: None,
         }
     }
 
-    /// Lets the pipeline stall at an instruction, for tests of what becomes of that.
+    /// Makes the pipeline stall at the instruction at `pc`, so that tests can check how a stall is
+    /// handled.
     pub fn sabotage(&mut self, pc: u32) {
         self.sabotaged = Some(pc);
         self.forget();
@@ -190,7 +191,8 @@ impl PipelineMemo {
         self.tables().most = 0;
     }
 
-    /// Numbers so many states at most, for tests of what becomes of that. A block needs some 200.
+    /// Limits the number of states, so that tests can check what happens when the tables are full.
+    /// A block needs some 200.
     pub fn limit(&mut self, states: usize) {
         self.most = states.clamp(256, STATES / 2);
         self.tables().most = self.most;
@@ -203,7 +205,7 @@ impl PipelineMemo {
         self.fetches_left.clear();
     }
 
-    /// Forgets all states but one: answers its new number.
+    /// Forgets all states but one, and returns it under its new number.
     pub fn renew(&mut self, pipe: PipeState) -> PipeState {
         let state = self.tables().state(pipe).clone();
         let most = self.most;
@@ -212,8 +214,7 @@ impl PipelineMemo {
         self.tables().numbered(pipe, state)
     }
 
-    /// What comes of letting the instruction at `pc` enter the execute stage, if that is
-    /// remembered.
+    /// Returns the memoized entry of the instruction at `pc`, if this machine remembers it.
     #[inline(always)]
     pub fn recall(&self, pc: u32, pipe: PipeState) -> Option<Entered> {
         let key = key(pc, pipe);
@@ -221,11 +222,12 @@ impl PipelineMemo {
         self.recent.get(at).filter(|recent| recent.key == key).map(|recent| recent.entered)
     }
 
-    /// Lets the instruction at `pc` enter the execute stage, and remembers what comes of it;
+    /// Enters the instruction at `pc` into the execute stage, and remembers the result. Returns
     /// `None` when the tables are full.
     ///
     /// # Errors
-    /// When the pipeline never lets it enter.
+    ///
+    /// Fails when the instruction never enters.
     pub fn enter(
         &mut self,
         pc: u32,
@@ -251,7 +253,8 @@ impl PipelineMemo {
         self.recent[at] = Recent { key, entered };
     }
 
-    /// Recalls what any of the machines that share code remembers, see [`PipelineMemo::recall`].
+    /// Returns the memoized entry of the instruction at `pc`, if any machine that shares the code
+    /// has recorded it: see [`PipelineMemo::keep_known`].
     pub fn recall_known(&mut self, pc: u32, pipe: PipeState) -> Option<Entered> {
         let key = key(pc, pipe);
         let entered = *lock(&self.known).get(&key)?;
@@ -259,8 +262,8 @@ impl PipelineMemo {
         Some(entered)
     }
 
-    /// Lets all of them remember what comes of letting the instruction at `pc` enter, which no
-    /// program changes.
+    /// Records the entry of the instruction at `pc` for all machines that share the code, which no
+    /// program may change.
     pub fn keep_known(&self, pc: u32, pipe: PipeState, entered: Entered) {
         let mut known = lock(&self.known);
         if known.len() < KNOWN {
@@ -268,10 +271,12 @@ impl PipelineMemo {
         }
     }
 
-    /// Lets an instruction enter that is only gone on with, which is not remembered.
+    /// Enters the rest of an interrupted instruction, which is not remembered. Returns `None` when
+    /// the tables are full.
     ///
     /// # Errors
-    /// When the pipeline never lets it enter.
+    ///
+    /// Fails when the instruction never enters.
     pub fn enter_rest(
         &self,
         pc: u32,
@@ -288,22 +293,23 @@ impl PipelineMemo {
         tables.work_out(pc, pipe, comes).map(Some)
     }
 
-    /// The pipe state with the write buffer switched on or off.
+    /// Returns the pipe state with the write buffer switched on or off.
     pub fn with_buffer(&self, pipe: PipeState, buffers: bool) -> PipeState {
         self.tables().with(pipe, |pipeline| pipeline.buffers = buffers)
     }
 
-    /// The pipe state where the newest instruction jumps so far from its end, which nobody foresaw.
+    /// Returns the pipe state in which the newest instruction jumps to an address that was not
+    /// known before, `leap` bytes from its end.
     pub fn with_leap(&self, pipe: PipeState, leap: u32) -> PipeState {
         self.tables().with(pipe, |pipeline| pipeline.leap(leap))
     }
 
-    /// The pipe state with nothing in the buffer of a slow memory.
+    /// Returns the pipe state with an empty read buffer of the slow memory.
     pub fn with_empty_lines(&self, pipe: PipeState) -> PipeState {
         self.tables().with(pipe, Pipeline::empty_lines)
     }
 
-    /// The pipe state of a pipeline that is being refilled, so many cycles of which have been counted.
+    /// Returns the state of a pipeline during a refill of which `paid` cycles have been counted.
     pub fn refilled(&mut self, buffers: bool, paid: u8) -> PipeState {
         let Model::Pipeline(setup) = self.model else { return PipeState::EMPTY };
         let known = self.refills.iter().find(|(refill, _)| *refill == (buffers, paid));
@@ -317,18 +323,20 @@ impl PipelineMemo {
         pipe
     }
 
-    /// Cycles until no fetch is on the bus any more, where the instruction at `pc` does not
-    /// enter: it asks for more code for so many clocks. `None` where that is not remembered.
+    /// Returns the memoized result of [`PipelineMemo::fetches_left`], if it is remembered.
     pub fn recall_fetches_left(&self, pc: u32, pipe: PipeState, clocks: u32) -> Option<u64> {
         let key = (key(pc, pipe), clocks);
-        let kept = self.fetches_left.get(place(key.0) % LATELY)?;
+        let kept = self.fetches_left.get(place(key.0) % CACHED)?;
         (kept.0 == key).then_some(kept.1)
     }
 
-    /// Works out how long fetches are on the bus, see [`PipelineMemo::recall_fetches_left`].
+    /// Returns the cycles until no fetch is on the bus, counted from the end of `clocks` cycles in
+    /// which the core runs towards the instruction at `pc` and still requests code. The instruction
+    /// itself is not executed.
     ///
     /// # Errors
-    /// When fetches never end.
+    ///
+    /// Fails when the fetches never end.
     pub fn fetches_left(
         &self,
         pc: u32,
@@ -346,20 +354,21 @@ impl PipelineMemo {
         }
     }
 
-    /// Remembers that.
+    /// Remembers a result of [`PipelineMemo::fetches_left`].
     pub fn keep_fetches_left(&mut self, pc: u32, pipe: PipeState, clocks: u32, left: u64) {
         if self.fetches_left.is_empty() {
-            self.fetches_left = vec![((NOTHING.key, 0), 0); LATELY];
+            self.fetches_left = vec![((NOTHING.key, 0), 0); CACHED];
         }
         let key = (key(pc, pipe), clocks);
-        self.fetches_left[place(key.0) % LATELY] = (key, left);
+        self.fetches_left[place(key.0) % CACHED] = (key, left);
     }
 
-    /// Cycles from the newest instruction's entry until it has left the execute stage, where
-    /// the next one would be at `pc`.
+    /// Returns the cycles from the newest instruction's entry until it has left the execute stage,
+    /// where the next instruction would be at `pc`.
     ///
     /// # Errors
-    /// When it never leaves.
+    ///
+    /// Fails when it never leaves.
     pub fn drain(&mut self, pc: u32, pipe: PipeState) -> Result<u64, Stalled> {
         let tables = &self.tables;
         self.drains.get(key(pc, pipe), || match lock(tables).state(pipe) {
@@ -373,11 +382,12 @@ impl PipelineMemo {
         })
     }
 
-    /// Cycles from the newest instruction's entry to the cycle in which its access to the
-    /// core's own registers takes place.
+    /// Returns the cycles from the newest instruction's entry to the cycle in which its access to
+    /// the core's own registers takes place.
     ///
     /// # Errors
-    /// When its access never takes place.
+    ///
+    /// Fails when the access never takes place.
     pub fn data_phase(&mut self, pc: u32, pipe: PipeState) -> Result<u64, Stalled> {
         let tables = &self.tables;
         self.data_phases.get(key(pc, pipe), || match lock(tables).state(pipe) {
@@ -386,12 +396,13 @@ impl PipelineMemo {
                 pipeline.continue_at(pc, pipe.with_bus_alone(CoreBus::Private));
                 pipeline.data_phase()
             }
-            // Nobody has told: taken to be the cycle behind that of its issue.
+            // Not documented: assumed to be the cycle after its issue.
             NumberedState::Issue(_) | NumberedState::Dual(_) => Ok(1),
         })
     }
 
-    /// Cycles that the first instruction of a pair still takes whose second one has entered.
+    /// Returns the cycles that the first instruction of a pair still takes once the second one has
+    /// entered.
     pub fn rest_of_first(&self, pipe: PipeState) -> u64 {
         match self.tables().state(pipe) {
             NumberedState::Pipeline(_) => 0,

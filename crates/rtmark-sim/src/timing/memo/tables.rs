@@ -1,4 +1,4 @@
-//! The numbered states, and one step from each of them.
+//! The numbered states of a core's model, and the steps between them.
 
 use super::map::Map;
 use super::pipe_state::NUMBER_SHIFT;
@@ -7,13 +7,14 @@ use crate::timing::dual::Dual;
 use crate::timing::issue::Issue;
 use crate::timing::pipeline::{Condition, Far, Pipeline, Reads, Setup, Stalled, Unit, has};
 
-/// States that are numbered before all are forgotten, which bounds the memory that they
-/// take. So no number has its highest bit set.
+/// The limit of numbered states, which bounds their memory: at half of it all states are forgotten.
+/// It keeps the highest bit of every number clear.
 pub const STATES: usize = 1 << (31 - NUMBER_SHIFT);
-/// Steps that are worked out before all is forgotten, likewise.
+/// The limit of computed steps, after which all states are forgotten.
 const STEPS: usize = 1 << 20;
-/// A numbered state: as it is when the newest instruction did not jump, and, if that makes
-/// a difference already, as it is when it did. Addresses count from the next instruction.
+
+/// A numbered state: the pipeline if the newest instruction did not jump, and, where that already
+/// makes a difference, the pipeline if it did. Addresses count from the next instruction.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct NumberedPipeline {
     pub next: Pipeline,
@@ -29,16 +30,16 @@ impl NumberedPipeline {
     }
 }
 
-/// What a core is modelled by.
+/// The kind of model of a core.
 #[derive(Clone, Copy, Debug)]
 pub enum Model {
-    /// Its pipeline, in its chip.
+    /// The core's pipeline, in its chip.
     Pipeline(Setup),
     Issue,
     Dual,
 }
 
-/// A numbered state of either.
+/// A numbered state of any kind of model.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum NumberedState {
     Pipeline(Box<NumberedPipeline>),
@@ -46,19 +47,20 @@ pub enum NumberedState {
     Dual(Box<Dual>),
 }
 
-/// The numbered states.
+/// The numbered states of a core's model.
 #[derive(Debug)]
 pub struct Tables {
     states: Vec<NumberedState>,
     numbers: Map<NumberedState, u32>,
-    /// How many are numbered before the tables are full.
+    /// The number of states at which the tables are full.
     pub most: usize,
-    /// Steps that have been worked out.
+    /// Steps computed so far.
     steps: usize,
 }
 
 impl Pipeline {
-    /// Goes on at `pc`, after the instruction that executes has told what a pipe state holds.
+    /// Continues at `pc`, with the facts in `pipe` that the newest instruction's execution has
+    /// shown.
     pub fn continue_at(&mut self, pc: u32, pipe: PipeState) {
         let mut facts = pipe.facts();
         let leap = self.end_leap();
@@ -90,7 +92,7 @@ impl Pipeline {
         self.learn(facts);
     }
 
-    /// Counts what is fetched, and lines, from addresses from now on.
+    /// Counts fetched addresses from `address`, and lines from `line`, from now on.
     fn leave_from(&mut self, address: u32, line: u32) {
         self.move_addresses(address.wrapping_neg());
         self.move_lines(line.wrapping_neg());
@@ -137,12 +139,13 @@ impl Tables {
         self.add(state)
     }
 
-    /// The pipe state with another state's number.
+    /// Returns `pipe` with the number of `state`, which is added if it is new.
     pub fn numbered(&mut self, pipe: PipeState, state: NumberedState) -> PipeState {
         pipe.with_number(self.number(state))
     }
 
-    /// The pipe state with something changed that a pipeline knows.
+    /// Returns the pipe state after a change to its pipelines. Other models have none, and are left
+    /// as they are.
     pub fn with(&mut self, pipe: PipeState, change: impl Fn(&mut Pipeline)) -> PipeState {
         match self.state(pipe) {
             NumberedState::Pipeline(numbered) => {
@@ -154,7 +157,7 @@ impl Tables {
         }
     }
 
-    /// Works out one step.
+    /// Computes one step: `comes` enters the execute stage.
     pub fn work_out(
         &mut self,
         pc: u32,
@@ -176,7 +179,7 @@ impl Tables {
                 let cost = dual.issue(instruction, pipe.condition(), pipe.came());
                 (NumberedState::Dual(dual), cost)
             }
-            // A core has one model only.
+            // A core has only one kind of model, so this does not happen.
             (state, _) => (state.clone(), 1),
         };
         self.steps += 1;
@@ -185,8 +188,8 @@ impl Tables {
 }
 
 impl NumberedPipeline {
-    /// The pipeline where the instruction at `pc` comes next, after the one before has told what
-    /// a pipe state holds.
+    /// Returns the pipeline before the instruction at `pc`, with the facts in `pipe` that the
+    /// previous instruction's execution has shown.
     pub fn now(&self, pc: u32, pipe: PipeState) -> Pipeline {
         let mut pipeline = match &self.taken {
             Some(taken) if pipe.is_taken() => taken.as_ref().clone(),
@@ -196,7 +199,7 @@ impl NumberedPipeline {
         pipeline
     }
 
-    /// Works out one step, cycle by cycle.
+    /// Computes one step, cycle by cycle.
     fn work_out(
         &self,
         pc: u32,
@@ -207,7 +210,7 @@ impl NumberedPipeline {
         let Incoming { step, size, target } = *incoming;
         let condition = pipe.condition();
         let behind = pc.wrapping_add(size);
-        // A return's target is somewhere else; which half of a word it is, is learnt later.
+        // A return's target is elsewhere; which half of a word it is becomes known later.
         let returns = step.unit == Unit::Return;
         let (target, always) = match step.unit {
             Unit::Return => (pc & !3, true),

@@ -1,17 +1,17 @@
-//! The decode stage: when an instruction is there, has its address, knows where it branches.
+//! The decode stage: when an instruction has arrived, has its address, and knows its branch target.
 
 use super::execute::InFlight;
 use super::fetch::{Guess, ToFetch};
 use super::{Condition, Pipeline, Rule, Step, Unit, has};
 use crate::soc::Generation;
 
-/// What an instruction in the decode stage waits for.
+/// What an instruction in the decode stage is waiting for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     /// Its halfwords.
     Fetching,
-    /// The registers that its address is made of: they are read here, and nothing but a load
-    /// forwards to them (DDI 0337G, 18.3).
+    /// The registers of its address: they are read in this stage, and only a load forwards to them
+    /// (DDI 0337G, 18.3).
     Address,
     Ready,
 }
@@ -22,15 +22,15 @@ pub(super) struct Decoding<'a> {
     pub pc: u32,
     pub step: &'a Step,
     condition: Condition,
-    /// A branch that the decode stage makes is taken.
+    /// Whether it is a branch made in this stage and taken.
     taken: bool,
     target: u32,
     phase: Phase,
-    /// The execute stage is to make the branch.
+    /// Whether the execute stage makes the branch.
     branches_late: bool,
-    /// It takes the IT behind it along.
+    /// Whether it folds the IT that follows it.
     folds: bool,
-    /// It does not enter the execute stage in this cycle, whatever happens.
+    /// Whether it is kept out of the execute stage in this cycle regardless of everything else.
     pub is_held: bool,
 }
 
@@ -57,12 +57,12 @@ impl<'a> Decoding<'a> {
         self.phase == Phase::Ready
     }
 
-    /// Whether it cannot be passed on for a reason of its own.
+    /// Returns whether a reason of its own keeps it in this stage.
     pub fn waits(&self) -> bool {
         self.phase == Phase::Address || self.is_held
     }
 
-    /// Halfwords that leave the instruction register with it.
+    /// Returns the number of halfwords that leave the instruction register with it.
     pub fn leaving(&self) -> u8 {
         match self.phase {
             Phase::Fetching => 0,
@@ -71,14 +71,14 @@ impl<'a> Decoding<'a> {
         }
     }
 
-    /// What its address is made of has arrived.
+    /// Makes the instruction ready: the registers of its address have arrived.
     pub fn address_is_known(&mut self) {
         if self.phase == Phase::Address {
             self.phase = Phase::Ready;
         }
     }
 
-    /// The latch between decode and execute: the instruction as it enters.
+    /// Returns the content of the latch between decode and execute: the instruction as it enters.
     fn to_execute(&self) -> InFlight {
         let passes =
             self.is_skipped() || self.step.is_branch() && !self.taken && !self.branches_late;
@@ -90,10 +90,10 @@ impl<'a> Decoding<'a> {
 }
 
 impl Pipeline {
-    /// One cycle of the decode stage.
+    /// Runs one cycle of the decode stage.
     pub(super) fn decode(&mut self, it: &mut Decoding<'_>, to_fetch: &mut ToFetch) {
         if self.execute.branches() {
-            // What is decoded is not what comes next.
+            // The execute stage branches, so this is not the next instruction.
             let begun = Decoding::new(it.pc, it.step, it.condition, it.taken, it.target);
             *it = Decoding { is_held: it.is_held, ..begun };
             return;
@@ -117,8 +117,8 @@ impl Pipeline {
         }
     }
 
-    /// Makes a branch whose target is known here, or fetches its target for the case that it
-    /// is taken (DDI 0337G, 15.3).
+    /// Makes a branch whose target is known here, or fetches its target in case it is taken (DDI
+    /// 0337G, 15.3).
     fn branch(&mut self, it: &mut Decoding<'_>, to_fetch: &mut ToFetch) {
         let returns = it.step.unit == Unit::Return;
         if returns && self.execute.writes_link && self.setup.follows(Rule::LinkRegisterLate) {
@@ -133,7 +133,7 @@ impl Pipeline {
         }
     }
 
-    /// Whether an instruction takes an IT along that lies behind it in the instruction register.
+    /// Returns whether an instruction folds the IT that follows it in the instruction register.
     fn folds_it(&self, step: &Step) -> bool {
         let by_revision = match self.setup.generation {
             Generation::EarlyCortexM3 => has::FOLDS_EARLY,
@@ -144,14 +144,14 @@ impl Pipeline {
             && self.setup.follows(Rule::ItFolding)
     }
 
-    /// Whether the execute stage takes the instruction at the clock's edge.
+    /// Returns whether the execute stage takes the instruction at the clock's edge.
     pub(super) fn accepts(&self, it: &Decoding<'_>) -> bool {
         it.is_ready()
             && !it.is_held
             && (self.execute.older.is_none() || self.execute.younger.is_none() && self.overlaps(it))
     }
 
-    /// The instruction enters the execute stage.
+    /// Moves the instruction into the execute stage.
     pub(super) fn enter(&mut self, it: &Decoding<'_>) {
         self.folded = it.folds;
         let execute = &mut self.execute;

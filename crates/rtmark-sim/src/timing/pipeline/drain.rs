@@ -1,24 +1,28 @@
-//! The pipeline with nothing more to decode: before exceptions, and up to a data access.
+//! The pipeline without a further instruction to decode: before exceptions, and up to a data
+//! access.
 
 use super::decode::Decoding;
 use super::execute::InFlight;
 use super::{Condition, LONGEST_WAIT, Pipeline, Stalled, Step};
 
 impl Pipeline {
-    /// Runs without anything more to decode until the execute stage is empty: how long.
+    /// Runs without a further instruction until the execute stage is empty. Returns the cycles that
+    /// takes.
     ///
     /// # Errors
-    /// When it never is, which is a mistake of this model.
+    ///
+    /// Fails when the stage never becomes empty, which is a fault of this model.
     pub fn drain(&mut self) -> Result<u32, Stalled> {
         let empties = |pipeline: &Self| pipeline.execute.older.is_none();
         self.run_until(empties, "the execute stage is to become empty")
     }
 
-    /// Runs for so many clocks towards an instruction, and on without asking for any more code:
-    /// how many more until no fetch is on the bus.
+    /// Runs at most `clocks` cycles towards an instruction, and then on without requesting any more
+    /// code. Returns the cycles of the second part until no fetch is on the bus.
     ///
     /// # Errors
-    /// When there always is one, which is a mistake of this model.
+    ///
+    /// Fails when a fetch is always on the bus, which is a fault of this model.
     pub fn fetches_left(
         &mut self,
         pc: u32,
@@ -36,17 +40,18 @@ impl Pipeline {
             if self.fetch_port.is_idle() {
                 return Ok(left);
             }
-            // The stages stand still, and ask for nothing.
+            // The stages stand still and request nothing.
             self.run_ports(None);
         }
         Err(self.stalled("fetches are to end"))
     }
 
-    /// When the last data transfer that the newest instruction asked for is in its data phase,
-    /// in cycles from its entry: for reading counters.
+    /// Returns the cycles from the newest instruction's entry to the data phase of the last
+    /// transfer that it requested: the moment at which counters are read.
     ///
     /// # Errors
-    /// When it never is, which is a mistake of this model.
+    ///
+    /// Fails when that data phase never begins, which is a fault of this model.
     pub fn data_phase(&self) -> Result<u32, Stalled> {
         let mut later = self.clone();
         let begins = |pipeline: &Self| {

@@ -1,4 +1,4 @@
-//! The execute stage: one instruction, or a load or store with one behind it.
+//! The execute stage: one instruction, or a load or store followed by another instruction.
 
 use super::fetch::ToFetch;
 use super::setup::Setup;
@@ -10,11 +10,11 @@ pub(super) struct InFlight {
     pub step: Step,
     pub condition: Condition,
     pub facts: Facts,
-    /// Cycles that it has been there.
+    /// Cycles that it has spent in the stage.
     pub cycle: u8,
-    /// It leaves at the clock's edge.
+    /// Whether it leaves at the clock's edge.
     pub done: bool,
-    /// Registers that it will write, of which no address can be made yet.
+    /// Registers that it will write, which addresses cannot use yet.
     pub pending: u16,
     /// Those of them that are written at the clock's edge.
     written: u16,
@@ -22,16 +22,17 @@ pub(super) struct InFlight {
     pub asked: u8,
     /// Words that have arrived.
     arrived: u8,
-    /// It makes its branch here.
+    /// Whether it makes its branch in this stage.
     pub branches_late: bool,
-    /// A distance that has been loaded from a table is being added.
+    /// Whether a distance loaded from a table is being added.
     adds_distance: bool,
-    /// What it is still to read of a slow memory.
+    /// The word of a slow memory that it reads next.
     pub reads: Reads,
 }
 
 impl InFlight {
-    /// An instruction that enters. `taken` is told of branches that the decode stage makes.
+    /// Returns an instruction as it enters. `taken` tells whether a branch that the decode stage
+    /// makes is taken.
     pub fn entering(step: Step, condition: Condition, taken: bool) -> Self {
         Self { step, condition, facts: Facts { taken, ..Facts::default() }, ..Self::default() }
     }
@@ -44,12 +45,12 @@ impl InFlight {
         !self.is_skipped() && self.step.is_transfer()
     }
 
-    /// Whether it has another word to transfer whose address has not been presented.
+    /// Returns whether it has another word to transfer whose address has not been presented.
     pub fn has_more(&self) -> bool {
         self.is_transfer() && !self.done && self.asked < self.step.words
     }
 
-    /// Cycles in the execute stage, of `Unit::Long`.
+    /// Returns the cycles of a `Unit::Long` instruction in the execute stage.
     pub fn cycles(&self) -> u8 {
         self.step.cycles.saturating_add(self.facts.longer).max(1)
     }
@@ -59,7 +60,7 @@ impl InFlight {
         self.written = self.pending;
     }
 
-    /// The bus has taken the address of a word.
+    /// Records that the bus has taken the address of a word.
     pub fn address_is_taken(&mut self, setup: &Setup) {
         if self.step.is(has::WRITEBACK)
             && self.step.is_single_transfer()
@@ -69,7 +70,7 @@ impl InFlight {
         }
     }
 
-    /// Whether it branches, so that what is decoded is not what comes next.
+    /// Returns whether it branches, so that the decoded instruction is not the next one.
     fn branches(&self) -> bool {
         let step = &self.step;
         !self.done
@@ -85,9 +86,9 @@ impl InFlight {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Execute {
     pub older: Option<InFlight>,
-    /// It has followed a load or store there before that was through.
+    /// An instruction that has entered beside a load or store that has not completed.
     pub younger: Option<InFlight>,
-    /// The instruction that entered last writes the link register.
+    /// Whether the newest instruction writes the link register.
     pub writes_link: bool,
 }
 
@@ -104,12 +105,12 @@ impl Execute {
         self.younger.as_mut().or(self.older.as_mut())
     }
 
-    /// The instruction whose next word's address is to be presented.
+    /// Returns the instruction that presents the next data address.
     pub fn next_transfer(&mut self) -> Option<&mut InFlight> {
         [&mut self.older, &mut self.younger].into_iter().flatten().find(|it| it.has_more())
     }
 
-    /// The instruction whose word's address was presented last.
+    /// Returns the instruction that presented the last data address.
     pub fn last_asking(&mut self) -> Option<&mut InFlight> {
         let younger = self.younger.as_mut().filter(|it| it.asked > 0);
         younger.or(self.older.as_mut())
@@ -119,12 +120,12 @@ impl Execute {
         self.slots().any(InFlight::branches)
     }
 
-    /// Registers that will be written, of which no address can be made yet.
+    /// Returns registers that will be written, which addresses cannot use yet.
     pub fn pending(&self) -> u16 {
         self.slots().fold(0, |all, it| all | it.pending)
     }
 
-    /// Whether the stage is expected to stay occupied.
+    /// Returns whether the stage is expected to stay occupied.
     pub fn is_busy(&self, setup: &Setup) -> bool {
         let holds = self.older.is_some_and(|it| {
             it.step.is(has::HOLDS)
@@ -134,7 +135,7 @@ impl Execute {
         holds && setup.follows(Rule::NoCreditBehindBusy)
     }
 
-    /// The clock's edge.
+    /// Applies the clock's edge.
     pub fn clock(&mut self) {
         for at in [&mut self.older, &mut self.younger].into_iter().flatten() {
             at.pending &= !std::mem::take(&mut at.written);
@@ -148,7 +149,7 @@ impl Execute {
 }
 
 impl Pipeline {
-    /// One cycle of the execute stage, where the next instruction is at `next`.
+    /// Runs one cycle of the execute stage; the next instruction is at `next`.
     pub(super) fn execute(&mut self, next: u32, to_fetch: &mut ToFetch) {
         let Execute { older, younger, .. } = &mut self.execute;
         for at in [older, younger].into_iter().flatten().filter(|it| !it.done) {
@@ -156,7 +157,7 @@ impl Pipeline {
         }
     }
 
-    /// A transfer that an instruction waited for is through.
+    /// Records that the transfer that an instruction waited for has completed.
     pub(super) fn complete(&mut self, decoding: Option<&mut super::decode::Decoding<'_>>) {
         let Some(at) = &mut self.execute.older else { return };
         let register = at.step.register(at.arrived);
@@ -246,7 +247,7 @@ impl InFlight {
                     self.written |= self.step.address;
                 }
                 if self.step.words == 0 {
-                    // An empty list, which no manual defines: it does nothing.
+                    // An empty list, which no manual defines, does nothing.
                     self.finish();
                 }
             }

@@ -1,29 +1,29 @@
-//! The fetch stage: which word is asked for next, and what has been fetched.
+//! The fetch stage: which word is requested next, and which words have arrived.
 //!
-//! It knows no opcode: the queue counts halfwords, and the decode stage says how many leave it.
+//! It knows no opcodes: the queue counts halfwords, and the decode stage reports how many leave it.
 
 use super::decode::Decoding;
 use super::ports::{Fetch, FetchPath};
 use super::{Pipeline, Rule};
 
-/// Halfwords of a word.
+/// Halfwords per word.
 const WORD: u8 = 2;
-/// Halfwords of the instruction register and of the two words behind it: the prefetch unit holds
-/// three words (DDI 0337G, 1.2.1).
+/// The capacity in halfwords of the instruction register and the two words after it: the prefetch
+/// unit holds three words (DDI 0337G, 1.2.1).
 const CAPACITY: u8 = 3 * WORD;
 
-/// What the later stages ask of the fetch stage in a cycle.
+/// The later stages' requests to the fetch stage in one cycle.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ToFetch {
-    /// Go on at this address.
+    /// Continue at this address.
     pub branch: Option<u32>,
-    /// Go on at this address in the next cycle; meanwhile stop.
+    /// Stop, and continue at this address in the next cycle.
     pub late_branch: Option<u32>,
     /// Fetch the target of a branch before it is known whether it is taken.
     pub guess: Option<Guess>,
-    /// Stop: where to go on is not known yet.
+    /// Stop: the next address is not known yet.
     pub stop: bool,
-    /// A branch has been executed: what is in the instruction register is not to be.
+    /// Drop the content of the instruction register: a branch has been executed.
     pub clear: bool,
 }
 
@@ -31,18 +31,18 @@ pub(super) struct ToFetch {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Guess {
     pub target: u32,
-    /// What will turn out in the next cycle.
+    /// The outcome, which becomes known in the next cycle.
     pub taken: bool,
 }
 
-/// The latch between fetch and decode: what has been fetched and not been passed on.
+/// The latch between fetch and decode: halfwords that have been fetched and not passed on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct FetchToDecode {
     /// Halfwords in the instruction register, which the decode stage reads.
     pub register: u8,
-    /// Halfwords in the two words behind it.
+    /// Halfwords in the two words after it.
     pub behind: u8,
-    /// The register keeps a taken branch until that has been executed.
+    /// Whether the register keeps a taken branch until it has been executed.
     keeps_branch: bool,
 }
 
@@ -51,7 +51,7 @@ impl FetchToDecode {
         WORD * u8::from(self.register > 0) + self.behind
     }
 
-    /// The clock's edge: halfwords leave the register, others arrive, and all move up.
+    /// Applies the clock's edge: halfwords leave the register, others arrive, and all move up.
     pub fn clock(&mut self, leaving: u8, arriving: u8) {
         self.behind += arriving;
         if self.keeps_branch {
@@ -63,13 +63,13 @@ impl FetchToDecode {
         self.behind -= moving;
     }
 
-    /// Drops what lies behind a taken branch, which stays in the register for now.
+    /// Drops everything after a taken branch, which stays in the register for now.
     fn branch(&mut self) {
         self.behind = 0;
         self.keeps_branch = true;
     }
 
-    /// Lets go of a taken branch.
+    /// Releases a taken branch from the register.
     pub fn clear(&mut self) {
         if std::mem::take(&mut self.keeps_branch) {
             self.register = 0;
@@ -77,15 +77,15 @@ impl FetchToDecode {
     }
 }
 
-/// Where fetching goes on.
+/// Where fetching continues.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) enum Plan {
     #[default]
     Stopped,
     Sequential(u32),
-    /// At a target that the execute stage finds in this cycle.
+    /// At a target that the execute stage computes in this cycle.
     Late(u32),
-    /// Behind the target of a branch that was guessed at, or behind the branch.
+    /// After the target of a branch that was fetched in advance, or after the branch.
     Guessed {
         target: u32,
         sequential: u32,
@@ -112,19 +112,19 @@ impl Prefetch {
         }
     }
 
-    /// A word that has arrived holds one wanted halfword less.
+    /// Drops one halfword of a word that has arrived: only the other half is wanted.
     pub fn drop_half(&mut self) {
         self.to_decode.behind = self.to_decode.behind.saturating_sub(1);
     }
 
-    /// The execute stage has loaded the program counter.
+    /// Continues at `target`, which the execute stage has just loaded.
     pub fn branch_late(&mut self, target: u32) {
         self.plan = Plan::Late(target);
     }
 }
 
 impl Pipeline {
-    /// One cycle of the fetch stage.
+    /// Runs one cycle of the fetch stage.
     pub(super) fn fetch(&mut self, asked: ToFetch, decoding: Option<&Decoding<'_>>) {
         if let Some(target) = asked.branch {
             self.branch_to(target);
@@ -177,7 +177,7 @@ impl Pipeline {
         self.present_next(FetchPath::Sequential);
     }
 
-    /// Asks for a branch's target, and for what lies behind the branch another time.
+    /// Requests a branch's target, and defers the code after the branch.
     fn guess(&mut self, Guess { target, taken }: Guess) {
         let next = match self.prefetch.plan {
             Plan::Sequential(next) => next,
@@ -191,8 +191,8 @@ impl Pipeline {
         }
     }
 
-    /// Whether there will be room for another word once the decode stage has passed its
-    /// instruction on, which it is expected to do.
+    /// Returns whether there will be room for another word once the decode stage has passed its
+    /// instruction on, as it is expected to.
     fn will_have_room(&self, waiting: u8, decoding: Option<&Decoding<'_>>) -> bool {
         if self.execute.is_busy(&self.setup)
             || self.decode_waits && self.setup.follows(Rule::NoCreditForAddress)

@@ -1,31 +1,32 @@
 //! A memory of the Code region that is slower than the core, and its read buffer.
 //!
-//! A word that is not in the line read last makes the bus wait while the memory reads
-//! another line; meanwhile the prefetch queue feeds the core. Code and data pass the same
-//! buffer, one after the other (TI's SWCU185, chapter 9, for the CC13x2 and CC26x2: icode
-//! and dcode share a 128-bit line buffer of the flash; SWCU117 for the CC26x0: 64 bits).
+//! A word outside the line read last makes the bus wait while the memory reads another line;
+//! meanwhile the prefetch queue feeds the core. Code and data use the same buffer, one after the
+//! other (TI's SWCU185, chapter 9, for the CC13x2 and CC26x2: icode and dcode share a 128-bit line
+//! buffer of the flash; SWCU117 for the CC26x0: 64 bits).
 //!
-//! Addresses are absolute while the pipeline advances, and count from the next instruction
-//! in between, where what lies far away is not told apart.
+//! Addresses are absolute while the pipeline advances. Between instructions they count from the
+//! next instruction, and distant lines are not told apart.
 
 use super::ports::Fetch;
 use super::{Pipeline, Unit, has};
 
-/// Bytes from an instruction within which lines are told apart between two instructions.
+/// The distance in bytes from an instruction within which lines are told apart between two
+/// instructions.
 const NEAR: u32 = 1 << 10;
 
-/// What a fetch waits of which it is not known where it leads.
+/// Marks a fetch whose address is unknown, in place of its wait.
 const LOST: u8 = u8::MAX;
 
 /// A memory whose lines the pipeline waits for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct SlowMemory {
-    /// Where it begins, and where it appears once more.
+    /// Its base address, and the address of its alias.
     pub bases: [u32; 2],
     pub size: u32,
-    /// Bytes of a line: a power of two.
+    /// The line size in bytes: a power of two.
     pub line_bytes: u32,
-    /// Whether the line last read is kept.
+    /// Whether the line read last is kept.
     pub line_buffer: bool,
     /// Cycles that a read of a line takes beyond the first one; 0 where there is no such memory.
     pub wait_states: u8,
@@ -44,36 +45,36 @@ impl SlowMemory {
 /// The line that was read last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) enum Buffered {
-    /// None that is known.
+    /// No known line.
     #[default]
     Unknown,
-    /// One of data, far away.
+    /// A distant line of data.
     Data,
-    /// The one of an address.
+    /// The line at this address.
     Line(u32),
 }
 
-/// What a data access reads of a slow memory.
+/// The word of a slow memory that a data access reads first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Reads {
     #[default]
     Nothing,
-    /// From this address on, which counts from the instruction behind.
+    /// From this address on, which counts from the end of the instruction.
     Near(u32),
-    /// From a word of a line far away.
+    /// From a word of a distant line.
     Far { word: u8, line: Far },
 }
 
-/// Which line far away.
+/// A distant line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Far {
-    /// The one that data was last read from.
+    /// The line that data was last read from.
     Same,
     Other,
 }
 
 impl Reads {
-    /// The word behind.
+    /// Returns the next word.
     pub(super) fn next(self, line_bytes: u32) -> Self {
         match self {
             Self::Nothing => self,
@@ -85,8 +86,8 @@ impl Reads {
         }
     }
 
-    /// The next part of an access that is not aligned, behind which so many come. The last
-    /// one is in the next word.
+    /// Returns the next part of an unaligned access, after which `behind` more parts follow. The
+    /// last part is in the next word.
     pub(super) fn next_part(self, behind: u8, line_bytes: u32) -> Self {
         match self {
             Self::Nothing => self,
@@ -104,7 +105,7 @@ impl Reads {
 }
 
 impl Pipeline {
-    /// Whether a jump of the newest instruction leads to where nobody knew before.
+    /// Returns whether a jump of the newest instruction has a target that was not known beforehand.
     pub fn jumps_unforeseen(&self) -> bool {
         self.execute.newest().is_some_and(|newest| {
             newest.step.is(has::TO_PC)
@@ -115,17 +116,18 @@ impl Pipeline {
         })
     }
 
-    /// The newest instruction jumps so far from its end.
+    /// Records the distance in bytes from the newest instruction's end to its jump target.
     pub fn leap(&mut self, distance: u32) {
         self.leap = Some(distance);
     }
 
-    /// Goes on behind that jump: how far it led, if that is known.
+    /// Returns that distance, if it is known, and clears it.
     pub fn end_leap(&mut self) -> Option<u32> {
         self.leap.take()
     }
 
-    /// What lies near counts from `from` on instead of from 0, or back again.
+    /// Adds `by` to the addresses of near lines: they count from 0 between instructions, and are
+    /// absolute while the pipeline advances.
     pub fn move_lines(&mut self, by: u32) {
         if let Buffered::Line(line) = &mut self.buffered {
             *line = line.wrapping_add(by);
@@ -137,7 +139,7 @@ impl Pipeline {
         self.data_port.transfers().for_each(|it| it.reads.move_by(by));
     }
 
-    /// It is not known from where what lies near is counted.
+    /// Forgets near lines, because the address that they count from is unknown.
     pub fn lose_lines(&mut self) {
         if let Buffered::Line(_) = self.buffered {
             self.buffered = Buffered::Unknown;
@@ -147,12 +149,12 @@ impl Pipeline {
         }
     }
 
-    /// It is not known which words were asked for: none is equal to one that is wanted now.
+    /// Forgets which words were requested, so that none equals one that is wanted now.
     pub fn lose_fetches(&mut self) {
         self.fetch_port.fetches().for_each(|it| it.word |= 1);
     }
 
-    /// Lines that are too far away from 0 are not told apart any more.
+    /// Forgets a line that is too far from 0 to be told apart.
     pub fn forget_far_lines(&mut self) {
         if let Buffered::Line(line) = self.buffered
             && line.wrapping_add(NEAR) > 2 * NEAR
@@ -161,12 +163,12 @@ impl Pipeline {
         }
     }
 
-    /// Nothing is in the buffer.
+    /// Empties the read buffer.
     pub fn empty_lines(&mut self) {
         self.buffered = Buffered::Unknown;
     }
 
-    /// The target of a return, whose line was asked for before it was known, is this one.
+    /// Learns a return's target, whose line was requested before it was known.
     pub fn learn_returns_line(&mut self, target: u32) {
         self.returns_unseen = false;
         if !std::mem::take(&mut self.asked_unseen) {
@@ -182,7 +184,7 @@ impl Pipeline {
         }
     }
 
-    /// Cycles that a fetch waits whose data phase begins.
+    /// Returns the cycles that a fetch waits when its data phase begins.
     pub(super) fn fetch_waits(&mut self, fetch: Fetch) -> u8 {
         let word = fetch.word;
         if self.setup.slow.wait_states == 0 || !self.setup.slow.contains(word) {
@@ -211,7 +213,7 @@ impl Pipeline {
         }
     }
 
-    /// Cycles that a data access waits whose data phase begins.
+    /// Returns the cycles that a data access waits when its data phase begins.
     pub(super) fn data_waits(&mut self, reads: Reads) -> u8 {
         match reads {
             Reads::Nothing => 0,

@@ -1,6 +1,7 @@
 //! The pipeline of Cortex-M3 and M4, cycle by cycle.
 //!
-//! Three stages, the latches between them, and the ports to the buses, each a type of its own:
+//! It consists of three stages, the latches between them, and the ports to the buses, each with a
+//! type of its own:
 //!
 //! ```text
 //!              FetchToDecode             (enter)
@@ -13,19 +14,19 @@
 //!   word
 //! ```
 //!
-//! A [`Pipeline`] is a value that stands between two instructions: the earlier one has just
-//! entered the execute stage. [`Pipeline::advance`] steps clock by clock until the next one
-//! has followed. In each cycle the stages decide, decode first, and then the ports; at the edge
-//! that ends it all of it takes effect, and the decode stage may hand its instruction on.
+//! A [`Pipeline`] value is a state between two instructions: the earlier one has just entered the
+//! execute stage. [`Pipeline::advance`] steps clock by clock until the next one has followed. In
+//! each cycle the stages decide, decode first, and then the ports; at the edge that ends the cycle
+//! all of it takes effect, and the decode stage may hand its instruction on.
 //!
-//! It knows nothing of what instructions do, of memory contents or of interrupts; an
-//! instruction is a [`Step`], and what only its execution could tell are [`Facts`]. What a chip
-//! does otherwise than another is in its [`Setup`].
+//! The pipeline knows nothing of what instructions do, of memory contents or of interrupts. An
+//! instruction is a [`Step`], and what only its execution can show are its [`Facts`]. The
+//! differences between chips are in their [`Setup`].
 //!
 //! Sources: DDI 0337G and DDI 0439 (1.2 prefetch unit, 12 buses, 15.3 branch status, 18.3
-//! load/store timings), IHI 0033 (AHB-Lite), and the measurements that the scores come from.
-//! Each [`Rule`] names its own. Several of the mechanisms were first found by the CMEmu project,
-//! which measured a CC2650 and a CC2652; see NOTICE.
+//! load/store timings), IHI 0033 (AHB-Lite), and the measurements that the scores come from. Each
+//! [`Rule`] names its own. Several of the mechanisms were first found by the CMEmu project, which
+//! measured a CC2650 and a CC2652; see NOTICE.
 
 mod decode;
 mod drain;
@@ -52,11 +53,10 @@ use fetch::{Prefetch, ToFetch};
 use lines::Buffered;
 use ports::{DataPort, FetchPort, READ_FIRST};
 
-/// Cycles from a branch in the execute stage to its target there, when nothing makes it
-/// longer.
+/// Cycles from a branch in the execute stage to its target there, when nothing makes it longer.
 const REFILL: u8 = 3;
 
-/// Whether code at an address comes by the System bus (DDI 0337G, 12.4).
+/// Returns whether code at an address comes over the System bus (DDI 0337G, 12.4).
 const fn is_on_system_bus(address: u32) -> bool {
     address >= 0x2000_0000
 }
@@ -69,35 +69,36 @@ pub struct Pipeline {
     execute: Execute,
     fetch_port: FetchPort,
     data_port: DataPort,
-    /// The instruction in the decode stage could not be passed on in the cycle before, since its
-    /// address is made of what is not there yet, or since an exception is under way.
+    /// Whether the decode stage held its instruction in the cycle before, because a register of its
+    /// address was missing or an exception is under way.
     decode_waits: bool,
-    /// The instruction that has just entered took an IT behind it along.
+    /// Whether the newest instruction folded the IT that follows it.
     folded: bool,
-    /// Cycles of a refill that have been counted already, within which no instruction enters.
+    /// Cycles of a refill that have been counted already. No instruction enters during them.
     paid: u8,
-    /// The write buffer is on.
+    /// Whether the write buffer is on.
     pub buffers: bool,
     /// The line that the slow memory read last.
     buffered: Buffered,
-    /// The fetches are those of a return's target, which is not known yet.
+    /// Whether the fetches are those of a return's target, which is not known yet.
     returns_unseen: bool,
-    /// A line has been asked for that way.
+    /// Whether a line of such a target has been requested.
     asked_unseen: bool,
-    /// How far the newest instruction jumps from its end, where only its execution could tell.
+    /// The distance in bytes from the newest instruction's end to its jump target, if only its
+    /// execution could show that.
     leap: Option<u32>,
 }
 
 impl Pipeline {
-    /// As if ISB had just entered the execute stage. On memories of the Code region
-    /// without wait states the next instruction enters it at once, as far as cycles are
-    /// counted: what leads here has counted the refill.
+    /// Returns the pipeline as it is when an ISB has just entered the execute stage. On memories of
+    /// the Code region without wait states the next instruction enters at once, as far as cycles
+    /// are counted: the cost of the refill has been counted by what led here.
     pub fn refilling(setup: Setup, buffers: bool) -> Self {
         Self::refilled(setup, buffers, REFILL)
     }
 
-    /// A pipeline that is being refilled, so many cycles of which have been counted, within which
-    /// nothing enters.
+    /// Returns a pipeline during a refill of which `paid` cycles have been counted. No instruction
+    /// enters within them.
     pub fn refilled(setup: Setup, buffers: bool, paid: u8) -> Self {
         let isb = Step { unit: Unit::Barrier, traits: has::WIDE, ..Step::default() };
         let mut isb = InFlight::entering(isb, Condition::None, true);
@@ -111,7 +112,7 @@ impl Pipeline {
         }
     }
 
-    /// Learns what only the execution of the newest instruction could tell.
+    /// Records what only the execution of the newest instruction could show.
     pub fn learn(&mut self, facts: Facts) {
         if let Some(newest) = self.execute.newest_mut() {
             let bus = facts.bus.unwrap_or(newest.step.bus);
@@ -120,32 +121,34 @@ impl Pipeline {
         }
     }
 
-    /// Counts the addresses that are fetched next from `by` on instead of from 0, or back again.
+    /// Adds `by` to the addresses that are fetched next: they count from 0 between instructions,
+    /// and are absolute while the pipeline advances.
     pub fn move_addresses(&mut self, by: u32) {
         self.fetch_port.move_addresses(by);
         self.prefetch.move_addresses(by);
     }
 
-    /// Whether the newest instruction is a branch whose target was fetched from before it
-    /// was known whether that is the second half of a word.
+    /// Returns whether the newest instruction is a return whose target was fetched before it was
+    /// known which half of the word is wanted.
     pub fn is_returning(&self) -> bool {
         self.execute.older.is_some_and(|it| {
             it.step.unit == Unit::Return && !it.branches_late && !it.is_skipped() && it.cycle == 0
         })
     }
 
-    /// The target of a return turned out to be the second half of its word.
+    /// Records that a return's target is the second half of its word.
     pub fn return_to_second_half(&mut self, pc: u32) {
         if !self.fetch_port.narrow(pc & !3) {
             self.prefetch.drop_half();
         }
     }
 
-    /// Runs until `step`, at `pc`, enters the execute stage: the cycles from the entry of
-    /// the one before. `taken` is told of branches that the decode stage makes.
+    /// Runs until `step`, at `pc`, enters the execute stage. Returns the cycles since the previous
+    /// instruction's entry. `taken` tells whether a branch that the decode stage makes is taken.
     ///
     /// # Errors
-    /// When it never enters, which is a mistake of this model.
+    ///
+    /// Fails when the step never enters, which is a fault of this model.
     pub fn advance(
         &mut self,
         pc: u32,
@@ -167,7 +170,7 @@ impl Pipeline {
         Err(self.stalled(format_args!("{decoding:?} is to be executed")))
     }
 
-    /// One clock; answers whether the decoded instruction has entered the execute stage.
+    /// Runs one cycle. Returns whether the decoded instruction has entered the execute stage.
     fn cycle(&mut self, mut decoding: Option<&mut Decoding<'_>>) -> bool {
         let mut to_fetch = ToFetch::default();
         if let Some(it) = &mut decoding {

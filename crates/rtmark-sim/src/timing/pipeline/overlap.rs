@@ -1,10 +1,11 @@
-//! Which instruction follows a load or store into the execute stage before that is through.
+//! Overlap: which instruction may follow a load or store into the execute stage before that has
+//! completed.
 
 use super::decode::Decoding;
 use super::{Pipeline, Rule, Step, Unit, has};
 
 impl Pipeline {
-    /// Whether an instruction may enter beside the one that is there.
+    /// Returns whether an instruction may enter the execute stage beside the one that is there.
     pub(super) fn overlaps(&self, next: &Decoding<'_>) -> bool {
         let Some(older) = &self.execute.older else { return false };
         let waits = self.data_port.waits && self.setup.follows(Rule::WaitingBusBlocks);
@@ -15,8 +16,8 @@ impl Pipeline {
                 && self.follows(&older.step, next)
     }
 
-    /// Whether an instruction may follow a load or store of one register while that is under way:
-    /// the data of one passes while the address of the next goes out (DDI 0337G, 18.3).
+    /// Returns whether an instruction may follow a load or store of one register that has not
+    /// completed: the data of one passes while the address of the next goes out (DDI 0337G, 18.3).
     pub(super) fn follows(&self, first: &Step, next: &Decoding<'_>) -> bool {
         let rule = |rule| self.setup.follows(rule);
         if !first.is_single_transfer() {
@@ -44,8 +45,8 @@ impl Pipeline {
             && rule(Rule::TransfersOverlap)
     }
 
-    /// Whether it is a multiply-accumulate that takes its addend, a cycle later than its factors,
-    /// from the long product in its last cycle.
+    /// Returns whether `next` is a multiply-accumulate whose addend, needed a cycle later than its
+    /// factors, comes from the long product in its last cycle.
     fn accumulates(&self, next: &Decoding<'_>) -> bool {
         let addend = next.step.high;
         next.step.is(has::MLA)

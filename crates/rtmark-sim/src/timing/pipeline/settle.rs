@@ -1,16 +1,16 @@
-//! The pipeline without what makes no difference any more.
+//! Normalization: a pipeline state without details that no longer make a difference.
 //!
-//! States are numbered where they differ ([`crate::timing::memo`]), and the fewer there are, the
-//! fewer schedules a block has. So what no stage will look at again is brought to one value: of an
-//! instruction in the execute stage what only decoding it was about, the addresses of words that
-//! are on their way, the path of a branch that is not gone.
+//! Every distinct state gets a number ([`crate::timing::memo`]), and the fewer states there are,
+//! the fewer schedules a block has. So anything that no stage will look at again is set to one
+//! value: the fields of an instruction in the execute stage that only matter for decoding, the
+//! addresses of words that are already on their way, and the branch path that is not taken.
 
 use super::execute::InFlight;
 use super::fetch::{Plan, Prefetch};
 use super::ports::{FetchPath, FetchPort};
 use super::{Condition, Pipeline, Step, Unit, has};
 
-/// Traits that the execute stage and the buses look at.
+/// Traits that matter in the execute stage and on the buses.
 const EXECUTED: u16 = has::HOLDS
     | has::WRITEBACK
     | has::INDEXED
@@ -21,10 +21,10 @@ const EXECUTED: u16 = has::HOLDS
     | has::AIMED;
 
 impl Pipeline {
-    /// Brings to one value what makes no difference any more. The newest instruction has just
-    /// entered and is still to learn its facts.
+    /// Normalizes everything that no longer makes a difference. The newest instruction has just
+    /// entered and has not learned its facts yet.
     ///
-    /// Where the pipeline waits for the lines of a memory by itself, everything is kept.
+    /// Nothing is normalized where the pipeline itself waits for the lines of a memory.
     pub fn settle(&mut self) {
         if self.setup.slow.wait_states > 0 {
             return;
@@ -54,7 +54,7 @@ impl InFlight {
         self.condition = Condition::None;
         self.step.settle();
         if self.step.unit != Unit::Long {
-            // Whether it is the first one.
+            // All that matters is whether this is the first cycle.
             self.cycle = self.cycle.min(1);
         }
         if !self.has_more() {
@@ -67,7 +67,7 @@ impl InFlight {
 }
 
 impl Step {
-    /// Keeps what the execute stage and the buses look at.
+    /// Keeps only the fields that matter in the execute stage and on the buses.
     fn settle(&mut self) {
         let Self {
             unit,
@@ -103,13 +103,13 @@ impl Step {
 }
 
 impl FetchPort {
-    /// `returning`: the half of its target that is wanted is still to turn out.
+    /// `returning`: which half of the return target's word is wanted is not known yet.
     fn settle(&mut self, returning: bool) {
         for fetch in self.fetches().filter(|fetch| fetch.wanted == 0) {
             fetch.path = FetchPath::Sequential;
         }
         if let Some(fetch) = self.data.as_mut().filter(|_| !returning) {
-            // Where it comes from has been settled when its data phase began.
+            // Its source was fixed when its data phase began.
             fetch.word = 0;
         }
     }
@@ -118,7 +118,7 @@ impl FetchPort {
 impl Prefetch {
     fn settle(&mut self) {
         if let Plan::Guessed { target, sequential, taken } = &mut self.plan {
-            // The path that is not gone.
+            // The path that is not taken.
             *(if *taken { sequential } else { target }) = 0;
         }
     }

@@ -1,26 +1,26 @@
-//! What has to be true of the lines that are kept for fetches to come to the same again.
+//! Conditions on cached lines, under which the same fetches have the same outcome again.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{FEW, FewLines, LineCache, ManyLines, NO_LINE};
 
-/// What has to be true of the cached lines for fetches to go as a lookahead has found.
+/// The condition on the cached lines under which fetches go as a lookahead has found.
 #[derive(Debug)]
 pub enum CacheCondition {
-    /// These are the contents.
+    /// The cache has exactly these contents.
     Few(FewLines),
-    /// Some lines are there, or are not.
+    /// Some lines are cached, and some others are not.
     Many { needs: Box<[Need]>, verdict: Verdict },
 }
 
-/// What is needed of a line.
+/// A condition on one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Need {
     line: u32,
     place: Place,
 }
 
-/// Where a line is to be.
+/// Where a line has to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     At(u8),
@@ -39,8 +39,9 @@ impl Need {
     }
 }
 
-/// The contents for which a condition was last found to hold, and to fail, by their numbers.
-/// Machines that share code share it: whoever else looks meanwhile has to look closer again.
+/// The numbers of the contents for which a condition was last found to hold, and to fail. Machines
+/// that share code share it, so another machine may overwrite a number, after which the condition
+/// is checked again.
 #[derive(Debug, Default)]
 pub struct Verdict {
     holds: AtomicU64,
@@ -48,7 +49,7 @@ pub struct Verdict {
 }
 
 impl CacheCondition {
-    /// Whether it holds.
+    /// Returns whether the condition holds.
     #[inline(always)]
     pub fn holds(&self, kept: &LineCache) -> bool {
         match (self, kept) {
@@ -78,22 +79,22 @@ impl Verdict {
     }
 }
 
-/// What has become of the lines that are kept.
+/// The effect of a fetch on the cached lines.
 #[derive(Clone, Copy, Debug)]
 pub enum Used {
-    /// All of a few lines.
+    /// The new contents of a cache of few lines.
     Few(FewLines),
-    /// The place of the one that was used of many.
+    /// The position of the line that was used, in a cache of many.
     One(Option<u8>),
 }
 
-/// A line has come to many others, which is more than a lookahead tells.
+/// The error when a line enters a cache of many lines, which a lookahead does not cover.
 #[derive(Clone, Copy, Debug)]
 pub struct LineCame;
 
 impl LineCache {
-    /// Gives many lines a number, unless they have one or have only just become those that they
-    /// are.
+    /// Gives the contents of a cache of many lines a number, unless they have one or changed only
+    /// recently.
     pub fn number(&mut self, next: impl FnOnce() -> u64) {
         if let Self::Many(many) = self
             && many.number == 0
@@ -103,22 +104,22 @@ impl LineCache {
         }
     }
 
-    /// What is needed for a line to be found, or missed, as it is now; of few lines nothing but
-    /// all of them.
+    /// Returns the condition for a line to be found, or missed, as it is now. Returns `None` for a
+    /// cache of few lines, whose condition always covers all lines.
     pub fn needs(&self, line: u32) -> Option<Need> {
         let Self::Many(many) = self else { return None };
         let place = many.position(line).map_or(Place::Nowhere, |at| Place::At(at as u8));
         Some(Need { line, place })
     }
 
-    /// What is asked of a line of which only that it is there matters.
+    /// Returns the condition for a line of which only its presence matters.
     pub fn needs_anywhere(&self, line: u32) -> Option<Need> {
         let need = self.needs(line)?;
         let place = if need.place == Place::Nowhere { Place::Nowhere } else { Place::Anywhere };
         Some(Need { line, place })
     }
 
-    /// Few lines; none of many.
+    /// Returns the contents of a cache of few lines, or an empty list for a cache of many.
     pub fn few(&self) -> FewLines {
         match self {
             Self::Few(few) => *few,
@@ -126,7 +127,8 @@ impl LineCache {
         }
     }
 
-    /// The condition that these needs are met, with few lines that all lines are as they are now.
+    /// Returns the condition that these needs are met; with few lines, that the contents are as
+    /// they are now.
     pub fn condition(&self, needs: Vec<Need>) -> CacheCondition {
         match self {
             Self::Few(few) => CacheCondition::Few(*few),
@@ -136,7 +138,11 @@ impl LineCache {
         }
     }
 
-    /// What has become of the lines since they were as `before`, by one fetch.
+    /// Returns the effect of one fetch, since the lines were as in `before`.
+    ///
+    /// # Errors
+    ///
+    /// Fails when a line has entered a cache of many.
     pub fn used_since(&self, before: &Self) -> Result<Used, LineCame> {
         match (self, before) {
             (Self::Few(few), _) => Ok(Used::Few(*few)),
@@ -148,7 +154,8 @@ impl LineCache {
         }
     }
 
-    /// Has become like this, and of many lines some have been used.
+    /// Applies the effect of fetches: `few` are the new contents of a cache of few lines; in a
+    /// cache of many, the lines at the positions in `used` have been used.
     #[inline(always)]
     pub fn follow(&mut self, few: FewLines, used: &[u8]) {
         match self {
@@ -158,5 +165,5 @@ impl LineCache {
     }
 }
 
-/// Uses of many lines since the last one came, after which a number saves more than it takes.
+/// The number of uses without a new line after which a number saves more time than it takes.
 const CALM: u64 = 64;
