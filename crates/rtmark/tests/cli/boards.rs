@@ -215,7 +215,9 @@ fn a_recorded_session_is_read_without_its_image() {
     let one = place.fine(&[&read[..], &["--scenario", "thread.*", "--format", "json"]].concat());
     assert_eq!(json(&one)["answers"].as_array().map(Vec::len), Some(1));
     assert!(
-        place.trouble(4, &[&read[..], &["--kernel", "rtic"]].concat()).contains("none of what")
+        place
+            .trouble(4, &[&read[..], &["--kernel", "rtic"]].concat())
+            .contains("none of the recorded runs")
     );
 
     // A digit of a count changed on its way; a line lost; the end lost.

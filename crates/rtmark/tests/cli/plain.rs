@@ -60,7 +60,7 @@ fn manuals_and_completions_are_made_from_the_arguments() {
         assert!(here(&["completions", shell]).stdout.contains("rtmark"), "{shell}");
     }
     let codes = here(&["help", "exit-codes"]).stdout;
-    assert!(codes.contains(" 12  a firmware ran out of its cycle budget"), "{codes}");
+    assert!(codes.contains(" 12  firmware ran out of its cycle budget"), "{codes}");
     assert_eq!(here(&["--version"]).stdout, concat!("rtmark ", env!("CARGO_PKG_VERSION"), "\n"));
 }
 
@@ -98,7 +98,7 @@ fn a_project_begins_with_what_runs() {
     // Nothing that somebody has written is written over.
     let changed = bench.join("rtmark.toml");
     std::fs::write(&changed, "store = \"mine.sqlite\"\n").expect("writable");
-    said(&bench, &["init"]).refused(2, &["rtmark.toml is there already"]);
+    said(&bench, &["init"]).refused(2, &["rtmark.toml already exists"]);
     assert_eq!(std::fs::read_to_string(changed).expect("there"), "store = \"mine.sqlite\"\n");
     let plain = said(home.path(), &["init", "--quiet"]);
     assert_eq!((plain.code, plain.stderr.as_str()), (0, ""));

@@ -53,7 +53,7 @@ fn runs_are_listed_shown_named_removed_and_pruned() {
     assert_eq!(shown.stdout, fresh.stdout, "show says what run said");
     let some = say(&tree, &["show", "first", "-s", "*.s1", "--format", "csv"]);
     assert_eq!(some.stdout.lines().count(), 2, "{some:#?}");
-    say(&tree, &["show", "first", "-s", "b.*"]).refused(4, &["holds no such answer"]);
+    say(&tree, &["show", "first", "-s", "b.*"]).refused(4, &["no answer that matches"]);
 
     let log = say(&tree, &["log", "--format", "json"]);
     let log: Value = serde_json::from_str(&log.stdout).expect("JSON");
@@ -66,7 +66,10 @@ fn runs_are_listed_shown_named_removed_and_pruned() {
     let table = say(&tree, &["log", "-s", "a.s1"]).stdout;
     assert!(table.contains("first") && table.lines().count() == 1, "{table}");
     assert!(say(&tree, &["log", "-n", "1"]).stdout.contains("and 1 older"));
-    assert_eq!(say(&tree, &["log", "-s", "b.*"]).stdout, "none of 2 runs is such a one\n");
+    assert_eq!(
+        say(&tree, &["log", "-s", "b.*"]).stdout,
+        "no run matches, of 2 runs in the store\n"
+    );
     assert_eq!(say(&tree, &["log", "-n", "0"]).code, 2);
 
     say(&tree, &["name", "nope", "x"]).refused(4, &["no run is called `nope`"]);
@@ -84,7 +87,7 @@ fn runs_are_listed_shown_named_removed_and_pruned() {
     assert!(dry.stderr.contains("1 run with 1 answer"), "the named one stays: {dry:#?}");
     assert_eq!(say(&tree, &["rm", &id]).code, 0);
     let pruned = say(&tree, &["prune"]);
-    assert!(pruned.stderr.contains("took 1 run with 2 answers"), "{pruned:#?}");
+    assert!(pruned.stderr.contains("deleted 1 run with 2 answers"), "{pruned:#?}");
     assert_eq!(runs(&tree).len(), 1);
 }
 
@@ -307,7 +310,7 @@ fn a_run_that_is_compared_with_itself_is_told_of() {
     std::thread::sleep(Duration::from_millis(5));
     store.begin("rtmark run", "0", None).expect("begun");
     for command in commands {
-        say(&tree, command).refused(4, &["the same run", "measure again"]);
+        say(&tree, command).refused(4, &["the same run", "let a run finish"]);
     }
 }
 

@@ -129,6 +129,6 @@ fn a_terminal_is_refused_where_nobody_can_type() {
     refused(&["sim", "pty", "--gdb", ":0"], &["under GDB"]);
     for command in [&["worst", "pty"][..], &["calls", "pty"], &["trace", "pty", "-o", "a.pftrace"]]
     {
-        refused(command, &["--uart-in pty", "nobody types the same twice", "rtmark sim"]);
+        refused(command, &["--uart-in pty", "needs reproducible input", "rtmark sim"]);
     }
 }

@@ -1,4 +1,4 @@
-//! What a search has found, in words.
+//! Formats the findings of a search as text.
 
 use std::fmt::Write as _;
 
@@ -7,24 +7,24 @@ use rtmark_worst::SLICES;
 
 use super::report::{Beside, Found, Stretch, Told};
 
-/// Races that are told.
+/// The maximum number of races that are shown.
 const RACES: usize = 10;
-/// Functions that no window executed, of which so many are named.
+/// The maximum number of functions that are named as not executed.
 const NOT_EXECUTED: usize = 12;
 
-/// At how many points there is no answer, and why.
+/// Writes how many points have no result, and why.
 fn write_missing(text: &mut String, points: u64, first: Option<u64>, why: &[(String, u64)]) {
-    let why: Vec<_> = why.iter().map(|(why, points)| format!("; at {points} {why}")).collect();
+    let why: Vec<_> = why.iter().map(|(why, points)| format!("; at {points}: {why}")).collect();
     let first = first.unwrap_or_default();
     let _ = writeln!(
         text,
-        "    no answer at {points} points, the first in cycle {first}{}",
+        "    no result at {points} points, the first in cycle {first}{}",
         why.concat()
     );
 }
 
 impl Found {
-    /// The heading of it.
+    /// Returns the title of the findings.
     pub fn title(&self) -> String {
         let name = match (&self.kernel, &self.scenario) {
             (Some(kernel), Some(scenario)) => format!("{kernel} {scenario}"),
@@ -34,7 +34,7 @@ impl Found {
         format!("{name} on {} ({})", self.soc, self.core)
     }
 
-    /// All of it in words.
+    /// Formats all findings.
     pub fn text(&self) -> String {
         let mut text = String::new();
         self.write_question(&mut text);
@@ -46,15 +46,15 @@ impl Found {
             self.write_races(&mut text, checked);
         }
         for timed in &self.latencies {
-            let _ = writeln!(text, "\n{}, along the path (most of each part)", timed.text);
+            let _ = writeln!(text, "\n{}, along the path (maximum of each section)", timed.text);
             let _ = writeln!(text, "  {}", spark(&timed.along_the_path));
             for (rank, told) in timed.witnesses.iter().enumerate().take(3) {
                 told.write(&mut text, if rank == 0 { "worst" } else { "next " });
             }
         }
         let held = [
-            ("longest held back", &self.held_back),
-            ("longest by each thing alone", &self.held_back_by_one),
+            ("longest stretches in which the interrupt was held back", &self.held_back),
+            ("longest stretch of each cause alone", &self.held_back_by_one),
         ];
         for (title, stretches) in held {
             if !stretches.is_empty() {
@@ -68,13 +68,14 @@ impl Found {
         text
     }
 
-    /// What was asked, and how much of it is answered.
+    /// Writes the question, and how much of it was searched.
     fn write_question(&self, text: &mut String) {
-        let part = if self.complete { "every one of them" } else { "INCOMPLETE: a part of them" };
+        let part = if self.complete { "all searched" } else { "INCOMPLETE: only some searched" };
         let second = self.second.as_ref();
         let beside =
             second.map(|second| format!(" and {} at {:#04x}", second.interrupt, second.priority));
-        let later = self.later_priority.map(|later| format!(", by the program {later:#04x} later"));
+        let later =
+            self.later_priority.map(|later| format!(", later set to {later:#04x} by the program"));
         let pairs = second.map(|second| format!("{} pairs from ", second.pairs));
         let _ = writeln!(
             text,
@@ -95,8 +96,8 @@ impl Found {
     fn write_latencies(&self, text: &mut String) {
         let _ = writeln!(
             text,
-            "\n{:<46}{:>7}{:>7}{:>7}{:>7}{:>7}  1000 random tries meet it",
-            "cycles", "min", "p50", "p90", "p99", "max"
+            "\n{:<46}{:>7}{:>7}{:>7}{:>7}{:>7}  max met in 1000 random tries",
+            "latency in cycles", "min", "p50", "p90", "p99", "max"
         );
         for timed in &self.latencies {
             let _ = writeln!(
@@ -122,7 +123,7 @@ impl Found {
 
     fn write_races(&self, text: &mut String, checked: u64) {
         let _ = match self.races.len() {
-            0 => writeln!(text, "\nno race: the program ended well after each of {checked} points"),
+            0 => writeln!(text, "\nno race: the program succeeded after each of {checked} points"),
             places => {
                 let points: u64 = self.races.iter().map(|race| race.points).sum();
                 writeln!(text, "\nRACES: {points} of {checked} points do harm, at {places} places")
@@ -143,17 +144,17 @@ impl Found {
         }
     }
 
-    /// What the findings are of, and which functions they say nothing about.
+    /// Writes what the findings cover, and which functions they do not cover.
     fn write_reach(&self, text: &mut String) {
         let _ = writeln!(
             text,
-            "\n{}; {} functions of the image were not executed in it",
+            "\n{}; {} functions of the image were not executed",
             self.reach,
             self.not_executed.len()
         );
         let (told, rest) = self.not_executed.split_at(self.not_executed.len().min(NOT_EXECUTED));
         if !told.is_empty() {
-            let more = if rest.is_empty() { "" } else { ", ... (all of them in --format json)" };
+            let more = if rest.is_empty() { "" } else { ", ... (--format json lists all)" };
             let _ = writeln!(text, "  {}{more}", told.join(", "));
         }
     }
@@ -200,7 +201,7 @@ impl Stretch {
     }
 }
 
-/// An address and what is known of it: where that is nothing, it tells the address itself.
+/// Formats an address and the function there. A place without a function already shows its address.
 fn at(place: &Place) -> String {
     match place.function {
         Some(_) => format!("{:#010x} {place}", place.address),
@@ -240,7 +241,7 @@ impl Told {
     }
 }
 
-/// A path as a line of blocks, each the most of its part.
+/// Draws a path as a line of blocks, each the maximum of its section.
 fn spark(path: &[(u32, i64, i64)]) -> String {
     const WIDTH: u64 = 80;
     const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
