@@ -79,11 +79,11 @@ pub fn one_board(asked: &[String]) -> Result<BoardFile, CliError> {
     if let [one] = asked {
         return Ok(boards::find(one)?);
     }
-    Err(one_is_wanted())
+    Err(one_board_needed())
 }
 
 /// Returns the error for naming no board, or more than one.
-pub fn one_is_wanted() -> CliError {
+pub fn one_board_needed() -> CliError {
     let message = "only one board can be measured at a time";
     let hint = format!("name the board, its soc or its file with --soc; known boards: {}", known());
     CliError::new(Exit::Usage, message, hint)
@@ -120,7 +120,7 @@ impl BoardFlags {
     }
 
     /// Returns whether an option was given that only makes sense with a board.
-    pub fn name_a_board(&self) -> bool {
+    pub fn require_a_board(&self) -> bool {
         self.port.is_some() || self.probe.is_some() || self.chip.is_some() || self.from.is_some()
     }
 

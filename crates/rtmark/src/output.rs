@@ -1,5 +1,6 @@
 //! The two output streams: stdout for data, stderr for messages.
 
+use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
@@ -23,22 +24,22 @@ pub fn file(path: &Path) -> Option<&Path> {
 /// A closed pipe is not an error: the reader may stop at any time.
 pub fn data(text: &str) -> io::Result<()> {
     let mut stdout = anstream::stdout().lock();
-    unless_closed(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()))
+    ignore_closed_pipe(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()))
 }
 
 /// Writes bytes to stdout unchanged.
 pub fn raw(bytes: &[u8]) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
-    unless_closed(stdout.write_all(bytes).and_then(|()| stdout.flush()))
+    ignore_closed_pipe(stdout.write_all(bytes).and_then(|()| stdout.flush()))
 }
 
 /// Writes a program's output to stderr, for when stdout carries other data.
 pub fn raw_to_stderr(bytes: &[u8]) -> io::Result<()> {
     let shown = rtmark_model::visible(bytes);
-    unless_closed(anstream::stderr().lock().write_all(shown.as_bytes()))
+    ignore_closed_pipe(anstream::stderr().lock().write_all(shown.as_bytes()))
 }
 
-fn unless_closed(result: io::Result<()>) -> io::Result<()> {
+fn ignore_closed_pipe(result: io::Result<()>) -> io::Result<()> {
     match result {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => other,
@@ -46,7 +47,7 @@ fn unless_closed(result: io::Result<()>) -> io::Result<()> {
 }
 
 /// Writes a line to stderr, ignoring errors: there is nowhere to report them.
-pub fn say(line: impl std::fmt::Display) {
+pub fn say(line: impl Display) {
     let _ = writeln!(anstream::stderr().lock(), "{line}");
 }
 
@@ -64,6 +65,7 @@ pub fn to_terminal() -> bool {
 }
 
 /// Formats a count with its noun: `1 answer`, `2 answers`.
-pub fn count(number: usize, thing: &str) -> String {
-    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+pub fn count<N: Copy + Display + TryInto<u64>>(number: N, thing: &str) -> String {
+    let is_one = matches!(number.try_into(), Ok(1));
+    format!("{number} {thing}{}", if is_one { "" } else { "s" })
 }

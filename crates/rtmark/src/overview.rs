@@ -95,6 +95,29 @@ mod tests {
     }
 
     #[test]
+    fn short_help_is_there_and_has_no_full_stop() {
+        let mut command = Cli::command();
+        command.build();
+        for one in command.get_subcommands() {
+            let name = one.get_name();
+            let about = one.get_about().expect(name).to_string();
+            assert!(!about.is_empty() && !about.ends_with('.'), "{name}: {about}");
+            for argument in one.get_arguments() {
+                let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
+                let id = argument.get_id();
+                assert!(!help.is_empty() && !help.ends_with('.'), "{name} {id}: {help}");
+            }
+        }
+    }
+
+    #[test]
+    fn names_and_descriptions_do_not_touch() {
+        let names = GROUPS.iter().flat_map(|(_, names)| names.iter());
+        let longest = names.map(|name| name.len()).max().unwrap_or_default();
+        assert!(2 + longest + 2 <= NAME, "{longest}");
+    }
+
+    #[test]
     fn the_help_fits_its_width() {
         let mut command = Cli::command();
         command.build();

@@ -83,9 +83,9 @@ impl Filter {
 /// Finds the run that a reference names; branches and tags are those of the current folder's repository.
 pub fn run_of(store: &Store, reference: &str, verbosity: Verbosity) -> Result<RunInfo, CliError> {
     let run = store.resolve(reference, commit_of)?;
-    if let Some(newer) = passed_over(store, reference, &run)?.filter(|_| !verbosity.quiet) {
+    if let Some(newer) = newer_unfinished(store, reference, &run)?.filter(|_| !verbosity.quiet) {
         say(format!(
-            "note: skipped the newer run {}: it was interrupted or is still running",
+            "note: skipped the newer run {}: it is incomplete (interrupted, or still running)",
             short(&newer.id)
         ));
     }
@@ -93,7 +93,7 @@ pub fn run_of(store: &Store, reference: &str, verbosity: Verbosity) -> Result<Ru
 }
 
 /// Returns the newer run that `latest` would name if that run were complete.
-pub fn passed_over(
+pub fn newer_unfinished(
     store: &Store,
     reference: &str,
     run: &RunInfo,
@@ -126,7 +126,7 @@ pub fn commit_here() -> Option<String> {
 }
 
 /// Returns the error for a run without any answer that a filter accepts.
-pub fn holds_none(run: &RunInfo) -> CliError {
+pub fn no_match(run: &RunInfo) -> CliError {
     let message = format!("run {} has no answer that matches", short(&run.id));
     let hint = format!("`rtmark show {}` shows all its answers", short(&run.id));
     CliError::new(Exit::NothingSelected, message, hint)
@@ -142,14 +142,14 @@ pub fn answers(store: &Store, run: &RunInfo, filter: &Filter) -> Result<Vec<Answ
         Ok(())
     })?;
     if answers.is_empty() {
-        return Err(holds_none(run));
+        return Err(no_match(run));
     }
     arrange(&mut answers)?;
     Ok(answers)
 }
 
 /// Returns other people's figures: published ones, and the newest of each that were imported from logs.
-pub fn of_others(
+pub fn other_figures(
     published: bool,
     store: Option<&Store>,
     catalogue: &Catalogue,

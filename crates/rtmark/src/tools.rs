@@ -18,7 +18,7 @@ pub fn refuse_without_tools(builder: &Builder, plan: &Plan) -> Result<(), CliErr
     let tools = missing_tools(builder, &plan.units);
     // Without its emulator, no kernel of a platform can be measured.
     let rest = if emulators.is_empty() && !tools.is_empty() {
-        kernels_without_lack(builder, plan)
+        buildable_kernels(builder, plan)
     } else {
         Vec::new()
     };
@@ -50,7 +50,7 @@ fn missing_tools(builder: &Builder, units: &[Unit]) -> Vec<MissingTool> {
 }
 
 /// Returns the kernels of a plan for which all tools are present.
-fn kernels_without_lack(builder: &Builder, plan: &Plan) -> Vec<String> {
+fn buildable_kernels(builder: &Builder, plan: &Plan) -> Vec<String> {
     let lacks = |unit: &&Unit| !missing_tools(builder, std::slice::from_ref(*unit)).is_empty();
     let lacking: BTreeSet<_> =
         plan.units.iter().filter(lacks).map(|unit| &unit.kernel.manifest.id).collect();

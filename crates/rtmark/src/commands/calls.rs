@@ -193,7 +193,7 @@ impl Arguments {
         });
         bar.finish_and_clear();
         if let Ending::Internal(error) = &ending {
-            return Err(subject.mistaken(error));
+            return Err(subject.internal_error(error));
         }
         let message = session.tell(&ending);
         let (recorder, held) = observers;
@@ -318,7 +318,7 @@ fn text(ran: &Ran) -> String {
     list("still in progress when the run ended", open.iter().map(calls).collect(), &mut text);
     if !inlined.is_empty() {
         text.push_str(
-            "\ninlined by the compiler: the cycles of their instructions; single calls cannot be told apart\n",
+            "\ninlined by the compiler: the cycles of their instructions; individual calls cannot be counted\n",
         );
         for call in inlined.iter().take(INLINED) {
             let InlinedCall { function, caller, cycles } = call;

@@ -106,7 +106,7 @@ impl Shared {
             let message =
                 format!("`{before}` and `{after}` are the same run, {}", shelf::short(&was.id));
             // `latest` skipped an unfinished run: comparing the older run with itself would mislead.
-            if shelf::passed_over(store, after, &is)?.is_some() {
+            if shelf::newer_unfinished(store, after, &is)?.is_some() {
                 let hint = "let a run finish, then compare again; `rtmark log` shows the runs";
                 return Err(CliError::new(Exit::NothingSelected, message, hint));
             }

@@ -67,7 +67,7 @@ impl Arguments {
             }
         };
         if !verbosity.quiet {
-            let answers = count(usize::try_from(answers).unwrap_or(usize::MAX), "answer");
+            let answers = count(answers, "answer");
             say(format!("exported {} with {answers}", count(runs.len(), "run")));
         }
         Ok(Exit::Fine)

@@ -123,7 +123,7 @@ impl Arguments {
         let summaries = series.iter().any(|(_, _, series)| series.readings.summarised().is_some());
         if summaries && !verbosity.quiet {
             say(
-                "note: these are averages from logs: without samples, a change cannot be told from noise",
+                "note: these are averages from logs: without samples, changes cannot be distinguished from noise",
             );
         }
         let points = history(&series, self.measure);

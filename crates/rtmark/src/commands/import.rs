@@ -199,7 +199,7 @@ impl Arguments {
         if !verbosity.quiet {
             let unreadable: u64 = sources.iter().map(|source| source.reading.unreadable()).sum();
             let rows = output::count(rows, "row");
-            let lines = output::count(unreadable as usize, "line");
+            let lines = output::count(unreadable, "line");
             let kept = kept.unwrap_or_else(|| "nothing stored (--dry-run)".to_owned());
             say(format!("{rows}, {flagged} flagged, {lines} unreadable; {kept}"));
         }
@@ -265,7 +265,7 @@ impl Arguments {
             bundle::import(&store, file).map_err(refused)?
         };
         let runs = output::count(imported.added.len(), "run");
-        let answers = output::count(imported.answers as usize, "answer");
+        let answers = output::count(imported.answers, "answer");
         if self.dry_run {
             return Ok(format!(
                 "{name}: a bundle of {runs} with {answers}; nothing stored (--dry-run)"
@@ -375,7 +375,8 @@ fn warn(source: &Source, verbosity: Verbosity) {
     }
     let more = warnings.len().saturating_sub(shown) as u64 + unsaid;
     if more > 0 {
-        say(format!("warning: {}: {more} more warnings; -v shows them", source.name));
+        let more = output::count(more, "more warning");
+        say(format!("warning: {}: {more}; -v shows all", source.name));
     }
 }
 

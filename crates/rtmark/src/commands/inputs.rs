@@ -104,14 +104,14 @@ pub struct Inputs {
 
 impl InputArgs {
     /// Reads the inputs of a run that may be interactive.
-    pub fn read_or_await(&self) -> Result<Inputs, CliError> {
+    pub fn read_interactive(&self) -> Result<Inputs, CliError> {
         let line = self.uart_in.as_deref().map(Line::read).transpose()?;
         Ok(Inputs { line, pins: self.pin.clone() })
     }
 
     /// Reads the inputs of a run that must be reproducible.
     pub fn read(&self) -> Result<Inputs, CliError> {
-        let inputs = self.read_or_await()?;
+        let inputs = self.read_interactive()?;
         if inputs.typed().is_some() {
             let problem = "--uart-in pty: this command needs reproducible input, and typing is not";
             let hint = "give a file, or use `rtmark sim` to talk to the program";

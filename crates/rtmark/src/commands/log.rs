@@ -168,7 +168,7 @@ fn line(run: &RunInfo) -> String {
         "{ID}{}{ID:#}  {}  {commit:9}  {:>12}",
         short(&run.id),
         moment(run.started_ms),
-        output::count(usize::try_from(run.answers).unwrap_or(usize::MAX), "answer"),
+        output::count(run.answers, "answer"),
     );
     for name in &run.names {
         let _ = write!(text, "  {NAME}{name}{NAME:#}");

@@ -77,7 +77,7 @@ impl Kind {
 }
 
 /// Reports an incomplete set of parts.
-fn cut_short(message: String) -> Exit {
+fn incomplete(message: String) -> Exit {
     let hint = "give all parts, each run to its end";
     CliError::new(Exit::OutOfBudget, message, hint).show()
 }
@@ -158,7 +158,7 @@ impl Arguments {
             return Ok(exit);
         }
         let missing: Vec<_> = joined.missing.iter().map(ToString::to_string).collect();
-        Ok(cut_short(format!("parts are missing or incomplete: {}", missing.join(", "))))
+        Ok(incomplete(format!("parts are missing or incomplete: {}", missing.join(", "))))
     }
 
     /// Merges the parts of a search.
@@ -201,6 +201,6 @@ impl Arguments {
         if complete {
             return Ok(Exit::Fine);
         }
-        Ok(cut_short("parts are missing: the result covers only some of the points".to_owned()))
+        Ok(incomplete("parts are missing: the result covers only some of the points".to_owned()))
     }
 }

@@ -42,7 +42,7 @@ pub mod why;
 pub mod worst;
 
 /// Returns the error for a bug in the simulator that a run of this image has revealed.
-fn mistaken(error: &InternalError, image: &Image, elf: &[u8]) -> CliError {
+fn internal_error(error: &InternalError, image: &Image, elf: &[u8]) -> CliError {
     CliError::new(Exit::Internal, mistake::told(error, image, elf), mistake::hint())
 }
 
@@ -60,7 +60,7 @@ mod tests {
             state: "data bus empty".to_owned(),
         };
         let image = Image::from_bytes(&[0; 8], 0x0800_0000).expect("raw");
-        let shown = mistaken(&error, &image, &[]);
+        let shown = internal_error(&error, &image, &[]);
         assert_eq!(shown.exit, Exit::Internal);
         let shown = format!("{:?}", miette::Report::new(shown));
         // Long lines are wrapped and drawn next to a bar.

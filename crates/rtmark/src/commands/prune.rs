@@ -40,8 +40,7 @@ impl Arguments {
             let runs = pruned.runs + if self.dry_run { old.len() as u64 } else { 0 };
             let more = old.iter().map(|run| run.answers).sum::<u64>();
             let answers = pruned.answers + if self.dry_run { more } else { 0 };
-            let number = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
-            format!("{} with {}", count(number(runs), "run"), count(number(answers), "answer"))
+            format!("{} with {}", count(runs, "run"), count(answers, "answer"))
         };
         let said = if self.dry_run {
             format!("would delete {}", total(&store.prunable()?))
@@ -50,7 +49,7 @@ impl Arguments {
                 store.remove(run, "pruned as old")?;
             }
             let pruned = store.prune()?;
-            format!("deleted {}, {} bytes", total(&pruned), pruned.bytes)
+            format!("deleted {}, {}", total(&pruned), count(pruned.bytes, "byte"))
         };
         if !verbosity.quiet {
             say(said);

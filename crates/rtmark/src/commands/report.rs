@@ -92,7 +92,7 @@ impl Arguments {
         let facts = facts(run);
         let runs: Vec<OtherRun> =
             more.iter().map(|run| self.other(&store, run)).collect::<Result<_, _>>()?;
-        let others = shelf::of_others(true, Some(&store), &catalogue)?;
+        let others = shelf::other_figures(true, Some(&store), &catalogue)?;
         let histories = histories(&store, run, &answers, self.history)?;
         let report = Report {
             title: &self.title,
@@ -221,7 +221,7 @@ fn histories(
             Ok(())
         })?;
     }
-    let told = |(key, series): (&Key, Vec<(RunLabel, i64, Series)>)| {
+    let history_of = |(key, series): (&Key, Vec<(RunLabel, i64, Series)>)| {
         let points = history(&series, Measure::Median);
         let point = |point: &rtmark_compare::Point| HistoryPoint {
             run: point.run.to_string(),
@@ -232,5 +232,5 @@ fn histories(
         let basis = points.last()?.basis;
         Some(History { key: key.clone(), basis, points: points.iter().map(point).collect() })
     };
-    Ok(found.into_iter().filter_map(told).collect())
+    Ok(found.into_iter().filter_map(history_of).collect())
 }

@@ -85,7 +85,7 @@ impl Arguments {
         let Some(first) = pages.next() else {
             return Err(match failed {
                 Some(error) => error.into(),
-                None => shelf::holds_none(run),
+                None => shelf::no_match(run),
             });
         };
         rows.show(std::iter::once(first).chain(pages), &Catalogue::builtin()?)?;

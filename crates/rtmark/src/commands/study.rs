@@ -15,7 +15,7 @@ use rtmark_study::{
 use rtmark_worst::{Aspect, Control, Findings, Latencies, Reach, Share, search};
 
 use super::run::{RunRecorder, command_line, show_failures, suite};
-use super::worst::{INJECTED, Subject, What, Wish};
+use super::worst::{INJECTED, SearchOptions, Subject, What};
 use crate::cli::Verbosity;
 use crate::config::Config;
 use crate::error::CliError;
@@ -113,7 +113,7 @@ impl Arguments {
         let config = Config::load()?;
         let FoundSources { tree, kernels, catalogue } = self.sources.find(&config)?;
         let FoundSources { tree, kernels, catalogue } =
-            with_past(FoundSources { tree, kernels, catalogue })?;
+            with_study_kernels(FoundSources { tree, kernels, catalogue })?;
         let suite = suite(tree, None);
         let store = self.store.open(&config)?;
         let (catalogue, kernels, suite, store) = (&catalogue, &kernels, &suite, &store);
@@ -156,7 +156,7 @@ impl Arguments {
 }
 
 /// Adds old kernel versions and other kernels that only studies measure, and their scenarios.
-fn with_past(found: FoundSources) -> Result<FoundSources, CliError> {
+fn with_study_kernels(found: FoundSources) -> Result<FoundSources, CliError> {
     let past = found.tree.root().join("studies");
     if !past.is_dir() {
         return Ok(found);
@@ -376,7 +376,7 @@ impl Bench<'_> {
             if !self.verbosity.quiet {
                 say(format!("interrupting {} at every moment", subject.name()));
             }
-            let wish = Wish {
+            let options = SearchOptions {
                 interrupt: INJECTED,
                 priority: None,
                 above: false,
@@ -387,11 +387,11 @@ impl Bench<'_> {
                 woken: None,
                 budget: 20 * u64::from(subject.soc.soc.clock.0),
             };
-            let path = subject.path(&wish)?;
+            let path = subject.path(&options)?;
             let cancelled = AtomicBool::new(false);
             let control = Control { cancelled: &cancelled, share: Share::WHOLE, budget: u64::MAX };
             let findings = search(&path, &control, Findings::default(), |_| {})
-                .map_err(|error| subject.mistaken(&error))?;
+                .map_err(|error| subject.internal_error(&error))?;
             let of = |aspect| {
                 let found = findings.aspect(aspect)?;
                 Some((Latencies::least(found)?, Latencies::worst(found)?.cycles))

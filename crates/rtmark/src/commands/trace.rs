@@ -10,7 +10,7 @@ use rtmark_sim::{Cycles, Machine, Stop, Watch};
 use rtmark_trace::{Mark, Recorder, Slice, SpanProbe, Tasks, Timeline};
 use rtmark_worst::{Aspect, Control, Findings, Latencies, Reach, Share, Window, search};
 
-use super::worst::{Choice, INJECTED, Subject, Wish, byte, held_by, window};
+use super::worst::{Choice, INJECTED, SearchOptions, Subject, byte, held_by, window};
 use crate::cli::Verbosity;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -89,7 +89,9 @@ impl Arguments {
             record(subject, &records, start, window)
         };
         if let Stop::Internal(error) = &ran.stop {
-            return Err(super::mistaken(error, &subject.image, &subject.elf).about(&subject.name()));
+            return Err(
+                super::internal_error(error, &subject.image, &subject.elf).about(&subject.name())
+            );
         }
         ran.timeline.tracks.iter_mut().for_each(|track| track.marks.sort_by_key(|mark| mark.at));
         let events: usize =
@@ -112,7 +114,7 @@ impl Arguments {
         }
         let tracks = &ran.timeline.tracks;
         let tasks = tracks.iter().filter(|track| track.category == "task").count();
-        let told = format!(
+        let summary = format!(
             "{}: {}, {} and {} in cycles {} to {}",
             to.unwrap_or(FilePath::new("stdout")).display(),
             output::count(tasks, "task"),
@@ -122,9 +124,9 @@ impl Arguments {
             ran.window.to,
         );
         match to {
-            Some(_) => output::data(&(told + "\n"))?,
+            Some(_) => output::data(&(summary + "\n"))?,
             None if verbosity.quiet => {}
-            None => say(told),
+            None => say(summary),
         }
         match ran.stop {
             Stop::Exit(status) if status.0 == 0 => Ok(Exit::Fine),
@@ -138,7 +140,7 @@ impl Arguments {
 
     /// Records the run with the interrupt at its worst moment.
     fn worst(&self, subject: &Subject, budget: u64) -> Result<Ran, CliError> {
-        let wish = Wish {
+        let options = SearchOptions {
             interrupt: self.interrupt,
             priority: self.priority,
             above: false,
@@ -149,11 +151,11 @@ impl Arguments {
             woken: None,
             budget,
         };
-        let path = subject.path(&wish)?;
+        let path = subject.path(&options)?;
         let cancelled = AtomicBool::new(false);
         let control = Control { cancelled: &cancelled, share: Share::WHOLE, budget: u64::MAX };
         let found = search(&path, &control, Findings::default(), |_| {})
-            .map_err(|error| super::mistaken(&error, &subject.image, &subject.elf))?;
+            .map_err(|error| super::internal_error(&error, &subject.image, &subject.elf))?;
         let worst = found.aspect(Aspect::Handler).and_then(Latencies::worst);
         let witness = worst.and_then(|case| path.witness(Aspect::Handler, case));
         let Some(witness) = witness else {
@@ -170,8 +172,8 @@ impl Arguments {
         let mut ran = record(subject, &subject.records()?, machine, window);
         let names = ExceptionNames::new(&path.at(witness.point), subject.image.symbols());
         let held = witness.blockers().into_iter();
-        let told = |held| held_by(held, &names);
-        let held = held.filter_map(|(held, cycles)| Some(format!("{} {cycles}", told(held?))));
+        let cause = |held| held_by(held, &names);
+        let held = held.filter_map(|(held, cycles)| Some(format!("{} {cycles}", cause(held?))));
         let name = format!("{} is pending", names.name(16 + self.interrupt));
         let about = vec![("held by", held.collect::<Vec<_>>().join(", "))];
         let slice = Slice { name, from: witness.point, to: witness.served, about };

@@ -327,7 +327,7 @@ fn what_is_missing_is_told_with_what_to_do() {
     let text = place.trouble(2, &["run", "--port", "/dev/ttyACM0"]);
     assert!(text.contains("--backend board"), "{text}");
     let text = place.trouble(2, &["run", "--backend", "qemu", "--clocked"]);
-    assert!(text.contains("for the simulator"), "{text}");
+    assert!(text.contains("to the simulator"), "{text}");
     if cfg!(not(feature = "board")) {
         let text = place.trouble(13, &with(&["--soc", "stm32c031"]));
         assert!(text.contains("make board") && text.contains("--port"), "{text}");

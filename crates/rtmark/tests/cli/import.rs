@@ -109,9 +109,9 @@ fn a_bundle_of_another_store_is_one_more_form() {
     assert_eq!(exported.code, 0, "{exported:#?}");
     let other = said(&["import", "x.rtmark", "--store", "other.db"]);
     assert_eq!(other.code, 0, "{other:#?}");
-    assert!(other.stderr.contains("x.rtmark: 1 run with 3 answers added"), "{other:#?}");
+    assert!(other.stderr.contains("x.rtmark: added 1 run with 3 answers"), "{other:#?}");
     let again = said(&["import", "x.rtmark", "--store", "other.db"]);
-    assert!(again.stderr.contains("0 runs with 0 answers added; 1 run known"), "{again:#?}");
+    assert!(again.stderr.contains("added 0 runs with 0 answers; 1 run already"), "{again:#?}");
     let dry = said(&["import", "x.rtmark", "--dry-run", "--store", "third.db"]);
     assert!(dry.stderr.contains("1 run with 3 answers; nothing stored"), "{dry:#?}");
     assert!(!folder.path().join("third.db").exists());
@@ -293,12 +293,12 @@ fn one_page_shows_several_runs_and_markdown_one() {
     assert_eq!(said(&["import", "later.log", "-q", "--soc", "b"]).code, 0);
     let both = ["report", "imported", "imported~1", "-o", "both.html"];
     let told = said(&both);
-    assert!(told.code == 0 && told.stderr.contains("6 answers in both.html"), "{told:#?}");
+    assert!(told.code == 0 && told.stderr.contains("6 answers to both.html"), "{told:#?}");
     let page = std::fs::read_to_string(folder.path().join("both.html")).expect("there");
     assert!(page.contains("288 cycles") && page.contains("240 cycles"), "rows of both");
     // The same run twice is one.
     let told = said(&["report", "imported", "imported", "-o", "one.html"]);
-    assert!(told.stderr.contains("3 answers in one.html"), "{told:#?}");
+    assert!(told.stderr.contains("3 answers to one.html"), "{told:#?}");
     said(&["report", "imported", "imported~1", "--format", "md"])
         .refused(2, &["--format md shows a single run", "rtmark compare BEFORE AFTER"]);
 }

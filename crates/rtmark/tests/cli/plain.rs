@@ -74,6 +74,26 @@ fn help_tells_what_is_a_commands_own_first() {
 }
 
 #[test]
+fn usage_errors_show_all_ways_to_choose_firmware() {
+    for command in ["worst", "calls", "trace"] {
+        let said = here(&[command]);
+        assert_eq!(said.code, 2, "{said:#?}");
+        for way in ["--soc <SOC>... <IMAGE>", "--scenario <GLOB>...", "--load"] {
+            assert!(said.stderr.contains(way), "no `{way}` in {said:#?}");
+        }
+        assert_eq!(said.stderr.contains("--output <FILE> --load"), command == "trace", "{said:#?}");
+    }
+}
+
+#[test]
+fn help_names_the_socs_that_are_measured_by_default() {
+    let help = here(&["footprint", "-h"]).stdout;
+    let words: Vec<_> = help.split_whitespace().collect();
+    let help = words.join(" ");
+    assert!(help.contains("[default: the socs of the default suite]"), "{help}");
+}
+
+#[test]
 fn wrong_arguments_are_usage_errors() {
     for arguments in
         [&["run", "--format", "xml"][..], &["fly"], &["sim"], &["-q", "-v", "list", "socs"]]

@@ -98,7 +98,7 @@ fn a_scenario_is_measured_shown_and_kept() {
     assert_eq!(series["statistics"]["count"], 1);
     let fresh =
         tree.run(&["--scenario", "a.one", "--format", "json", "--fresh", "--store", "x/y.db"]);
-    assert!(!fresh.stderr.contains("known"), "{fresh:#?}");
+    assert!(!fresh.stderr.contains("recalled"), "{fresh:#?}");
     assert_eq!(fresh.stdout, said.stdout, "the same firmware gives the same figures");
     assert!(tree.path("x/y.db").is_file());
 

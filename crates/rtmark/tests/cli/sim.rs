@@ -260,9 +260,9 @@ fn every_format_runs_alike() {
         assert_eq!(ran["base"].as_u64(), (format == "raw binary").then_some(0x0800_0000));
     }
     let said = scratch.sim("a.bin", &[]);
-    assert!(said.stderr.contains("raw binary at 0x08000000, where FLASH begins"), "{said:#?}");
+    assert!(said.stderr.contains("raw binary at 0x08000000, the start of FLASH"), "{said:#?}");
     let said = scratch.sim("a.bin", &["--base", "0x0800_0000"]);
-    assert!(said.code == 0 && !said.stderr.contains("where FLASH"), "{said:#?}");
+    assert!(said.code == 0 && !said.stderr.contains("the start of FLASH"), "{said:#?}");
     scratch.sim("a.bin", &["--base", "0x60000000"]).refused(2, &["0x60000000", "stm32c031"]);
     scratch.sim("a.bin", &["--base", "0xFFFFFFFC"]).refused(2, &["last address"]);
     scratch.sim("a.bin", &["--base", "0x08004000"]).refused(2, &["no vector table", "--base"]);
@@ -310,7 +310,7 @@ fn a_function_is_called() {
     let twice = Elf { second: "start", ..elf.clone() };
     scratch
         .run(&twice, &["--entry", "start"])
-        .refused(2, &["`start` is the name of 2 symbols", "0x08000040, 0x08000100"]);
+        .refused(2, &["2 symbols are called `start`", "0x08000040, 0x08000100"]);
     scratch.run(&elf, &["--entry", "0x60000000"]).refused(2, &["no memory at 0x60000000"]);
     scratch.run(&elf, &["--entry", "start", "--set", "pc=0"]).refused(2, &["--set pc"]);
 }
@@ -368,9 +368,9 @@ fn memory_is_shown() {
     let refused = |dump: &str, words: &[&str]| {
         scratch.run_code(EXIT, &["--dump", dump]).refused(2, words);
     };
-    refused("0x20002FF0:17", &["17 bytes", "where memory has 16", "RAM"]);
-    refused("0x40000000:4", &["where memory has 0"]);
-    refused("0x20000000:0xFFFFFFFF", &["where memory has 12288"]);
+    refused("0x20002FF0:17", &["17 bytes", "only 16 are in memory", "RAM"]);
+    refused("0x40000000:4", &["only 0 are in memory"]);
+    refused("0x20000000:0xFFFFFFFF", &["only 12288 are in memory"]);
     refused("begin:4", &["no symbol `begin`"]);
     for bad in ["start", "start:", "start:0", ":4", "start:x", "0x1_0000_0000:1"] {
         let said = scratch.run_code(EXIT, &["--dump", bad]);
@@ -394,7 +394,7 @@ fn registers_and_words_are_set() {
     };
     refused("s0=1.5", &["cortex-m0plus has no register s0"]);
     refused("basepri=1", &["no register basepri"]);
-    refused("0x60000000=1", &["nothing takes a word at 0x60000000"]);
+    refused("0x60000000=1", &["no word can be stored at 0x60000000"]);
     for bad in ["r0", "r16=1", "r0=x", "r0=0x1_0000_0000", "=1", "s32=1"] {
         let said = scratch.run_code(EXIT, &["--set", bad]);
         assert!(said.code == 2 && said.stderr.contains("--set"), "{said:#?}");
@@ -452,7 +452,7 @@ fn dumps_begin_on_a_line_of_their_own() {
     // movs r0, #3: SYS_WRITEC; ldr r1, =star; bkpt 0xab; bx lr
     let code = [0x2003, 0x4901, 0xBEAB, 0x4770, 0x004C, 0x0800, 0x002A];
     let said = scratch.run_code(&code, &["--entry", "start", "--dump", "start:1"]);
-    assert!(said.stdout.starts_with("*\nstart: 1 bytes\n08000040  03  "), "{said:#?}");
+    assert!(said.stdout.starts_with("*\nstart: 1 byte\n08000040  03  "), "{said:#?}");
 }
 
 #[test]

@@ -282,7 +282,7 @@ fn a_history_is_of_one_basis_and_knows_names_like_those_asked_for() {
     let shown = say(&tree, &history);
     assert!(shown.stdout.contains("in cycles, 2 runs"), "{shown:#?}");
     assert!(!shown.stdout.contains("not comparable"), "{shown:#?}");
-    assert!(shown.stderr.contains("1 figure of other backends or bases left out"), "{shown:#?}");
+    assert!(shown.stderr.contains("1 figure with another backend or basis left out"), "{shown:#?}");
     let named = say(&tree, &[&history[..], &["--backend", "sim"]].concat());
     assert_eq!(named.stdout, shown.stdout);
     let none = say(&tree, &[&history[..], &["--backend", "qemu"]].concat());

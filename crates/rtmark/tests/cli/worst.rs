@@ -385,7 +385,7 @@ fn a_priority_that_the_program_gives_on_the_way_is_told() {
     let all = found("0:30");
     assert_eq!((&all["priority"], &all["later_priority"]), (&0.into(), &0x40.into()));
     let text = fine(worst(folder, &["--window", "0:30"]));
-    assert!(text.stdout.contains("priority 0x00, by the program 0x40 later"), "{text:#?}");
+    assert!(text.stdout.contains("priority 0x00, later set to 0x40 by the program"), "{text:#?}");
     let later = found("20:30");
     assert_eq!((&later["priority"], &later["later_priority"]), (&0x40.into(), &Value::Null));
 }
@@ -455,7 +455,7 @@ fn the_most_urgent_priority_of_a_hazard3_is_its_greatest() {
         "{least:#?}"
     );
     let text = said(folder, &[&asked[..], &["--window", "30:130", "--priority", "0"]].concat());
-    assert!(text.stdout.contains("no answer at 100 points"), "{text:#?}");
+    assert!(text.stdout.contains("no result at 100 points"), "{text:#?}");
     // Whose calls are looked for makes no difference to what is held back.
     std::fs::write(folder.join("own.toml"), "name = \"own\"\ncalls = [\"start\"]\n")
         .expect("writable");

@@ -214,7 +214,7 @@ impl Runs {
         match self {
             Self::Sim => Ok(on_sim(socs::builtin()?, basis)),
             Self::Qemu => Ok(machines::builtin()?.into_iter().map(Platform::from).collect()),
-            Self::Board => Err(boards::one_is_wanted()),
+            Self::Board => Err(boards::one_board_needed()),
         }
     }
 
@@ -222,7 +222,7 @@ impl Runs {
         match self {
             Self::Sim => Ok(Platform::Sim(Box::new(socs::find(name)?), basis)),
             Self::Qemu => Ok(Platform::from(machines::find(name)?)),
-            Self::Board => Err(boards::one_is_wanted()),
+            Self::Board => Err(boards::one_board_needed()),
         }
     }
 
@@ -376,7 +376,7 @@ impl Arguments {
         };
         if self.published || self.imported {
             let theirs =
-                shelf::of_others(self.published, self.imported.then_some(&store), &catalogue)?;
+                shelf::other_figures(self.published, self.imported.then_some(&store), &catalogue)?;
             let beside = rtmark_report::beside(&answers, &theirs, &catalogue, output::width());
             text.push('\n');
             text.push_str(&beside);
@@ -413,7 +413,7 @@ impl Arguments {
     /// Returns the platforms to run on.
     fn platforms(&self, socs: &[String], basis: Basis) -> Result<Vec<Platform>, CliError> {
         let refuse = |message: &str, hint: &str| Err(CliError::new(Exit::Usage, message, hint));
-        if self.backend != Runs::Board && self.board.name_a_board() {
+        if self.backend != Runs::Board && self.board.require_a_board() {
             let message = "--port, --probe, --chip and --from only apply to boards";
             return refuse(message, "add --backend board");
         }

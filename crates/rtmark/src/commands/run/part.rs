@@ -250,8 +250,8 @@ fn same_compilers<'a>(
                     "{} and {}: {kernel} for {soc} was compiled by {} in the first, and by {} in the second",
                     first.display(),
                     path.display(),
-                    told(there),
-                    told(here)
+                    described(there),
+                    described(here)
                 );
                 let hint = "measure all parts with the same compilers, for example in the same container image";
                 return Err(CliError::new(Exit::Incomparable, message, hint));
@@ -261,7 +261,8 @@ fn same_compilers<'a>(
     Ok(())
 }
 
-fn told(compiler: &Compiler) -> String {
+/// Formats a compiler's version and flags.
+fn described(compiler: &Compiler) -> String {
     let words = std::iter::once(&compiler.version).chain(&compiler.flags);
     words.map(String::as_str).collect::<Vec<_>>().join(" ")
 }

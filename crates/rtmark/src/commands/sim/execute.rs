@@ -17,7 +17,7 @@ use super::prepare::{Prepared, RunSource};
 use super::terminal::{self, Pace, Terminal, Typed};
 use super::{Arguments, Format, file};
 use crate::commands::inputs::{Inputs, TypedLine};
-use crate::commands::mistaken;
+use crate::commands::internal_error;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, say};
@@ -147,7 +147,7 @@ impl Spectators<'_> {
                 Typed::Bytes(bytes) => line.put(&bytes, &mut session.machine)?,
                 Typed::Nothing if matches!(ending, Ending::Asleep) => return Ok(Ending::Limit),
                 Typed::Nothing => {}
-                Typed::Closed if terminal.awaited(Some(terminal::REOPENED_WITHIN))? => {}
+                Typed::Closed if terminal.wait_until_open(Some(terminal::REOPENED_WITHIN))? => {}
                 Typed::Closed => {
                     say(format!("{} was closed", terminal.name()));
                     return Ok(Ending::Observer);
@@ -176,7 +176,7 @@ fn opened(inputs: &Inputs) -> Result<Option<Terminal>, CliError> {
     let terminal = Terminal::new()?;
     let name = terminal.name();
     say(format!("waiting for a terminal on {name}: `screen {name}`"));
-    terminal.awaited(None)?;
+    terminal.wait_until_open(None)?;
     Ok(Some(terminal))
 }
 
@@ -217,44 +217,44 @@ impl Arguments {
         let lost = terminal.map(Terminal::finish).transpose()?.flatten();
         if let Ending::Internal(error) = &ended {
             // Nothing that was counted or derived is meaningful.
-            return Err(mistaken(error, image, bytes));
+            return Err(internal_error(error, image, bytes));
         }
         frames.write(&session.machine.take_defmt());
         let logged = frames.finish()?;
         let gathered = self.finish(observers, image, bytes)?;
         let mut notes: Vec<String> =
             [inputs.unread(&mut session.machine), lost].into_iter().flatten().collect();
-        notes.extend(self.unmet(&session, until, &ended));
-        notes.extend(gathered.unmet.clone());
+        notes.extend(self.missed(&session, until, &ended));
+        notes.extend(gathered.missed.clone());
         Ok(Executed { session, entry, until, ended, dumps, gathered, console, logged, notes })
     }
 }
 
 impl Arguments {
     /// Describes the options whose event had not occurred when the run ended.
-    fn unmet(&self, session: &Session<'_>, until: Option<u32>, ended: &Ending) -> Vec<String> {
-        let mut unmet = Vec::new();
+    fn missed(&self, session: &Session<'_>, until: Option<u32>, ended: &Ending) -> Vec<String> {
+        let mut missed = Vec::new();
         let reached = matches!(ended, Ending::Breakpoint(address) if until == Some(*address));
         if let Some(address) = until.filter(|_| !reached) {
-            unmet.push(format!("--until: {} was never reached", session.place(address)));
+            missed.push(format!("--until: {} was never reached", session.place(address)));
         }
         if !matches!(ended, Ending::Output(_)) {
             let text = |text: &String| {
                 format!("--until-output: `{}` was never printed", visible(text.as_bytes()))
             };
-            unmet.extend(self.until_output.iter().map(text));
+            missed.extend(self.until_output.iter().map(text));
         }
         let end = session.machine.cycles().0;
         let late = self.irq.iter().filter(|pend| pend.cycle > end);
-        unmet.extend(late.map(|pend| {
+        missed.extend(late.map(|pend| {
             format!("--irq {}@{}: the run ended in cycle {end}", pend.interrupt, pend.cycle)
         }));
         if let Some(at) = self.snapshot_at.filter(|at| *at > end) {
-            unmet.push(format!(
+            missed.push(format!(
                 "--snapshot-at {at}: the run ended in cycle {end}, which was saved instead"
             ));
         }
-        unmet
+        missed
     }
 }
 

@@ -36,7 +36,7 @@ pub struct Gathered {
     /// The longest intervals in which an interrupt was held back.
     pub masked: Option<Vec<HeldInterval>>,
     /// A note about a trace without any line.
-    pub unmet: Option<String>,
+    pub missed: Option<String>,
 }
 
 impl Observers<'_> {
@@ -196,10 +196,10 @@ impl Arguments {
         image: &Image,
         file_bytes: &[u8],
     ) -> Result<Gathered, CliError> {
-        let mut unmet = None;
+        let mut missed = None;
         if let Some(trace) = observers.trace {
             if trace.is_empty() && (self.trace_from.is_some() || self.trace_to.is_some()) {
-                unmet = Some(
+                missed = Some(
                     "--trace: no instruction executed between --trace-from and --trace-to"
                         .to_owned(),
                 );
@@ -207,7 +207,7 @@ impl Arguments {
             written(self.trace.as_deref().unwrap_or(Path::new("trace")), trace.finish())?;
         }
         if observers.profile.is_none() && observers.held.is_none() {
-            return Ok(Gathered { unmet, ..Gathered::default() });
+            return Ok(Gathered { missed, ..Gathered::default() });
         }
         let lines = Lines::new(file_bytes);
         let masked = observers.held.map(|held| {
@@ -218,7 +218,7 @@ impl Arguments {
             intervals
         });
         let Some(profile) = observers.profile else {
-            return Ok(Gathered { profile: None, masked, unmet });
+            return Ok(Gathered { profile: None, masked, missed });
         };
         let report = profile.report(lines.as_ref());
         if let Some(path) = self.profile.as_deref().and_then(file) {
@@ -231,6 +231,6 @@ impl Arguments {
             let title = rtmark_model::visible(title.to_string_lossy().as_bytes());
             written(path, replace(path, profile::flame_graph(&report, &title).as_bytes()))?;
         }
-        Ok(Gathered { profile: Some(report), masked, unmet })
+        Ok(Gathered { profile: Some(report), masked, missed })
     }
 }

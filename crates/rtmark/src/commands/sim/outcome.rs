@@ -8,6 +8,8 @@ use serde::{Serialize, Serializer};
 use rtmark_model::HeldInterval;
 use rtmark_observe::FunctionCost;
 
+use crate::output::count;
+
 /// The version of [`Outcome`].
 pub const SCHEMA_VERSION: u32 = 1;
 
@@ -158,7 +160,7 @@ pub fn registers(machine: &Machine) -> Vec<(String, u32)> {
 impl Dumped {
     /// Formats a hex dump: 16 bytes per line, with address and text.
     pub fn text(&self) -> String {
-        let mut text = format!("{}: {} bytes\n", self.what, self.bytes.len());
+        let mut text = format!("{}: {}\n", self.what, count(self.bytes.len(), "byte"));
         for (at, line) in self.bytes.chunks(16).enumerate() {
             let _ = write!(text, "{:08x} ", self.address.wrapping_add(at as u32 * 16));
             for byte in line {

@@ -119,7 +119,7 @@ impl Arguments {
         if let Some(folder) = folder {
             session = session.with_host(folder);
         }
-        let inputs = self.inputs.read_or_await()?;
+        let inputs = self.inputs.read_interactive()?;
         if self.gdb.is_some() && inputs.typed().is_some() {
             let hint = "give a file, or leave out --gdb";
             return Err(wrong("--uart-in pty", "typed input does not work under GDB", hint));
@@ -355,9 +355,8 @@ impl Arguments {
             let length = dump.length as usize;
             let there = machine.peek(address, length).len();
             if there < length {
-                let problem = format!(
-                    "{length} bytes from {address:#010x} exceed the memory, which has {there} there"
-                );
+                let problem =
+                    format!("{length} bytes from {address:#010x}: only {there} are in memory");
                 return Err(wrong("--dump", problem, &memories(soc)));
             }
             Ok((visible(dump.what.as_bytes()), address, length))

@@ -181,7 +181,8 @@ impl Arguments {
             say(note);
         }
         if let (Some(bytes), None) = (executed.logged, &self.defmt) {
-            say(format!("{bytes} bytes of defmt log; to see it: --defmt | defmt-print -e ELF"));
+            let bytes = output::count(bytes.get(), "byte");
+            say(format!("{bytes} of defmt log; to see it: --defmt | defmt-print -e ELF"));
         }
     }
 }

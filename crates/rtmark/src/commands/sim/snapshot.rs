@@ -15,7 +15,7 @@ use super::Arguments;
 use super::prepare::refuse;
 use super::values::Place;
 use crate::cli::Verbosity;
-use crate::commands::mistaken;
+use crate::commands::internal_error;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::replacement::replace;
@@ -91,7 +91,7 @@ pub fn keep_moment(
     let (mut session, _, _) = arguments.ready(&soc.soc, &loaded)?;
     let ended = session.run(Cycles(cycle), |machine| drop(machine.take_console()));
     if let Ending::Internal(error) = &ended {
-        return Err(mistaken(error, &loaded, image));
+        return Err(internal_error(error, &loaded, image));
     }
     arguments.keep(&session.machine, Cycles(cycle), (image, soc), file)
 }

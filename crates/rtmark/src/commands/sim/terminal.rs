@@ -57,7 +57,7 @@ impl Terminal {
     }
 
     /// Waits until another program has it open, up to a time limit. Returns whether one has.
-    pub fn awaited(&self, within: Option<Duration>) -> io::Result<bool> {
+    pub fn wait_until_open(&self, within: Option<Duration>) -> io::Result<bool> {
         let began = Instant::now();
         while !self.pair.is_open()? {
             if within.is_some_and(|within| began.elapsed() >= within) {
@@ -293,10 +293,13 @@ mod tests {
     #[test]
     fn both_ends_and_a_hang_up() {
         let mut terminal = Terminal::new().expect("a terminal");
-        assert!(!terminal.awaited(Some(Duration::ZERO)).expect("asked"), "nobody has opened it");
+        assert!(
+            !terminal.wait_until_open(Some(Duration::ZERO)).expect("asked"),
+            "nobody has opened it"
+        );
         let mut other =
             OpenOptions::new().read(true).write(true).open(terminal.name()).expect("opened");
-        assert!(terminal.awaited(None).expect("asked"));
+        assert!(terminal.wait_until_open(None).expect("asked"));
         assert_eq!(terminal.typed(Duration::ZERO).expect("read"), Typed::Nothing);
         // No echo, no translation, no line buffering.
         other.write_all(b"a\r\x03").expect("written");
@@ -313,7 +316,7 @@ mod tests {
         terminal.show(b"nobody");
         assert!(terminal.lost == 6 && terminal.shown.is_ok(), "{terminal:?}");
         let again = OpenOptions::new().read(true).write(true).open(terminal.name());
-        assert!(again.is_ok() && terminal.awaited(Some(MINUTE)).expect("asked"));
+        assert!(again.is_ok() && terminal.wait_until_open(Some(MINUTE)).expect("asked"));
         assert!(terminal.finish().expect("asked").is_some_and(|said| said.starts_with("6 ")));
     }
 

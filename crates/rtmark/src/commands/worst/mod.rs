@@ -30,7 +30,7 @@ pub use choice::{Choice, usage};
 pub use parts::Part;
 pub use report::held_by;
 use report::{Document, Found, SCHEMA_VERSION};
-pub use subject::{INJECTED, Subject, What, Wish, WishSecond};
+pub use subject::{INJECTED, SearchOptions, SecondInterrupt, Subject, What};
 
 /// Interrupt a kernel at every cycle of a scenario, and show the worst case
 ///
@@ -239,7 +239,7 @@ impl Arguments {
                 Err(error) => return Err(error),
             }
         }
-        let exit = self.tell(all)?;
+        let exit = self.conclude(all)?;
         Ok(if exit == Exit::Fine { refused.unwrap_or(exit) } else { exit })
     }
 
@@ -254,9 +254,9 @@ impl Arguments {
         let budget = self.max_cycles.unwrap_or(10 * u64::from(subject.soc.soc.clock.0));
         let subject = &Subject { until_output: self.until_output.clone(), ..subject.clone() };
         if self.check {
-            subject.ends_well_alone(budget)?;
+            subject.check_without_interrupt(budget)?;
         }
-        let path = subject.path(&self.wish(budget))?;
+        let path = subject.path(&self.options(budget))?;
         let findings = self.search(subject, &path, cancelled, verbosity)?;
         let share = self.partition.unwrap_or(Share::WHOLE);
         let mine = (0..path.len()).filter(|piece| share.holds(*piece)).count();
@@ -286,7 +286,7 @@ impl Arguments {
     }
 
     /// Prints the findings, and returns the exit code.
-    fn tell(&self, all: All) -> Result<Exit, CliError> {
+    fn conclude(&self, all: All) -> Result<Exit, CliError> {
         let All { found, explanations, is_cut, races } = all;
         show(found, self.format, self.picture.as_deref())?;
         if !explanations.is_empty() {
@@ -311,12 +311,12 @@ impl Arguments {
         Ok(Exit::Fine)
     }
 
-    fn wish(&self, budget: u64) -> Wish {
-        Wish {
+    fn options(&self, budget: u64) -> SearchOptions {
+        SearchOptions {
             interrupt: self.interrupt,
             priority: self.priority,
             above: self.above,
-            second: self.second.map(|interrupt| WishSecond {
+            second: self.second.map(|interrupt| SecondInterrupt {
                 interrupt,
                 priority: self.second_priority,
                 distance: self.distance,
@@ -382,7 +382,7 @@ impl Arguments {
             }
         });
         bar.finish_and_clear();
-        let findings = findings.map_err(|error| subject.mistaken(&error))?;
+        let findings = findings.map_err(|error| subject.internal_error(&error))?;
         if let Some(file) = &self.state {
             Part::new(subject, path.question(), findings.clone()).write(file)?;
         }
@@ -391,11 +391,12 @@ impl Arguments {
             let points = findings.points - began.1;
             let pairs = match findings.pairs {
                 0 => String::new(),
-                pairs => format!(", {pairs} pairs"),
+                pairs => format!(", {}", output::count(pairs, "pair")),
             };
             say(format!(
-                "{}: {points} points{pairs} in {seconds:.2} s; {} entries simulated, {} points followed",
+                "{}: {}{pairs} in {seconds:.2} s; {} entries simulated, {} points followed",
                 subject.name(),
+                output::count(points, "point"),
                 findings.tried,
                 findings.followed
             ));

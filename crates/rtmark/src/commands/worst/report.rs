@@ -323,7 +323,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    fn told(&self, path: &Path, case: Case, witness: &Witness) -> Told {
+    fn witness(&self, path: &Path, case: Case, witness: &Witness) -> Told {
         let held = witness.blockers().into_iter();
         // Started instructions and entries, including the interrupt's own, come last.
         let (by, begun): (Vec<_>, Vec<_>) = held.partition(|(held, _)| held.is_some());
@@ -445,7 +445,7 @@ fn timed(
         along_the_path: slices.map(|(at, slice)| (*at, slice.least, slice.most)).collect(),
         witnesses: witnesses
             .take(most)
-            .map(|(case, witness)| words.told(path, case, &witness))
+            .map(|(case, witness)| words.witness(path, case, &witness))
             .collect(),
     })
 }
@@ -460,14 +460,14 @@ fn unserved(words: &Words<'_>, found: &Latencies) -> Vec<(String, u64)> {
 fn unanswered(words: &Words<'_>, path: &Path, findings: &Findings) -> Vec<Unanswered> {
     let asked = Aspect::ALL.into_iter().filter_map(|it| Some((it, findings.aspects.get(&it)?)));
     let never = asked.filter(|(_, found)| found.counts.is_empty() && found.missing > 0);
-    let told = never.map(|(aspect, found)| Unanswered {
+    let unanswered = never.map(|(aspect, found)| Unanswered {
         what: aspect.name(),
         text: text_of(path, aspect),
         missing: found.missing,
         first_missing: found.first_missing,
         unserved: unserved(words, found),
     });
-    told.collect()
+    unanswered.collect()
 }
 
 impl Found {
@@ -514,9 +514,9 @@ impl Found {
 
 /// Returns the longest stretch of each cause alone, longest first.
 fn by_one(words: &Words<'_>, path: &Path, findings: &Findings) -> Vec<Stretch> {
-    let mut told = BTreeSet::new();
+    let mut seen = BTreeSet::new();
     let longest = findings.held.longest_alone().into_iter();
-    let of_each = longest.filter(|(held, _)| told.insert(*held));
+    let of_each = longest.filter(|(held, _)| seen.insert(*held));
     of_each.map(|(_, interval)| words.with_stack(path, words.stretch(interval))).collect()
 }
 

@@ -55,12 +55,12 @@ pub struct Subject {
 
 /// The options of a search, for any subject.
 #[derive(Clone, Debug)]
-pub struct Wish {
+pub struct SearchOptions {
     pub interrupt: u16,
     pub priority: Option<u8>,
     /// Whether to use the core's most urgent priority.
     pub above: bool,
-    pub second: Option<WishSecond>,
+    pub second: Option<SecondInterrupt>,
     pub reach: Reach,
     /// The window to search instead of the scenario's spans.
     pub window: Option<Window>,
@@ -72,7 +72,7 @@ pub struct Wish {
 
 /// The options for a second interrupt.
 #[derive(Clone, Copy, Debug)]
-pub struct WishSecond {
+pub struct SecondInterrupt {
     pub interrupt: u16,
     /// The priority; by default, that of the first interrupt.
     pub priority: Option<u8>,
@@ -93,8 +93,8 @@ fn unfit(subject: &Subject, exit: Exit, problem: impl std::fmt::Display, hint: &
 
 impl Subject {
     /// Returns the error for a bug in the simulator that a run of this subject has revealed.
-    pub fn mistaken(&self, error: &InternalError) -> CliError {
-        commands::mistaken(error, &self.image, &self.elf).about(&self.name())
+    pub fn internal_error(&self, error: &InternalError) -> CliError {
+        commands::internal_error(error, &self.image, &self.elf).about(&self.name())
     }
 
     pub fn name(&self) -> String {
@@ -145,10 +145,10 @@ impl Subject {
 
     /// Runs the program without the interrupt, and returns an error unless it exits successfully: otherwise,
     /// harm done by the interrupt could not be recognised.
-    pub fn ends_well_alone(&self, budget: u64) -> Result<(), CliError> {
+    pub fn check_without_interrupt(&self, budget: u64) -> Result<(), CliError> {
         let run = spans(&self.machine(&self.records()?)?, &[], &[], Cycles(budget));
         if let Stop::Internal(error) = &run.stop {
-            return Err(self.mistaken(error));
+            return Err(self.internal_error(error));
         }
         let verdict = Verdict::from(&run.stop);
         let (exit, hint) = match verdict {
@@ -172,7 +172,7 @@ impl Subject {
     }
 
     /// Returns the path to search.
-    pub fn path(&self, wish: &Wish) -> Result<Path, CliError> {
+    pub fn path(&self, options: &SearchOptions) -> Result<Path, CliError> {
         let records = self.records()?;
         let start = self.machine(&records)?;
         let (mut begins, mut ends, mut end_addresses) = (Vec::new(), Vec::new(), Vec::new());
@@ -187,27 +187,27 @@ impl Subject {
                 None => {}
             }
         }
-        let windows = match wish.window {
-            Some(window) => vec![self.until_its_end(&start, window, wish.budget)?],
-            None => self.windows(&start, &begins, &ends, wish)?,
+        let windows = match options.window {
+            Some(window) => vec![self.cut_to_run(&start, window, options.budget)?],
+            None => self.windows(&start, &begins, &ends, options)?,
         };
-        let woken = wish.woken.as_ref().map(|name| {
+        let woken = options.woken.as_ref().map(|name| {
             let found = self.image.symbols().find(name).map(|address| address & !1);
             let hint = "give a function of the image, as `nm` lists it";
             found.ok_or_else(|| unfit(self, Exit::Usage, format!("no symbol `{name}`"), hint))
         });
         let core = self.soc.soc.core;
-        let above = wish.above.then(|| core.most_urgent_priority());
-        let priority = above.or(wish.priority).unwrap_or(self.may_call);
+        let above = options.above.then(|| core.most_urgent_priority());
+        let priority = above.or(options.priority).unwrap_or(self.may_call);
         let mut question = Question {
-            interrupt: wish.interrupt,
+            interrupt: options.interrupt,
             priority,
             windows,
-            reach: wish.reach,
+            reach: options.reach,
             patience: PATIENCE,
             woken: woken.transpose()?,
             ends: end_addresses,
-            second: wish.second.map(|second| Second {
+            second: options.second.map(|second| Second {
                 interrupt: second.interrupt,
                 priority: second.priority.unwrap_or(priority),
                 distance: second.distance,
@@ -217,11 +217,11 @@ impl Subject {
         let own = |question: &mut Question, interrupt, found| match &mut question.second {
             Some(second) if second.interrupt == interrupt => {
                 second.priority = found;
-                wish.second.is_some_and(|wish| wish.priority.is_none())
+                options.second.is_some_and(|second| second.priority.is_none())
             }
             _ => {
                 question.priority = found;
-                wish.priority.is_none() && !wish.above
+                options.priority.is_none() && !options.above
             }
         };
         for _ in 0..=usize::from(question.second.is_some()) {
@@ -229,16 +229,17 @@ impl Subject {
             match result {
                 Err(PathError::Priority { interrupt, found, .. })
                     if own(&mut question, interrupt, found) => {}
-                other => return self.told(other),
+                other => return self.or_hint(other),
             }
         }
-        self.told(Path::new(start, question))
+        self.or_hint(Path::new(start, question))
     }
 
-    fn told(&self, result: Result<Path, PathError>) -> Result<Path, CliError> {
+    /// Adds a hint to the error of a path that cannot be searched.
+    fn or_hint(&self, result: Result<Path, PathError>) -> Result<Path, CliError> {
         result.map_err(|error| {
             let hint = match &error {
-                PathError::Internal(error) => return self.mistaken(error),
+                PathError::Internal(error) => return self.internal_error(error),
                 PathError::Priority { found, .. } => format!(
                     "use the priority that the program sets: --priority {found:#04x}, or --second-priority for \
                      the second interrupt"
@@ -253,20 +254,15 @@ impl Subject {
 
     /// Returns the path of a stored question.
     pub fn path_for(&self, question: Question) -> Result<Path, CliError> {
-        self.told(Path::new(self.machine(&self.records()?)?, question))
+        self.or_hint(Path::new(self.machine(&self.records()?)?, question))
     }
 
     /// Cuts a window to the length of a run without the interrupt.
-    fn until_its_end(
-        &self,
-        start: &Machine,
-        window: Window,
-        budget: u64,
-    ) -> Result<Window, CliError> {
+    fn cut_to_run(&self, start: &Machine, window: Window, budget: u64) -> Result<Window, CliError> {
         let Window { from, to } = window;
         let run = spans(start, &[], &[], Cycles(to.min(budget)));
         match &run.stop {
-            Stop::Internal(error) => Err(self.mistaken(error)),
+            Stop::Internal(error) => Err(self.internal_error(error)),
             Stop::Limit if to > budget => {
                 let problem = format!(
                     "the program is still running after {budget} cycles, before the window ends"
@@ -288,21 +284,22 @@ impl Subject {
         }
     }
 
+    /// Returns the windows of the scenario's spans, as a run without the interrupt enters them.
     fn windows(
         &self,
         start: &Machine,
         begins: &[Watch],
         ends: &[Watch],
-        wish: &Wish,
+        options: &SearchOptions,
     ) -> Result<Vec<Window>, CliError> {
-        let run = spans(start, begins, ends, Cycles(wish.budget));
+        let run = spans(start, begins, ends, Cycles(options.budget));
         let ended = match &run.stop {
             Stop::Limit => format!("the program was still running after {} cycles", run.cycles),
             Stop::Exit(status) if status.0 == 0 => "the program ran to its end".to_owned(),
             other => format!("{} in cycle {}", how_it_ends(other), run.cycles),
         };
         if let Stop::Internal(error) = &run.stop {
-            return Err(self.mistaken(error));
+            return Err(self.internal_error(error));
         }
         let (Some(first), Some(last)) = (run.windows.first(), run.windows.last()) else {
             let exit = match &run.stop {
@@ -320,7 +317,7 @@ impl Subject {
             let hint = "raise --max-cycles, or give the cycles to search with --window FROM:TO";
             return Err(unfit(self, exit, problem, hint));
         };
-        Ok(if wish.whole_run {
+        Ok(if options.whole_run {
             vec![Window { from: first.from, to: last.to }]
         } else {
             run.windows

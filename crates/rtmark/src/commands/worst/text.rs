@@ -6,6 +6,7 @@ use rtmark_model::Place;
 use rtmark_worst::SLICES;
 
 use super::report::{Beside, Found, Stretch, Told};
+use crate::output::count;
 
 /// The maximum number of races that are shown.
 const RACES: usize = 10;
@@ -18,7 +19,8 @@ fn write_missing(text: &mut String, points: u64, first: Option<u64>, why: &[(Str
     let first = first.unwrap_or_default();
     let _ = writeln!(
         text,
-        "    no result at {points} points, the first in cycle {first}{}",
+        "    no result at {}, the first in cycle {first}{}",
+        count(points, "point"),
         why.concat()
     );
 }
@@ -48,8 +50,8 @@ impl Found {
         for timed in &self.latencies {
             let _ = writeln!(text, "\n{}, along the path (maximum of each section)", timed.text);
             let _ = writeln!(text, "  {}", spark(&timed.along_the_path));
-            for (rank, told) in timed.witnesses.iter().enumerate().take(3) {
-                told.write(&mut text, if rank == 0 { "worst" } else { "next " });
+            for (rank, witness) in timed.witnesses.iter().enumerate().take(3) {
+                witness.write(&mut text, if rank == 0 { "worst" } else { "next " });
             }
         }
         let held = [
@@ -76,10 +78,10 @@ impl Found {
             second.map(|second| format!(" and {} at {:#04x}", second.interrupt, second.priority));
         let later =
             self.later_priority.map(|later| format!(", later set to {later:#04x} by the program"));
-        let pairs = second.map(|second| format!("{} pairs from ", second.pairs));
+        let pairs = second.map(|second| format!("{} from ", count(second.pairs, "pair")));
         let _ = writeln!(
             text,
-            "{} · interrupt{} {} at priority {:#04x}{}{} · {}{} points in {} window{}, {part}",
+            "{} · interrupt{} {} at priority {:#04x}{}{} · {}{} in {}, {part}",
             self.title(),
             if beside.is_some() { "s" } else { "" },
             self.interrupt,
@@ -87,9 +89,8 @@ impl Found {
             later.unwrap_or_default(),
             beside.unwrap_or_default(),
             pairs.unwrap_or_default(),
-            self.points,
-            self.windows,
-            if self.windows == 1 { "" } else { "s" },
+            count(self.points, "point"),
+            count(self.windows, "window"),
         );
     }
 
@@ -123,20 +124,29 @@ impl Found {
 
     fn write_races(&self, text: &mut String, checked: u64) {
         let _ = match self.races.len() {
-            0 => writeln!(text, "\nno race: the program succeeded after each of {checked} points"),
+            0 => writeln!(
+                text,
+                "\nno race: the program succeeded after each of {}",
+                count(checked, "point")
+            ),
             places => {
                 let points: u64 = self.races.iter().map(|race| race.points).sum();
-                writeln!(text, "\nRACES: {points} of {checked} points do harm, at {places} places")
+                writeln!(
+                    text,
+                    "\nRACES: {points} of {} do harm, at {}",
+                    count(checked, "point"),
+                    count(places, "place")
+                )
             }
         };
         for race in self.races.iter().take(RACES) {
             let _ = writeln!(
                 text,
-                "  {}: pended in cycle {} before {}, {} points",
+                "  {}: pended in cycle {} before {}, {}",
                 race.what,
                 race.point,
                 at(&race.at),
-                race.points
+                count(race.points, "point")
             );
             if !race.stack.is_empty() {
                 let _ = writeln!(text, "        in   {}", race.stack.join(" > "));
@@ -148,14 +158,14 @@ impl Found {
     fn write_reach(&self, text: &mut String) {
         let _ = writeln!(
             text,
-            "\n{}; {} functions of the image were not executed",
+            "\n{}; not executed: {} of the image",
             self.reach,
-            self.not_executed.len()
+            count(self.not_executed.len(), "function")
         );
-        let (told, rest) = self.not_executed.split_at(self.not_executed.len().min(NOT_EXECUTED));
-        if !told.is_empty() {
+        let (named, rest) = self.not_executed.split_at(self.not_executed.len().min(NOT_EXECUTED));
+        if !named.is_empty() {
             let more = if rest.is_empty() { "" } else { ", ... (--format json lists all)" };
-            let _ = writeln!(text, "  {}{more}", told.join(", "));
+            let _ = writeln!(text, "  {}{more}", named.join(", "));
         }
     }
 }
@@ -187,11 +197,10 @@ impl Stretch {
     fn write(&self, text: &mut String) {
         let _ = writeln!(
             text,
-            "{:>7} cycles by {}, {} time{}: from {} to {}",
+            "{:>7} cycles by {}, {}: from {} to {}",
             self.cycles,
             self.held_by,
-            self.count,
-            if self.count == 1 { "" } else { "s" },
+            count(self.count, "time"),
             self.from,
             self.to
         );
@@ -227,9 +236,9 @@ impl Told {
             let how = other.how.map(|how| format!(": {}", how.replace('_', " ")));
             let _ = writeln!(
                 text,
-                "        with IRQ {} pended {} cycles {when}{}",
+                "        with IRQ {} pended {} {when}{}",
                 other.interrupt,
-                apart.abs(),
+                count(apart.unsigned_abs(), "cycle"),
                 how.unwrap_or_default()
             );
         }
