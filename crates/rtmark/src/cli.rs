@@ -13,8 +13,8 @@ use crate::exit::Exit;
 /// Measure what a real-time kernel costs: to the cycle, without a board
 ///
 /// rtmark builds the same scenarios for several real-time kernels, each in the kernel's own idiom,
-/// and runs them on a cycle-accurate model of Arm Cortex-M, Cortex-R5 and RISC-V cores. It shows
-/// what each operation costs, next to a floor: the same operation written by hand.
+/// and runs them on a simulator that models the cycles of Arm Cortex-M, Cortex-R5 and RISC-V cores.
+/// It shows what each operation costs, next to a floor: the same operation written by hand.
 #[derive(Debug, Parser)]
 #[command(name = "rtmark", version, max_term_width = 100)]
 pub struct Cli {

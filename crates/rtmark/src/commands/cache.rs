@@ -19,7 +19,7 @@ use crate::sources::BuildPlace;
   rtmark cache                         show where builds are, and their size
   rtmark cache prune                   remove builds unused for 30 days
   rtmark cache prune --days 0          remove all builds that are not in use
-  rtmark cache prune --most 5GB        also remove the oldest ones until 5 GB are left
+  rtmark cache prune --most 5GB        also remove the oldest, until at most 5 GB are left
 
 All projects of a user share one build folder. Once a day, builds unused for 30 days are removed
 automatically. Results are kept elsewhere: see `rtmark prune`.")]

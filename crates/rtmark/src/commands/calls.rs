@@ -332,7 +332,7 @@ fn text(ran: &Ran) -> String {
     }
     if !never.is_empty() {
         let count = output::count(never.len(), "other kernel function");
-        let _ = writeln!(text, "\n{count} in the image never called");
+        let _ = writeln!(text, "\nnever called: {count} in the image");
     }
     text
 }

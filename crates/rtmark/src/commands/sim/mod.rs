@@ -119,7 +119,7 @@ pub struct Arguments {
     irq: Vec<Pend>,
     /// End the run at the first access to a peripheral register without a model
     ///
-    /// By default such a register reads as zero, and they are listed at the end of the run.
+    /// By default such registers read as zero, and are listed at the end of the run.
     #[arg(long)]
     strict: bool,
     /// Run the program's own fault handlers, as the chip would
@@ -153,8 +153,8 @@ pub struct Arguments {
     profile: Option<PathBuf>,
     /// Write the program's defmt log (over RTT), still encoded
     ///
-    /// The log goes to FILE, or else to stdout; the program's output then goes to stderr:
-    /// rtmark sim app.elf --soc stm32f405 --defmt | defmt-print -e app.elf
+    /// The log goes to FILE, or else to stdout; the program's output then goes to stderr. defmt-print
+    /// decodes it, as in the examples.
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true,
           default_missing_value = NO_FILE)]
     defmt: Option<PathBuf>,

@@ -97,7 +97,7 @@ impl Found {
     fn write_latencies(&self, text: &mut String) {
         let _ = writeln!(
             text,
-            "\n{:<46}{:>7}{:>7}{:>7}{:>7}{:>7}  max met in 1000 random tries",
+            "\n{:<46}{:>7}{:>7}{:>7}{:>7}{:>7}  chance that 1000 random tries meet max",
             "latency in cycles", "min", "p50", "p90", "p99", "max"
         );
         for timed in &self.latencies {
