@@ -84,7 +84,7 @@ pub fn one_board(asked: &[String]) -> Result<BoardFile, CliError> {
 
 /// Returns the error for naming no board, or more than one.
 pub fn one_board_needed() -> CliError {
-    let message = "only one board can be measured at a time";
+    let message = "exactly one board must be named: boards are measured one at a time";
     let hint = format!("name the board, its soc or its file with --soc; known boards: {}", known());
     CliError::new(Exit::Usage, message, hint)
 }

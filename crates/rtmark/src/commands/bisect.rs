@@ -153,7 +153,10 @@ impl Arguments {
                 command.arg("--own").arg(folder.join(self.own.as_deref().unwrap_or(Path::new(""))))
             }
         };
-        let Output { status, stdout, stderr } = command.output()?;
+        let Output { status, stdout, stderr } = command.output().map_err(|error| {
+            let hint = "check that this rtmark can be executed";
+            CliError::new(Exit::Internal, format!("cannot start `rtmark run`: {error}"), hint)
+        })?;
         let failed = |problem: String| {
             let hint = "measure that commit with `rtmark run` to see more";
             CliError::new(Exit::BuildFailed, problem, hint)

@@ -175,6 +175,10 @@ impl Arguments {
                 set.insert(name);
             }
         }
+        if known.iter().all(BTreeSet::is_empty) {
+            let hint = "`rtmark run` measures scenarios and stores the results";
+            return Ok(CliError::new(Exit::NothingSelected, "the store has no results yet", hint));
+        }
         let asked = [self.scenario.as_str(), self.kernel.as_str(), self.soc.as_str()];
         for ((what, asked), known) in ["scenario", "kernel", "soc"].iter().zip(asked).zip(&known) {
             if !known.contains(asked) && !known.is_empty() {

@@ -139,6 +139,11 @@ struct Asked<'a> {
 impl Arguments {
     pub fn run(self, verbosity: Verbosity) -> Result<Exit, CliError> {
         let asked = [self.asked(&self.a)?, self.asked(&self.b)?];
+        // Check both names before anything is built.
+        for Asked { kernel, scenario, .. } in &asked {
+            exact(kernel)?;
+            exact(scenario)?;
+        }
         let FoundSources { tree, kernels, catalogue } = self.sources.find(&Config::load()?)?;
         let images = self.images.read()?;
         let suite = suite(tree, self.max_cycles.map(Cycles));

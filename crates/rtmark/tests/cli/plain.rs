@@ -94,6 +94,13 @@ fn help_names_the_socs_that_are_measured_by_default() {
 }
 
 #[test]
+fn patterns_are_refused_before_anything_is_built() {
+    let said = here(&["why", "floor:thread.yield", "floor:thread.*", "--soc", "stm32c031"]);
+    said.refused(2, &["`thread.*` is a pattern"]);
+    assert!(!said.stderr.contains("building"), "{said:#?}");
+}
+
+#[test]
 fn wrong_arguments_are_usage_errors() {
     for arguments in
         [&["run", "--format", "xml"][..], &["fly"], &["sim"], &["-q", "-v", "list", "socs"]]

@@ -45,6 +45,8 @@ fn runs_are_listed_shown_named_removed_and_pruned() {
     let empty = say(&tree, &["log"]);
     assert!(empty.code == 0 && empty.stdout.contains("no runs"), "{empty:#?}");
     say(&tree, &["show"]).refused(4, &["no complete run yet", "rtmark log"]);
+    let history = ["history", "a.s0", "-k", "k", "--soc", "stm32c031"];
+    say(&tree, &history).refused(4, &["no results yet", "rtmark run"]);
     tree.run(&["--name", "1st"]).refused(2, &["`1st` is no name", "begin with a letter"]);
     assert_eq!(runs(&tree).len(), 0, "nothing was begun");
     assert_eq!(tree.run(&["--name", "first", "-s", "a.s0", "a.s1"]).code, 0);

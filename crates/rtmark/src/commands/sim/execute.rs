@@ -143,11 +143,14 @@ impl Spectators<'_> {
                 Ending::Asleep => Duration::from_nanos(left.0),
                 _ => return Ok(ending),
             };
-            match terminal.typed(wait)? {
+            match terminal.typed(wait).map_err(|error| terminal::failed(&error))? {
                 Typed::Bytes(bytes) => line.put(&bytes, &mut session.machine)?,
                 Typed::Nothing if matches!(ending, Ending::Asleep) => return Ok(Ending::Limit),
                 Typed::Nothing => {}
-                Typed::Closed if terminal.wait_until_open(Some(terminal::REOPENED_WITHIN))? => {}
+                Typed::Closed
+                    if terminal
+                        .wait_until_open(Some(terminal::REOPENED_WITHIN))
+                        .map_err(|error| terminal::failed(&error))? => {}
                 Typed::Closed => {
                     say(format!("{} was closed", terminal.name()));
                     return Ok(Ending::Observer);
@@ -176,7 +179,7 @@ fn opened(inputs: &Inputs) -> Result<Option<Terminal>, CliError> {
     let terminal = Terminal::new()?;
     let name = terminal.name();
     say(format!("waiting for a terminal on {name}: `screen {name}`"));
-    terminal.wait_until_open(None)?;
+    terminal.wait_until_open(None).map_err(|error| terminal::failed(&error))?;
     Ok(Some(terminal))
 }
 
@@ -214,7 +217,11 @@ impl Arguments {
         }
         let Spectators { observers, mut console, mut frames, terminal } = spectators;
         std::mem::replace(&mut console.written, Ok(()))?;
-        let lost = terminal.map(Terminal::finish).transpose()?.flatten();
+        let lost = terminal
+            .map(Terminal::finish)
+            .transpose()
+            .map_err(|error| terminal::failed(&error))?
+            .flatten();
         if let Ending::Internal(error) = &ended {
             // Nothing that was counted or derived is meaningful.
             return Err(internal_error(error, image, bytes));

@@ -32,6 +32,12 @@ pub struct Terminal {
     shown: io::Result<()>,
 }
 
+/// Returns the error for a pseudo-terminal that cannot be read or written.
+pub fn failed(error: &io::Error) -> CliError {
+    let hint = "start the run again, or give a file, or - for stdin: --uart-in commands.txt";
+    CliError::new(Exit::Internal, format!("--uart-in pty: {error}"), hint)
+}
+
 /// Input from a terminal.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Typed {
@@ -318,6 +324,15 @@ mod tests {
         let again = OpenOptions::new().read(true).write(true).open(terminal.name());
         assert!(again.is_ok() && terminal.wait_until_open(Some(MINUTE)).expect("asked"));
         assert!(terminal.finish().expect("asked").is_some_and(|said| said.starts_with("6 ")));
+    }
+
+    #[test]
+    fn its_errors_are_not_taken_for_those_of_stdout() {
+        let error = failed(&io::Error::other("gone"));
+        assert_eq!(
+            (error.exit, error.to_string().as_str()),
+            (Exit::Internal, "--uart-in pty: gone")
+        );
     }
 
     #[test]
