@@ -1,4 +1,4 @@
-//! Boards as the command line names them.
+//! Options for boards, and access to boards and their recordings.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Write as _};
@@ -15,47 +15,47 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::GENERATOR;
 
-/// How a board is reached.
+/// How to reach a board.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Boards (docs/boards.md)")]
 pub struct BoardFlags {
-    /// The serial port that the board prints to, such as /dev/ttyACM0; its firmware is then built
-    /// to print by a UART
+    /// Serial port that the board prints to, such as /dev/ttyACM0; its firmware is then built to
+    /// print through a UART
     #[arg(long, value_name = "PORT")]
     port: Option<String>,
-    /// The speed of that port, where it is not what the board's file says
+    /// Baud rate of the port [default: that of the board file]
     #[arg(long, value_name = "BAUD", requires = "port",
           value_parser = clap::value_parser!(u32).range(1..))]
     baud: Option<u32>,
-    /// A shell command that puts firmware on the board and starts it; `{elf}` in it stands for the
-    /// file. Without, whatever is on the board is listened to
+    /// Shell command that flashes the firmware and starts it; `{elf}` is replaced by the file's path
+    /// [default: none; read from the firmware that is already on the board]
     #[arg(long, value_name = "COMMAND", requires = "port")]
     load: Option<String>,
-    /// The debug probe, as VID:PID or VID:PID:SERIAL, where there are several
+    /// Debug probe to use if there are several, as VID:PID or VID:PID:SERIAL
     #[arg(long, value_name = "PROBE", conflicts_with = "port")]
     probe: Option<String>,
-    /// The chip as probe-rs calls it, where the board's file does not say it
+    /// Chip, as probe-rs names it [default: that of the board file]
     #[arg(long, value_name = "CHIP")]
     chip: Option<String>,
-    /// For how many seconds a board may say nothing
+    /// Seconds without output after which to give up on the board
     #[arg(long, value_name = "SECONDS", default_value_t = rtmark_board::SILENCE.as_secs(),
           value_parser = clap::value_parser!(u64).range(1..=86_400))]
     timeout: u64,
-    /// Keep what is printed in this file, so that it can be read again with --from
+    /// Record the output in this file, to read it again with --from
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
-    /// Read a recording in place of a board
+    /// Read a recording instead of a board
     #[arg(long, value_name = "FILE",
           conflicts_with_all = ["port", "probe", "chip", "record"])]
     from: Option<PathBuf>,
 }
 
-/// By what clocked firmware prints.
+/// How clocked firmware prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Prints {
-    /// Calls to a debugger
+    /// By semihosting calls
     Semihosting,
-    /// A UART of the board
+    /// Through a UART of the board
     Uart,
 }
 
@@ -74,22 +74,22 @@ fn known() -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// The one board among the socs that were asked for.
+/// Finds the single board that the user asked for.
 pub fn one_board(asked: &[String]) -> Result<BoardFile, CliError> {
     if let [one] = asked {
         return Ok(boards::find(one)?);
     }
-    Err(one_is_wanted())
+    Err(one_board_needed())
 }
 
-/// What is wrong where no board is named, or several are.
-pub fn one_is_wanted() -> CliError {
-    let message = "only one board can be measured at a time";
-    let hint = format!("name it, its soc or its file with --soc; there are {}", known());
+/// Returns the error for naming no board, or more than one.
+pub fn one_board_needed() -> CliError {
+    let message = "exactly one board must be named: boards are measured one at a time";
+    let hint = format!("name the board, its soc or its file with --soc; known boards: {}", known());
     CliError::new(Exit::Usage, message, hint)
 }
 
-/// What a board would run, on the simulator in its place.
+/// Returns the simulator as a platform that runs a board's firmware.
 pub fn rehearsal(name: &str, prints: Prints) -> Result<Platform, CliError> {
     let rehearsal = match prints {
         Prints::Semihosting => Rehearsal::new(socs::find(name)?),
@@ -104,30 +104,32 @@ pub fn rehearsal(name: &str, prints: Prints) -> Result<Platform, CliError> {
 
 fn with_console(file: &BoardFile) -> Result<&rtmark_board::Console, CliError> {
     file.board.console.as_ref().ok_or_else(|| {
-        let message =
-            format!("{} says of no UART that {} could print by", file.origin, file.board.name);
-        let hint = "use a debug probe, or give the board's file a [console]: docs/boards.md";
+        let message = format!(
+            "{}: no UART is given through which {} could print",
+            file.origin, file.board.name
+        );
+        let hint = "use a debug probe, or add a [console] table to the board file (docs/boards.md)";
         CliError::new(Exit::Usage, message, hint)
     })
 }
 
 impl BoardFlags {
-    /// The recording that is read in place of a board.
+    /// Returns the recording to read instead of a board.
     pub fn from(&self) -> Option<&Path> {
         self.from.as_deref()
     }
 
-    /// Whether any of them was given that makes sense with a board only.
-    pub fn name_a_board(&self) -> bool {
+    /// Returns whether an option was given that only makes sense with a board.
+    pub fn require_a_board(&self) -> bool {
         self.port.is_some() || self.probe.is_some() || self.chip.is_some() || self.from.is_some()
     }
 
-    /// Whether what is printed is to be kept.
+    /// Returns whether to record the output.
     pub fn keep(&self) -> bool {
         self.record.is_some()
     }
 
-    /// The way to a board.
+    /// Prepares access to a board, by serial port or debug probe.
     pub fn bench(&self, file: BoardFile) -> Result<Bench, CliError> {
         let silence = Duration::from_secs(self.timeout);
         let device: Box<dyn Device> = match &self.port {
@@ -144,8 +146,12 @@ impl BoardFlags {
     #[cfg(feature = "board")]
     fn by_probe(&self, file: &BoardFile, silence: Duration) -> Result<Box<dyn Device>, CliError> {
         let chip = self.chip.clone().or_else(|| file.board.chip.clone()).ok_or_else(|| {
-            let message = format!("{} does not say what probe-rs calls its chip", file.origin);
-            CliError::new(Exit::Usage, message, "name it with --chip; `probe-rs chip list` has all")
+            let message = format!("{}: probe-rs's name of the chip is missing", file.origin);
+            CliError::new(
+                Exit::Usage,
+                message,
+                "name the chip with --chip; `probe-rs chip list` lists all names",
+            )
         })?;
         let selector = self.probe.clone();
         Ok(Box::new(rtmark_board::Probe { selector, chip, silence }))
@@ -154,25 +160,25 @@ impl BoardFlags {
     #[cfg(not(feature = "board"))]
     fn by_probe(&self, file: &BoardFile, _: Duration) -> Result<Box<dyn Device>, CliError> {
         let message = match self.probe.as_ref().or(self.chip.as_ref()) {
-            Some(_) => "this rtmark was built without debug probes".to_owned(),
+            Some(_) => "this rtmark was built without support for debug probes".to_owned(),
             None => format!(
-                "{} is to be reached by a debug probe, without which this rtmark was built",
+                "{} needs a debug probe, and this rtmark was built without support for them",
                 file.board.name
             ),
         };
-        let hint = "`make board` builds rtmark with them; or name the serial port that the board \
-                    prints to with --port, and a command that loads its firmware with --load";
+        let hint = "`make board` builds rtmark with that support; or give the serial port that the \
+                    board prints to with --port, and a command that flashes it with --load";
         Err(CliError::new(Exit::Missing, message, hint))
     }
 
-    /// The file that keeps what is printed, begun.
+    /// Starts the recording, if one was asked for.
     pub fn recorder(&self) -> Result<Option<Recorder>, CliError> {
         let Some(path) = &self.record else { return Ok(None) };
         Recorder::new(path.clone()).map(Some)
     }
 }
 
-/// Keeps what is printed.
+/// Records the output of firmware in a file.
 #[derive(Debug)]
 pub struct Recorder {
     file: BufWriter<File>,
@@ -193,27 +199,27 @@ impl Recorder {
         }
     }
 
-    /// Keeps a run. An error is told by [`Recorder::finish`].
+    /// Records a run. [`Recorder::finish`] reports errors.
     pub fn keep(&mut self, recorded: &Recorded) {
         if let Err(error) = recorded.append(&mut self.file).and_then(|()| self.file.flush()) {
             self.error.get_or_insert_with(|| unwritable(&self.path, &error));
         }
     }
 
-    /// Whether all was kept.
+    /// Returns the first error, if any run could not be recorded.
     pub fn finish(self) -> Result<(), CliError> {
         self.error.map_or(Ok(()), Err)
     }
 }
 
 fn unwritable(path: &Path, error: &std::io::Error) -> CliError {
-    CliError::unwritten(path, error, "name a file that can be written with --record")
+    CliError::unwritten(path, error, "give --record a file that you may write")
 }
 
-/// The runs of a recording that were asked for.
+/// Reads the runs of a recording that match a selection.
 pub fn recorded(path: &Path, selection: &Selection) -> Result<Vec<Recorded>, CliError> {
     let refuse = |error: &RecordingError| {
-        let hint = "name a file that --record has written";
+        let hint = "give a file that was written by --record";
         CliError::new(Exit::Usage, format!("{}: {error}", path.display()), hint)
     };
     let file = File::open(path).map_err(|error| refuse(&error.into()))?;
@@ -226,14 +232,17 @@ pub fn recorded(path: &Path, selection: &Selection) -> Result<Vec<Recorded>, Cli
             && fits(&selection.scenarios, run.key.scenario.as_str())
     });
     if runs.is_empty() {
-        let message = format!("{} holds none of what was asked for", path.display());
-        let hint = "leave out --kernel and --scenario to see what it holds";
+        let message = format!(
+            "{}: none of the recorded runs matches --kernel and --scenario",
+            path.display()
+        );
+        let hint = "leave out --kernel and --scenario to see all runs";
         return Err(CliError::new(Exit::NothingSelected, message, hint));
     }
     Ok(runs)
 }
 
-/// What they come to.
+/// Returns the answers of recorded runs.
 pub fn answers(runs: &[Recorded], catalogue: &Catalogue) -> Vec<Answer> {
     runs.iter().map(|run| run.answer(catalogue)).collect()
 }

@@ -10,11 +10,11 @@ use crate::commands::{
 use crate::error::CliError;
 use crate::exit::Exit;
 
-/// What a real-time kernel costs: to the cycle, without a board.
+/// Measure what a real-time kernel costs: to the cycle, without a board
 ///
-/// rtmark builds the same scenarios natively for several kernels, runs them on a
-/// cycle-model simulator of Arm Cortex-M and shows what each of them costs,
-/// beside the least that the hardware allows.
+/// rtmark builds the same scenarios for several real-time kernels, each in the kernel's own idiom,
+/// and runs them on a simulator that models the cycles of Arm Cortex-M, Cortex-R5 and RISC-V cores.
+/// It shows what each operation costs, next to a floor: the same operation written by hand.
 #[derive(Debug, Parser)]
 #[command(name = "rtmark", version, max_term_width = 100)]
 pub struct Cli {
@@ -24,16 +24,16 @@ pub struct Cli {
     command: Command,
 }
 
-/// What every command takes stands behind what is its own.
+/// Lists the global options after a command's own.
 const LAST: usize = 900;
 
-/// How much is said on stderr.
+/// How much goes to stderr.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct Verbosity {
-    /// Say nothing but errors
+    /// Print only errors
     #[arg(short, long, global = true, conflicts_with = "verbose", display_order = LAST)]
     pub quiet: bool,
-    /// Say more
+    /// Print more details
     #[arg(short, long, global = true, action = ArgAction::Count, display_order = LAST)]
     pub verbose: u8,
 }
@@ -74,7 +74,7 @@ enum Command {
 }
 
 impl Cli {
-    /// Does what was asked for.
+    /// Runs the chosen command.
     pub fn run(self) -> Result<Exit, CliError> {
         let verbosity = self.verbosity;
         match self.command {

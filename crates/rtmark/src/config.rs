@@ -1,9 +1,9 @@
-//! `rtmark.toml`: what flags and the environment leave open.
+//! `rtmark.toml`: defaults for options that neither a flag nor the environment sets.
 //!
-//! Two files are read: the user's own (`rtmark/rtmark.toml` in the configuration
-//! directory), and the nearest `rtmark.toml` from the current folder upwards, whose keys
-//! come first. `RTMARK_CONFIG` names one file instead of both. A flag comes before its
-//! variable in the environment, and that before any file.
+//! Two files are read: the user's (`rtmark/rtmark.toml` in the configuration directory), and the
+//! nearest `rtmark.toml` from the current folder upwards, whose keys take precedence.
+//! `RTMARK_CONFIG` names a single file to read instead of both. A flag takes precedence over its
+//! environment variable, and the variable over any file.
 
 use std::path::{Path, PathBuf};
 
@@ -13,12 +13,12 @@ use serde::Deserialize;
 use crate::error::CliError;
 use crate::exit::Exit;
 
-/// The name of configuration files.
+/// The name of the configuration files.
 const FILE: &str = "rtmark.toml";
-/// Names one file instead of those that would be found.
+/// The environment variable that names a single file to read instead.
 const VARIABLE: &str = "RTMARK_CONFIG";
 
-/// What the files say together.
+/// The merged contents of the configuration files.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
@@ -28,13 +28,13 @@ pub struct Config {
     pub firmware: Option<PathBuf>,
     /// The folder for builds.
     pub build: Option<PathBuf>,
-    /// Folders with kernels of one's own.
+    /// Folders with the user's own kernels.
     pub own: Vec<PathBuf>,
     /// A folder with catalogue files.
     pub catalogue: Option<PathBuf>,
-    /// What `rtmark run` measures unless it is told.
+    /// What `rtmark run` measures by default.
     pub run: RunSection,
-    /// What `rtmark gate` compares unless it is told.
+    /// What `rtmark gate` compares by default.
     pub gate: GateSection,
 }
 
@@ -48,7 +48,7 @@ pub struct RunSection {
     pub scenario: Vec<Pattern>,
     /// Socs, by name, pattern or path.
     pub soc: Vec<String>,
-    /// Sets of build settings.
+    /// Build profiles.
     pub profile: Vec<String>,
 }
 
@@ -56,17 +56,17 @@ pub struct RunSection {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct GateSection {
-    /// The run that others are held against.
+    /// The run to compare others with.
     pub baseline: Option<String>,
     /// The file with budgets.
     pub budget: Option<PathBuf>,
 }
 
 impl Config {
-    /// What the files say that hold here.
+    /// Reads and merges the files that apply in the current folder.
     ///
     /// # Errors
-    /// When one cannot be read, is no TOML, or has an unknown key.
+    /// If a file cannot be read, is not valid TOML, or has an unknown key.
     pub fn load() -> Result<Self, CliError> {
         let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
         if let Some(path) = variable(VARIABLE) {
@@ -93,12 +93,12 @@ impl Config {
         let text = std::fs::read_to_string(path)
             .map_err(|error| refuse(&error, "check the path in RTMARK_CONFIG"))?;
         let mut config: Self = toml::from_str(&text)
-            .map_err(|error| refuse(&error, "docs/config.md has every key"))?;
+            .map_err(|error| refuse(&error, "docs/config.md lists every key"))?;
         config.start_in(path.parent().unwrap_or(Path::new("")));
         Ok(config)
     }
 
-    /// Paths in a file start from its folder.
+    /// Makes the paths of a file relative to its folder.
     fn start_in(&mut self, folder: &Path) {
         let paths = [&mut self.store, &mut self.firmware, &mut self.build, &mut self.catalogue];
         let paths = paths.into_iter().chain([&mut self.gate.budget]);
@@ -112,7 +112,7 @@ impl Config {
         }
     }
 
-    /// These keys before those.
+    /// Merges two files; the keys of `self` take precedence.
     fn over(self, below: Self) -> Self {
         fn list<T>(above: Vec<T>, below: Vec<T>) -> Vec<T> {
             if above.is_empty() { below } else { above }

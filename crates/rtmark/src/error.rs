@@ -1,4 +1,4 @@
-//! Errors as users see them: what is wrong, what to do next, and the exit code.
+//! Errors as users see them: what went wrong, what to do next, and the exit code.
 
 use std::fmt;
 use std::io;
@@ -13,45 +13,44 @@ use rtmark_store::StoreError;
 use rtmark_store::bundle::BundleError;
 
 use crate::exit::Exit;
+use crate::output;
 
-/// An error for people, with its exit code.
+/// An error message for a person, with a hint and an exit code.
 #[derive(Debug)]
 pub struct CliError {
-    /// What the process tells its caller.
+    /// The exit code of the process.
     pub exit: Exit,
     message: String,
     hint: String,
 }
 
 impl CliError {
-    /// What is wrong, and what to do next.
+    /// Creates an error from what went wrong and what to do next.
     pub fn new(exit: Exit, message: impl fmt::Display, hint: impl Into<String>) -> Self {
-        // Messages quote names and contents of files.
+        // Messages quote file names and contents, which may hold control characters.
         Self { exit, message: visible(message.to_string().as_bytes()), hint: hint.into() }
     }
 
-    /// A file that could not be written: by who named it, or as there is no room.
+    /// A file could not be written: a usage error with this hint, or an internal one if the disk is full.
     pub fn unwritten(path: &Path, error: &io::Error, hint: &str) -> Self {
         let (exit, hint) = match error.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-                (Exit::Internal, "make room there, or name a file elsewhere")
+                (Exit::Internal, "free some space, or write to another disk")
             }
             _ => (Exit::Usage, hint),
         };
         Self::new(exit, format!("{}: {error}", path.display()), hint)
     }
 
-    /// This error, said of a file.
+    /// Puts the name of the affected file or program before the message.
     pub fn about(self, name: &str) -> Self {
         Self { message: format!("{name}: {}", self.message), ..self }
     }
 
-    /// Shows it on the error stream.
+    /// Prints the error to stderr and returns its exit code.
     pub fn show(self) -> Exit {
-        use std::io::Write as _;
         let exit = self.exit;
-        let mut stderr = anstream::stderr();
-        let _ = writeln!(stderr, "{:?}", miette::Report::new(self));
+        output::say(format!("{:?}", miette::Report::new(self)));
         exit
     }
 }
@@ -89,17 +88,19 @@ impl From<FileError> for CliError {
     fn from(error: FileError) -> Self {
         let kind = error.kind();
         let folder = kind.folder();
-        let correct = format!("correct the file; those in the folder {folder}/ show every key");
+        let correct = format!("correct the file; the files in {folder}/ show every key");
         let (exit, hint) = match (&error, kind) {
             (FileError::Unknown { .. }, FileKind::Board) => (
                 Exit::NothingSelected,
-                "a file of yours is given with its path; those in the folder boards/ show every \
-                 key, and docs/boards.md explains them"
+                "to use your own board file, give its path; the files in boards/ show every key, \
+                 and docs/boards.md explains them"
                     .to_owned(),
             ),
             (FileError::Unknown { .. }, _) => (
                 Exit::NothingSelected,
-                format!("`rtmark list {folder}` shows the names; a file is given with its path"),
+                format!(
+                    "`rtmark list {folder}` shows the names; to use your own file, give its path"
+                ),
             ),
             (FileError::Read { .. }, _) => (Exit::Usage, "check the path".to_owned()),
             _ => (Exit::Usage, correct),
@@ -110,27 +111,24 @@ impl From<FileError> for CliError {
 
 impl From<CatalogueError> for CliError {
     fn from(error: CatalogueError) -> Self {
-        Self::new(
-            Exit::Usage,
-            error,
-            "correct the file; those in the folder catalogue/ show every key",
-        )
+        Self::new(Exit::Usage, error, "correct the file; the files in catalogue/ show every key")
     }
 }
 
 impl From<NothingSelected> for CliError {
     fn from(error: NothingSelected) -> Self {
         let hint = match error.what {
-            "profile" => "every kernel has `product`, `documented` and `checked`, which were once \
-                          `lean`, `default` and `safe`; the key `profiles` of kernel.toml adds to \
-                          them"
-                .to_owned(),
+            "profile" => {
+                "every kernel has `product`, `documented` and `checked` (formerly `lean`, \
+                          `default` and `safe`); the key `profiles` in its kernel.toml adds more"
+                    .to_owned()
+            }
             rtmark_runner::SETTINGS => {
-                "`switches` in a kernel.toml names the settings that a kernel \
+                "`switches` in a kernel.toml lists the settings that the kernel \
                                     can be built with, and their values"
                     .to_owned()
             }
-            what => format!("`rtmark list {what}s` shows what there is; `*` stands for any text"),
+            what => format!("`rtmark list {what}s` shows the names; `*` matches any text"),
         };
         Self::new(Exit::NothingSelected, error, hint)
     }
@@ -141,7 +139,7 @@ impl From<VariantError> for CliError {
         Self::new(
             Exit::Usage,
             error,
-            "docs/settings.md lists the settings; a kernel.toml says which values a kernel has",
+            "docs/settings.md lists the settings; a kernel's kernel.toml lists its values",
         )
     }
 }
@@ -174,7 +172,7 @@ impl From<BundleError> for CliError {
                 return Self::unwritten(Path::new("the bundle"), &error, "check the path");
             }
             BundleError::Newer(_) => "update rtmark",
-            _ => "export it again where it came from; nothing of it was taken",
+            _ => "export it again on the computer that it came from; nothing was imported",
         };
         Self::new(Exit::Usage, format!("the bundle: {error}"), hint)
     }
@@ -185,7 +183,7 @@ impl From<GitError> for CliError {
         match error {
             GitError::Run(error) => error.into(),
             refused => {
-                Self::new(Exit::Usage, refused, "check the repository and the commits' names")
+                Self::new(Exit::Usage, refused, "check --repository and the names of the commits")
             }
         }
     }

@@ -1,37 +1,37 @@
-//! Exit codes, in one place: programs that call rtmark rely on them.
+//! Exit codes, defined in one place: programs that call rtmark rely on them.
 
 use std::fmt::Write as _;
 
 use rtmark_model::FailureKind;
 
-/// What the process tells its caller.
+/// The exit code of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
-    /// Everything went well.
+    /// The command succeeded.
     Fine = 0,
-    /// A defect of rtmark itself, or of the machine it runs on.
+    /// A bug in rtmark, or a problem of the computer it runs on.
     Internal = 1,
-    /// Wrong arguments, or an input file that was refused.
+    /// Wrong arguments, or an input file that was rejected.
     Usage = 2,
     /// Something became slower than allowed.
     Regression = 3,
-    /// A filter fits nothing.
+    /// A filter matches nothing.
     NothingSelected = 4,
-    /// What was to be compared has different spans, bases or settings.
+    /// The results to compare have different spans, bases or settings.
     Incomparable = 5,
-    /// Firmware could not be built, or does not hold what it should.
+    /// Firmware could not be built, or lacks something that it should contain.
     BuildFailed = 10,
     /// Firmware faulted, locked up, or failed its own check.
     Faulted = 11,
-    /// Firmware ran out of its cycle budget, sleeps for ever, or never reached its probes.
+    /// Firmware ran out of its cycle budget, sleeps forever, or never reached its probes.
     OutOfBudget = 12,
     /// A compiler, another tool or a device is missing.
     Missing = 13,
 }
 
 impl Exit {
-    /// All of them in ascending order.
+    /// All exit codes in ascending order.
     pub const ALL: &[Self] = &[
         Self::Fine,
         Self::Internal,
@@ -45,36 +45,38 @@ impl Exit {
         Self::Missing,
     ];
 
-    /// The number.
+    /// Returns the number.
     pub const fn code(self) -> u8 {
         self as u8
     }
 
-    /// What it means, in one line.
+    /// Describes the code in one line.
     pub const fn meaning(self) -> &'static str {
         match self {
-            Self::Fine => "everything went well",
+            Self::Fine => "success",
             Self::Internal => {
-                "an internal error: a mistake of rtmark or its simulator, a full disk, a locked store"
+                "internal error: a bug in rtmark or its simulator, a full disk, a locked store"
             }
-            Self::Usage => "wrong arguments, or an input file that was refused",
+            Self::Usage => "wrong arguments, or an input file that was rejected",
             Self::Regression => {
-                "a regression: something takes longer than it did, or than its budget allows"
+                "regression: something takes longer than before, or than its budget allows"
             }
-            Self::NothingSelected => "a filter selects nothing",
+            Self::NothingSelected => "a filter matches nothing",
             Self::Incomparable => {
-                "the results cannot be compared: spans, clocks, settings or the like differ"
+                "the results cannot be compared: their spans, clocks, settings or similar differ"
             }
-            Self::BuildFailed => "a firmware could not be built, or does not hold what it should",
-            Self::Faulted => "a firmware faulted, locked up, or failed its own check",
+            Self::BuildFailed => {
+                "firmware could not be built, or lacks something that it should contain"
+            }
+            Self::Faulted => "firmware faulted, locked up, or failed its own check",
             Self::OutOfBudget => {
-                "a firmware ran out of its cycle budget, sleeps for ever, or never reached its probes"
+                "firmware ran out of its cycle budget, sleeps forever, or never reached its probes"
             }
-            Self::Missing => "a tool or a device is missing",
+            Self::Missing => "a required tool or device is missing",
         }
     }
 
-    /// The table for manuals.
+    /// Formats all codes as a table.
     pub fn table() -> String {
         let mut text = String::new();
         for exit in Self::ALL {

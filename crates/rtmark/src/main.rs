@@ -1,8 +1,8 @@
-//! `rtmark`: the command line over the libraries.
+//! `rtmark`: the command line on top of the libraries.
 //!
-//! Arguments, colours and exit codes are known here and nowhere else. `cli` has the list of commands, each of
-//! which is a file or folder of `commands`: its arguments, and a `run` that ends with an exit code or a
-//! `CliError`. `sources` and `shelf` find what commands share: kernels, scenarios, the store.
+//! Only this crate knows about arguments, colours and exit codes. `cli` lists the commands. Each command is a
+//! file or folder in `commands`: its arguments, and a `run` that returns an exit code or a `CliError`. `sources`
+//! and `shelf` find what commands share: kernels, scenarios, the store.
 
 mod boards;
 mod cli;
@@ -27,10 +27,10 @@ use clap::FromArgMatches;
 
 fn main() -> ExitCode {
     let hook = miette::set_hook(Box::new(|_| {
-        // Compilers' words are quoted in messages and keep their lines.
+        // Messages quote compiler output, whose line breaks must survive.
         Box::new(miette::MietteHandlerOpts::new().wrap_lines(false).break_words(false).build())
     }));
-    debug_assert!(hook.is_ok(), "nothing else sets a hook");
+    debug_assert!(hook.is_ok(), "nothing else installs a hook");
     let matches = overview::command().get_matches();
     let cli = cli::Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let exit = cli.run().unwrap_or_else(error::CliError::show);

@@ -1,5 +1,6 @@
-//! The two streams: stdout for data, stderr for talk.
+//! The two output streams: stdout for data, stderr for messages.
 
+use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
@@ -8,48 +9,49 @@ use serde::Serialize;
 /// The program that writes a document, with its version.
 pub const GENERATOR: &str = concat!("rtmark ", env!("CARGO_PKG_VERSION"));
 
-/// A document as JSON.
+/// Formats a document as JSON.
 pub fn json(document: &impl Serialize) -> io::Result<String> {
     Ok(serde_json::to_string_pretty(document)? + "\n")
 }
 
-/// The file that an option names, unless it is `-`, which stands for stdout.
+/// Returns the file that an option names, or `None` for `-`, which means stdout.
 pub fn file(path: &Path) -> Option<&Path> {
     (path != Path::new("-")).then_some(path)
 }
 
-/// Writes data to stdout, colours only where they are wanted. Whoever reads may
-/// stop at any time: a closed pipe is no error.
+/// Writes text to stdout, with colours only where they are wanted.
+///
+/// A closed pipe is not an error: the reader may stop at any time.
 pub fn data(text: &str) -> io::Result<()> {
     let mut stdout = anstream::stdout().lock();
-    unless_closed(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()))
+    ignore_closed_pipe(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()))
 }
 
-/// Writes bytes to stdout as they are.
+/// Writes bytes to stdout unchanged.
 pub fn raw(bytes: &[u8]) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
-    unless_closed(stdout.write_all(bytes).and_then(|()| stdout.flush()))
+    ignore_closed_pipe(stdout.write_all(bytes).and_then(|()| stdout.flush()))
 }
 
-/// Writes bytes to stderr, for text of a program when stdout has other data.
+/// Writes a program's output to stderr, for when stdout carries other data.
 pub fn raw_to_stderr(bytes: &[u8]) -> io::Result<()> {
     let shown = rtmark_model::visible(bytes);
-    unless_closed(anstream::stderr().lock().write_all(shown.as_bytes()))
+    ignore_closed_pipe(anstream::stderr().lock().write_all(shown.as_bytes()))
 }
 
-fn unless_closed(result: io::Result<()>) -> io::Result<()> {
+fn ignore_closed_pipe(result: io::Result<()>) -> io::Result<()> {
     match result {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         other => other,
     }
 }
 
-/// Says a line on stderr; nothing can be done when that fails.
-pub fn say(line: impl std::fmt::Display) {
+/// Writes a line to stderr, ignoring errors: there is nowhere to report them.
+pub fn say(line: impl Display) {
     let _ = writeln!(anstream::stderr().lock(), "{line}");
 }
 
-/// How wide tables may be: the terminal's width, `COLUMNS`, or 100.
+/// Returns the maximum width of tables: the terminal's width, `COLUMNS`, or 100.
 pub fn width() -> usize {
     let terminal =
         || terminal_size::terminal_size_of(io::stdout()).map(|(width, _)| width.0.into());
@@ -57,12 +59,13 @@ pub fn width() -> usize {
     terminal().or_else(variable).filter(|width| *width > 0).unwrap_or(100)
 }
 
-/// Whether stdout is a terminal, which text from outside must not steer.
+/// Returns whether stdout is a terminal, which must not receive a program's control characters.
 pub fn to_terminal() -> bool {
     io::stdout().is_terminal()
 }
 
-/// A number of things: `1 answer`, `2 answers`.
-pub fn count(number: usize, thing: &str) -> String {
-    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+/// Formats a count with its noun: `1 answer`, `2 answers`.
+pub fn count<N: Copy + Display + TryInto<u64>>(number: N, thing: &str) -> String {
+    let is_one = matches!(number.try_into(), Ok(1));
+    format!("{number} {thing}{}", if is_one { "" } else { "s" })
 }

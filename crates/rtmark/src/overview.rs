@@ -1,4 +1,4 @@
-//! What `rtmark --help` shows: the commands in groups, by what one wants of them.
+//! The output of `rtmark --help`: the commands, grouped by purpose.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use clap::{Command, CommandFactory};
 use crate::cli::Cli;
 use crate::output;
 
-/// The groups, in the order in which somebody new comes to them.
+/// The groups, in the order in which a new user needs them.
 const GROUPS: &[(&str, &[&str])] = &[
     ("Measure", &["run", "calls", "worst", "plan", "footprint"]),
     ("Look closer", &["why", "fairness", "sim", "trace"]),
@@ -19,13 +19,16 @@ const GROUPS: &[(&str, &[&str])] = &[
         ],
     ),
     ("Check", &["validate", "study"]),
-    ("About", &["list", "init", "doctor", "cache", "exit-codes", "completions", "man", "help"]),
+    (
+        "Set up and look up",
+        &["list", "init", "doctor", "cache", "exit-codes", "completions", "man", "help"],
+    ),
 ];
 
-/// Between a command's name and what it does.
-const NAME: usize = 14;
+/// The column at which descriptions start.
+const NAME: usize = 15;
 
-/// The command line, with its commands in groups.
+/// Returns the command line, with its commands in groups.
 pub fn command() -> Command {
     let mut command = Cli::command();
     command.build();
@@ -55,7 +58,7 @@ fn groups(command: &Command, width: usize) -> String {
     text
 }
 
-/// Text that begins at a column and stays there.
+/// Wraps text that starts at a column, indenting its further lines to that column.
 fn wrapped(text: &str, width: usize, column: usize) -> String {
     let room = width.saturating_sub(column).max(20);
     let (mut lines, mut used) = (String::new(), 0);
@@ -89,6 +92,29 @@ mod tests {
         let mut all: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
         all.sort_unstable();
         assert_eq!(grouped, all);
+    }
+
+    #[test]
+    fn short_help_is_there_and_has_no_full_stop() {
+        let mut command = Cli::command();
+        command.build();
+        for one in command.get_subcommands() {
+            let name = one.get_name();
+            let about = one.get_about().expect(name).to_string();
+            assert!(!about.is_empty() && !about.ends_with('.'), "{name}: {about}");
+            for argument in one.get_arguments() {
+                let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
+                let id = argument.get_id();
+                assert!(!help.is_empty() && !help.ends_with('.'), "{name} {id}: {help}");
+            }
+        }
+    }
+
+    #[test]
+    fn names_and_descriptions_do_not_touch() {
+        let names = GROUPS.iter().flat_map(|(_, names)| names.iter());
+        let longest = names.map(|name| name.len()).max().unwrap_or_default();
+        assert!(2 + longest + 2 <= NAME, "{longest}");
     }
 
     #[test]

@@ -1,5 +1,6 @@
-//! Files that hold a part of divided work: written in one go, and read only where they are whole, by the
-//! rtmark that knows their form.
+//! Files that hold one part of partitioned work.
+//!
+//! They are written atomically, and read only if they are complete and have a known version.
 
 use std::fmt::Display;
 use std::fs::File;
@@ -14,34 +15,34 @@ use crate::replacement::replace;
 
 const MAGIC: usize = 8;
 const VERSION: usize = 4;
-/// Magic, version, and the contents' SHA-256 in hexadecimal.
+/// The size of magic, version and the contents' SHA-256 in hexadecimal.
 const HEADER: usize = MAGIC + VERSION + 64;
 
-/// One kind of such files.
+/// One kind of part file.
 #[derive(Clone, Copy, Debug)]
 pub struct Form {
-    /// What they begin with.
+    /// The first bytes of each file.
     pub magic: &'static [u8; MAGIC],
-    /// Rises when their contents change.
+    /// The version of the contents' format.
     pub version: u32,
-    /// What one holds, as in "a part of a search".
+    /// What a file holds, as in "a part of a search".
     pub what: &'static str,
-    /// The flags that make one, as in "rtmark worst --state".
+    /// The command that creates a file, as in "rtmark worst --state FILE".
     pub made_by: &'static str,
 }
 
-/// Refuses a file.
+/// Creates the error for a file that is rejected.
 pub fn refuse(path: &Path, problem: impl Display, hint: impl Display) -> CliError {
     CliError::new(Exit::Usage, format!("{}: {problem}", path.display()), hint.to_string())
 }
 
 impl Form {
-    /// What to do about a file that cannot be read.
+    /// Returns the hint for a file that cannot be used.
     pub fn again(&self) -> String {
-        format!("make it again with `{}`, and copy it whole", self.made_by)
+        format!("create it again with `{}`, and copy it completely", self.made_by)
     }
 
-    /// Whether a file begins as those of this form do.
+    /// Returns whether a file starts with this form's magic.
     pub fn is_of(&self, path: &Path) -> Result<bool, CliError> {
         let mut magic = Vec::new();
         let read = File::open(path).and_then(|f| f.take(MAGIC as u64).read_to_end(&mut magic));
@@ -49,12 +50,12 @@ impl Form {
         Ok(magic == self.magic)
     }
 
-    /// What a file holds.
+    /// Reads and verifies a file's contents.
     pub fn read(&self, path: &Path) -> Result<Vec<u8>, CliError> {
         let mut bytes =
             std::fs::read(path).map_err(|error| refuse(path, error, "check the path"))?;
         let Some((header, contents)) = bytes.split_at_checked(HEADER) else {
-            return Err(refuse(path, format!("too short for {}", self.what), self.again()));
+            return Err(refuse(path, format!("too short to be {}", self.what), self.again()));
         };
         let (magic, header) = header.split_at(MAGIC);
         let (version, checksum) = header.split_at(VERSION);
@@ -62,28 +63,28 @@ impl Form {
             return Err(refuse(path, format!("not {}", self.what), self.again()));
         }
         if version != self.version.to_le_bytes() {
-            let problem = format!("{}, of another version of rtmark", self.what);
+            let problem = format!("{} written by another version of rtmark", self.what);
             return Err(refuse(path, problem, self.again()));
         }
         if sha256(contents).as_bytes() != checksum {
-            return Err(self.damaged(path, "its checksum is another one"));
+            return Err(self.damaged(path, "the checksum does not match"));
         }
         bytes.drain(..HEADER);
         Ok(bytes)
     }
 
-    /// Refuses a file whose contents make no sense.
+    /// Creates the error for a file whose contents are invalid.
     pub fn damaged(&self, path: &Path, problem: impl Display) -> CliError {
-        refuse(path, format!("{}, damaged or cut short: {problem}", self.what), self.again())
+        refuse(path, format!("{}, but damaged or truncated: {problem}", self.what), self.again())
     }
 
-    /// Writes a file in one go: one that is there is whole.
+    /// Writes a file atomically.
     pub fn write(&self, path: &Path, contents: &[u8]) -> Result<(), CliError> {
         let checksum = sha256(contents);
         let version = self.version.to_le_bytes();
         let bytes = [self.magic.as_slice(), &version, checksum.as_bytes(), contents].concat();
         replace(path, &bytes)
-            .map_err(|error| CliError::unwritten(path, &error, "choose a file that can be written"))
+            .map_err(|error| CliError::unwritten(path, &error, "choose a file that you may write"))
     }
 }
 

@@ -1,4 +1,4 @@
-//! What is said while a plan is carried out: a bar on a terminal, a few lines elsewhere.
+//! Progress of a run: a bar on a terminal, a few lines elsewhere.
 
 use std::convert::Infallible;
 use std::io::IsTerminal;
@@ -11,20 +11,20 @@ use rtmark_runner::{Event, Origin, SuiteObserver};
 use crate::cli::Verbosity;
 use crate::output::{count as plural, say};
 
-/// Progress of a run, on stderr.
+/// Shows the progress of a run on stderr.
 #[derive(Debug)]
 pub struct Progress {
     verbosity: Verbosity,
     bar: ProgressBar,
-    /// Scenarios that run or are to, of those platforms whose firmware is built.
+    /// Scenarios that have not finished, on platforms whose firmware is built.
     left: usize,
-    /// Firmwares that are not built yet.
+    /// Firmware images that are not built yet.
     unbuilt: usize,
-    /// Whether any scenario has begun.
+    /// Whether any scenario has started.
     runs: bool,
 }
 
-/// Where nothing is kept.
+/// For runs whose answers are not kept.
 impl SuiteObserver for Progress {
     type Error = Infallible;
 
@@ -33,9 +33,9 @@ impl SuiteObserver for Progress {
     }
 }
 
-const BUILDING: &str = "{spinner} building firmware {pos}/{len} {msg}";
+const BUILDING: &str = "{spinner} building firmware {pos}/{len}: {msg}";
 const RUNNING: &str = "{spinner} {bar:24} {percent:>3} %  {msg}  about {eta} left";
-/// While firmware is built whose scenarios nobody knows the time of.
+/// While firmware is still being built, so that the remaining time is unknown.
 const BOTH: &str = "{spinner} {bar:24} {percent:>3} %  {msg}";
 
 fn style(template: &str) -> ProgressStyle {
@@ -43,7 +43,7 @@ fn style(template: &str) -> ProgressStyle {
 }
 
 impl Progress {
-    /// Progress that says as much as asked for.
+    /// Creates a display with the given verbosity.
     pub fn new(verbosity: Verbosity) -> Self {
         let bar = if verbosity.quiet || !std::io::stderr().is_terminal() {
             ProgressBar::hidden()
@@ -55,17 +55,17 @@ impl Progress {
         Self { verbosity, bar, left: 0, unbuilt: 0, runs: false }
     }
 
-    /// Writes something while the bar is away, if there is one.
+    /// Runs `write` with the bar hidden, so that its output does not mix with the bar.
     pub fn aside<T>(&self, write: impl FnOnce() -> T) -> T {
         self.bar.suspend(write)
     }
 
-    /// Says a line, above the bar if there is one.
+    /// Prints a line above the bar.
     fn line(&self, line: &str) {
         self.aside(|| say(line));
     }
 
-    /// Shows what happens.
+    /// Shows an event.
     pub fn show(&mut self, event: &Event<'_>) {
         match event {
             Event::Building { firmwares: count } => {
@@ -73,7 +73,7 @@ impl Progress {
                 self.bar.set_style(style(BUILDING));
                 self.bar.set_length(*count as u64);
                 if self.bar.is_hidden() && !self.verbosity.quiet && *count > 0 {
-                    say(format!("building {}", plural(*count, "firmware")));
+                    say(format!("building {}", plural(*count, "firmware image")));
                 }
             }
             Event::Built { unit, result } => {
@@ -121,7 +121,7 @@ impl Progress {
             self.bar.set_message(format!("{scenarios} to go"));
         } else {
             self.bar.set_style(style(BOTH));
-            let firmwares = plural(self.unbuilt, "firmware");
+            let firmwares = plural(self.unbuilt, "firmware image");
             self.bar.set_message(format!("{scenarios} to go, {firmwares} to build"));
         }
     }
@@ -136,7 +136,7 @@ impl Progress {
             let key = answer.key();
             let word = match (answer, origin) {
                 (Answer::Measured(_), Origin::Fresh) => "measured",
-                (Answer::Measured(_), Origin::Recalled) => "known",
+                (Answer::Measured(_), Origin::Recalled) => "recalled",
                 (Answer::NotApplicable { .. }, _) => "n/a",
                 (Answer::Failed { .. }, _) => "FAILED",
             };
@@ -144,7 +144,7 @@ impl Progress {
         }
     }
 
-    /// Takes the bar away.
+    /// Removes the bar.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
     }

@@ -1,24 +1,26 @@
-//! Files that are written as a whole or not at all.
+//! Atomic file writes.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A file that takes another one's place once it is kept: who opens that one meanwhile sees what it was,
-/// and it stays where the new one is dropped. What is no file, such as a pipe, is written to as it is.
+/// A new version of a file, which replaces the old one when [`Replacement::keep`] is called.
+///
+/// Until then readers see the old contents, and dropping the value leaves them in place. A target that is
+/// not a regular file, such as a pipe, is written directly.
 #[derive(Debug)]
 pub struct Replacement {
     file: File,
     path: PathBuf,
-    /// Where it is written, until it is kept.
+    /// The temporary file, if one is used.
     part: Option<PathBuf>,
 }
 
 impl Replacement {
-    /// Begins one beside the file.
+    /// Creates a temporary file next to the target.
     pub fn begin(path: &Path) -> io::Result<Self> {
-        // A link stays one.
+        // Replace a symbolic link's target, not the link.
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         let before = fs::metadata(&path).ok();
         if before.as_ref().is_some_and(|before| !before.is_file()) {
@@ -35,12 +37,12 @@ impl Replacement {
         Ok(begun)
     }
 
-    /// What is written to.
+    /// The file to write to.
     pub const fn file(&self) -> &File {
         &self.file
     }
 
-    /// Puts it in the other one's place.
+    /// Replaces the target.
     pub fn keep(mut self) -> io::Result<()> {
         if let Some(part) = &self.part {
             self.file.sync_all()?;
@@ -59,7 +61,7 @@ impl Drop for Replacement {
     }
 }
 
-/// Replaces a file by these bytes.
+/// Replaces a file's contents atomically.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let new = Replacement::begin(path)?;
     io::Write::write_all(&mut new.file(), bytes)?;

@@ -1,6 +1,6 @@
-//! Published schemas are those that the types have.
+//! Checks that the published schemas match the types.
 
-/// Compares a schema with the one in `docs/schema`, or writes that one anew when
+/// Compares a schema with the one in `docs/schema`, or rewrites that file if
 /// `RTMARK_BLESS` is set.
 pub fn check(name: &str, schema: &schemars::Schema) {
     let file = format!("docs/schema/{name}.schema.json");
@@ -12,7 +12,7 @@ pub fn check(name: &str, schema: &schemars::Schema) {
     let published = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
         published == current,
-        "{file} is not what the types say; write it anew with\n  \
+        "{file} does not match the types; regenerate it with\n  \
          RTMARK_BLESS=1 cargo test -p rtmark --bin rtmark published_schema\nand raise its version \
          if readers of the old form would misread the new one"
     );

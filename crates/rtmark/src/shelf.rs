@@ -1,4 +1,4 @@
-//! The store as commands reach it: which file, which run, which of its answers.
+//! Access to the store for commands: which file, which run, which of its answers.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -14,17 +14,17 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::say;
 
-/// Which file keeps results.
+/// Which store to use.
 #[derive(Clone, Debug, Args)]
 pub struct StoreFlag {
-    /// The file that keeps results [default: `store` of rtmark.toml, or rtmark/store.sqlite in
+    /// File that keeps the results [default: `store` in rtmark.toml, else rtmark/store.sqlite in
     /// the user's data directory]
     #[arg(long, value_name = "FILE", env = rtmark_store::STORE_VARIABLE)]
     store: Option<PathBuf>,
 }
 
 impl StoreFlag {
-    /// Opens the store, making it when it is missing.
+    /// Opens the store, creating it if it does not exist.
     pub fn open(self, config: &Config) -> Result<Store, CliError> {
         match self.named(config) {
             Some(path) => Ok(Store::open(path)?),
@@ -32,7 +32,7 @@ impl StoreFlag {
         }
     }
 
-    /// Opens the store to look into it: one that was named must be there.
+    /// Opens the store for reading: one that was named explicitly must exist.
     pub fn open_existing(self, config: &Config) -> Result<Store, CliError> {
         if let Some(path) = self.named(config) {
             return Ok(Store::open_existing(path)?);
@@ -47,27 +47,27 @@ impl StoreFlag {
     }
 }
 
-/// Which answers of a run.
+/// Which answers of a run to use.
 #[derive(Clone, Debug, Default, Args)]
 pub struct Filter {
-    /// Kernels, by name or pattern; all without
+    /// Kernels, by name or pattern [default: all]
     #[arg(short, long, value_name = "KERNEL", num_args = 1..)]
     kernel: Vec<Pattern>,
-    /// Scenarios, by name or pattern such as `semaphore.*`; all without
+    /// Scenarios, by name or pattern such as `semaphore.*` [default: all]
     #[arg(short, long, value_name = "GLOB", num_args = 1..)]
     scenario: Vec<Pattern>,
-    /// Socs, by name or pattern; all without
+    /// Socs, by name or pattern [default: all]
     #[arg(long, value_name = "SOC", num_args = 1..)]
     soc: Vec<Pattern>,
 }
 
 impl Filter {
-    /// Whether everything is wanted.
+    /// Returns whether the filter accepts everything.
     pub fn is_open(&self) -> bool {
         self.kernel.is_empty() && self.scenario.is_empty() && self.soc.is_empty()
     }
 
-    /// Whether answers of this kernel, scenario and soc are wanted.
+    /// Returns whether the filter accepts answers of this kernel, scenario and soc.
     pub fn wants(&self, kernel: &str, scenario: &str, soc: &str) -> bool {
         let fits = |patterns: &[Pattern], name| {
             patterns.is_empty() || patterns.iter().any(|pattern| pattern.matches(name))
@@ -80,20 +80,20 @@ impl Filter {
     }
 }
 
-/// The run that a reference names; branches and tags are those of the repository here.
+/// Finds the run that a reference names; branches and tags are those of the current folder's repository.
 pub fn run_of(store: &Store, reference: &str, verbosity: Verbosity) -> Result<RunInfo, CliError> {
     let run = store.resolve(reference, commit_of)?;
-    if let Some(newer) = passed_over(store, reference, &run)?.filter(|_| !verbosity.quiet) {
+    if let Some(newer) = newer_unfinished(store, reference, &run)?.filter(|_| !verbosity.quiet) {
         say(format!(
-            "note: run {} is newer and passed over: it is incomplete, interrupted or going on",
+            "note: skipped the newer run {}: it is incomplete (interrupted, or still running)",
             short(&newer.id)
         ));
     }
     Ok(run)
 }
 
-/// The run that `latest` would be if it had been finished.
-pub fn passed_over(
+/// Returns the newer run that `latest` would name if that run were complete.
+pub fn newer_unfinished(
     store: &Store,
     reference: &str,
     run: &RunInfo,
@@ -105,7 +105,7 @@ pub fn passed_over(
     Ok(newer.find(|other| other.removed.is_none() && other.kind == run.kind))
 }
 
-/// What git says here, if it is a repository.
+/// Runs git in the current folder; returns its trimmed output if it succeeded and printed something.
 fn git(arguments: &[&str]) -> Option<String> {
     let output = Command::new("git").args(arguments).output().ok()?;
     let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
@@ -117,22 +117,22 @@ fn commit_of(reference: &str) -> Option<String> {
     git(&["rev-parse", "--verify", "--quiet", "--end-of-options", &commit])
 }
 
-/// The commit that is checked out in the repository here; `+` follows where files of it
-/// were changed. `None` outside a repository.
+/// Returns the commit that is checked out in the current folder's repository, followed by `+` if tracked
+/// files were changed; `None` outside a repository.
 pub fn commit_here() -> Option<String> {
     let commit = git(&["rev-parse", "HEAD"])?;
     let changed = git(&["status", "--porcelain", "--untracked-files=no"]).is_some();
     Some(if changed { commit + "+" } else { commit })
 }
 
-/// What is said when a run has nothing that is wanted.
-pub fn holds_none(run: &RunInfo) -> CliError {
-    let message = format!("run {} holds no such answer", short(&run.id));
-    let hint = format!("`rtmark show {}` shows all that it holds", short(&run.id));
+/// Returns the error for a run without any answer that a filter accepts.
+pub fn no_match(run: &RunInfo) -> CliError {
+    let message = format!("run {} has no answer that matches", short(&run.id));
+    let hint = format!("`rtmark show {}` shows all its answers", short(&run.id));
     CliError::new(Exit::NothingSelected, message, hint)
 }
 
-/// The answers of a run that a filter wants, in the order of tables.
+/// Reads the answers of a run that a filter accepts, in table order.
 pub fn answers(store: &Store, run: &RunInfo, filter: &Filter) -> Result<Vec<Answer>, CliError> {
     let mut answers = Vec::new();
     store.each_answer(&run.id, |answer| -> Result<(), CliError> {
@@ -142,14 +142,14 @@ pub fn answers(store: &Store, run: &RunInfo, filter: &Filter) -> Result<Vec<Answ
         Ok(())
     })?;
     if answers.is_empty() {
-        return Err(holds_none(run));
+        return Err(no_match(run));
     }
     arrange(&mut answers)?;
     Ok(answers)
 }
 
-/// Figures of others: published ones, and the newest of each that a store has from logs.
-pub fn of_others(
+/// Returns other people's figures: published ones, and the newest of each that were imported from logs.
+pub fn other_figures(
     published: bool,
     store: Option<&Store>,
     catalogue: &Catalogue,
@@ -158,12 +158,12 @@ pub fn of_others(
     if published {
         let read = rtmark_import::published(catalogue, env!("CARGO_PKG_VERSION"));
         let read = read.map_err(|error| {
-            CliError::new(Exit::Internal, error, "report this as a defect of rtmark")
+            CliError::new(Exit::Internal, error, "report this as a bug in rtmark")
         })?;
         others.extend(read.times.answers);
     }
     let Some(store) = store else { return Ok(others) };
-    // What an older run says of the same is passed over; a run itself may say several things of one.
+    // The newest run that has a key wins; within that run, a key may occur several times.
     let (mut known, mut of_run) = (BTreeSet::new(), BTreeSet::new());
     let mut newest = String::new();
     store.each_from_logs(|answer, run| -> Result<(), CliError> {
@@ -176,7 +176,7 @@ pub fn of_others(
             let equal = || catalogue.equal_to(source.suite, &source.row).is_some();
             Some(source.near.is_some() || equal() || catalogue.get(&series.key.scenario).is_some())
         });
-        // Rows that are like nothing of ours stand beside nothing.
+        // Rows without a counterpart in the catalogue have nothing to be shown next to.
         if says == Some(true) && !known.contains(answer.key()) {
             of_run.insert(answer.key().clone());
             others.push(answer);
@@ -186,8 +186,8 @@ pub fn of_others(
     Ok(others)
 }
 
-/// Brings answers into the order of tables, which is that of `rtmark run`: socs, scenarios of
-/// the catalogue, the floor, other kernels in C, those in Rust.
+/// Sorts answers in table order, as `rtmark run` does: by soc, then scenario in catalogue order, then the
+/// floor, kernels in C, kernels in Rust.
 pub fn arrange(answers: &mut [Answer]) -> Result<(), CliError> {
     let catalogue = Catalogue::builtin()?;
     let in_rust: BTreeSet<KernelId> = answers
@@ -206,12 +206,12 @@ pub fn arrange(answers: &mut [Answer]) -> Result<(), CliError> {
     Ok(())
 }
 
-/// An id as people read it.
+/// Shortens an id for display.
 pub fn short(id: &str) -> &str {
     id.get(..8).unwrap_or(id)
 }
 
-/// A moment, in UTC.
+/// Formats a time, in UTC.
 pub fn moment(ms: i64) -> String {
     let stamp = jiff::Timestamp::from_millisecond(ms);
     stamp.map_or_else(|_| "?".to_owned(), |stamp| stamp.strftime("%Y-%m-%d %H:%M").to_string())

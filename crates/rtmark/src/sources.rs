@@ -1,4 +1,4 @@
-//! Where kernels and scenarios come from: rtmark's own, and those of its users.
+//! Where kernels and scenarios come from: rtmark's own, and the user's.
 
 use std::path::{Path, PathBuf};
 
@@ -12,42 +12,42 @@ use crate::config::Config;
 use crate::error::CliError;
 use crate::exit::Exit;
 
-/// The flags that say so, for every command that builds firmware.
+/// Options that select kernels' sources, for every command that builds firmware.
 #[derive(Debug, Args)]
 pub struct Sources {
-    /// The folder with the kernels' firmware sources [default: that of a checkout of rtmark here or
-    /// above, else those that came with the program]
+    /// Folder with the kernels' firmware sources [default: firmware/ of a checkout of rtmark in this
+    /// folder or above, else the sources built into the program]
     #[arg(long, value_name = "FOLDER", env = "RTMARK_FIRMWARE")]
     firmware: Option<PathBuf>,
-    /// Kernels and scenarios of your own besides: a folder with a kernel.toml, or with folders that
-    /// have one; docs/own.md shows how they are made
+    /// Folders with additional kernels and scenarios of your own: each has a kernel.toml, or subfolders
+    /// with one (docs/own.md)
     #[arg(long, value_name = "FOLDER", num_args = 1.., env = rtmark_firmware::OWN_VARIABLE,
           value_delimiter = ':')]
     own: Vec<PathBuf>,
-    /// A folder with catalogue files instead of the built-in ones
+    /// Folder with catalogue files to use instead of the built-in ones
     #[arg(long, value_name = "FOLDER", env = "RTMARK_CATALOGUE")]
     catalogue: Option<PathBuf>,
     #[command(flatten)]
     place: BuildPlace,
 }
 
-/// Where firmware is built, for every command that builds some or looks at what was built.
+/// Where firmware is built, for every command that builds firmware or inspects builds.
 #[derive(Debug, Args)]
 pub struct BuildPlace {
-    /// The folder for builds [default: rtmark in the user's cache directory]
+    /// Folder for builds [default: rtmark in the user's cache directory]
     #[arg(long, value_name = "FOLDER", env = BUILD_VARIABLE)]
     build_dir: Option<PathBuf>,
 }
 
 impl BuildPlace {
-    /// The folder that is meant.
+    /// Returns the build cache in the selected folder.
     pub fn cache(&self, config: &Config) -> Cache {
         let named = self.build_dir.as_deref().or(config.build.as_deref());
         named.map_or_else(Cache::default, Cache::at)
     }
 }
 
-/// The firmware's sources that came with this program.
+/// The firmware sources built into this program, if any.
 const SOURCES: Option<rtmark_firmware::Sources> = {
     #[cfg(feature = "sources")]
     {
@@ -59,12 +59,12 @@ const SOURCES: Option<rtmark_firmware::Sources> = {
     }
 };
 
-/// The tree of a folder, or the one that is meant where none is named.
+/// Opens the firmware tree of a folder, or the default one.
 pub fn tree(folder: Option<&Path>, cache: Cache, config: &Config) -> Result<Tree, CliError> {
     Ok(Tree::find_or(folder.or(config.firmware.as_deref()), cache, SOURCES)?)
 }
 
-/// What was found there.
+/// The kernels and scenarios that were found.
 pub struct FoundSources {
     pub tree: Tree,
     pub kernels: Vec<Kernel>,
@@ -72,7 +72,7 @@ pub struct FoundSources {
 }
 
 impl Sources {
-    /// The kernels and scenarios that there are.
+    /// Finds all kernels and scenarios.
     pub fn find(&self, config: &Config) -> Result<FoundSources, CliError> {
         let tree = tree(self.firmware.as_deref(), self.place.cache(config), config)?;
         let tree = tree.with_own(self.own(config))?;
@@ -84,7 +84,7 @@ impl Sources {
         Ok(FoundSources { tree, kernels, catalogue })
     }
 
-    /// What is kept of what was measured, to look at it again.
+    /// Returns access to the kept firmware of earlier measurements.
     pub fn kept(&self, config: &Config) -> Result<Kept, CliError> {
         let files = config.run.soc.iter().filter_map(|soc| socs::find(soc).ok());
         Ok(Kept {
@@ -99,7 +99,7 @@ impl Sources {
         if self.own.is_empty() { &config.own } else { &self.own }
     }
 
-    /// The catalogue with the scenarios of one's own kernels, if there are any.
+    /// Reads the catalogue, including the scenarios of the user's own kernels.
     pub fn with_own_scenarios(&self, config: &Config) -> Result<Catalogue, CliError> {
         if self.own(config).is_empty() {
             return self.catalogue(config);
@@ -107,13 +107,13 @@ impl Sources {
         Ok(self.find(config)?.catalogue)
     }
 
-    /// The catalogue without anybody's own scenarios.
+    /// Reads the catalogue without the user's own scenarios.
     pub fn catalogue(&self, config: &Config) -> Result<Catalogue, CliError> {
         catalogue(self.catalogue.as_deref().or(config.catalogue.as_deref()))
     }
 }
 
-/// The catalogue of a folder, or the built-in one.
+/// Reads the catalogue of a folder, or the built-in one.
 pub fn catalogue(folder: Option<&Path>) -> Result<Catalogue, CliError> {
     let Some(folder) = folder else { return Ok(Catalogue::builtin()?) };
     let unreadable = |path: &Path, error: std::io::Error| {
@@ -124,8 +124,8 @@ pub fn catalogue(folder: Option<&Path>) -> Result<Catalogue, CliError> {
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
     paths.sort();
     if paths.is_empty() {
-        let message = format!("{} holds no .toml file", folder.display());
-        return Err(CliError::new(Exit::Usage, message, "name a folder with catalogue files"));
+        let message = format!("{}: the folder has no .toml file", folder.display());
+        return Err(CliError::new(Exit::Usage, message, "give a folder with catalogue files"));
     }
     let mut files = Vec::new();
     for path in paths {

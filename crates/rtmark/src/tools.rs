@@ -1,4 +1,4 @@
-//! What has to be installed before a plan can be carried out.
+//! The tools that must be installed before a plan can run.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -10,14 +10,15 @@ use rtmark_runner::{Plan, Platform, Unit};
 use crate::error::CliError;
 use crate::exit::Exit;
 
-/// Refuses a plan for which tools are missing, with what to install, and with what can be
-/// measured without.
+/// Returns an error if a plan needs tools that are missing.
+///
+/// The hint says what to install, and which kernels can be measured without.
 pub fn refuse_without_tools(builder: &Builder, plan: &Plan) -> Result<(), CliError> {
     let emulators = missing_emulators(plan);
     let tools = missing_tools(builder, &plan.units);
-    // A whole platform is missing with its emulator.
+    // Without its emulator, no kernel of a platform can be measured.
     let rest = if emulators.is_empty() && !tools.is_empty() {
-        kernels_without_lack(builder, plan)
+        buildable_kernels(builder, plan)
     } else {
         Vec::new()
     };
@@ -29,15 +30,18 @@ pub fn refuse_without_tools(builder: &Builder, plan: &Plan) -> Result<(), CliErr
     let mut commands: Vec<_> = missing.into_iter().map(|tool| tool.install).collect();
     commands.dedup();
     let commands: Vec<_> = commands.iter().map(|command| format!("  {command}")).collect();
-    let mut hint = format!("install with\n{}", commands.join("\n"));
+    let mut hint = format!("install what is missing:\n{}", commands.join("\n"));
     if !rest.is_empty() {
-        let _ =
-            write!(hint, "\nor measure what needs none of it, with --kernel {}", rest.join(" "));
+        let _ = write!(
+            hint,
+            "\nor measure only kernels that do not need it: --kernel {}",
+            rest.join(" ")
+        );
     }
     Err(CliError::new(Exit::Missing, problems.join("\n"), hint))
 }
 
-/// What is missing to build the firmware of some units.
+/// Returns the tools that are missing to build the firmware of some units.
 fn missing_tools(builder: &Builder, units: &[Unit]) -> Vec<MissingTool> {
     let needed = units.iter().filter(|unit| unit.needs_firmware());
     let needed: Vec<(&Kernel, &str, &Switched)> =
@@ -45,8 +49,8 @@ fn missing_tools(builder: &Builder, units: &[Unit]) -> Vec<MissingTool> {
     builder.missing_tools(needed)
 }
 
-/// The kernels of a plan for which nothing is missing.
-fn kernels_without_lack(builder: &Builder, plan: &Plan) -> Vec<String> {
+/// Returns the kernels of a plan for which all tools are present.
+fn buildable_kernels(builder: &Builder, plan: &Plan) -> Vec<String> {
     let lacks = |unit: &&Unit| !missing_tools(builder, std::slice::from_ref(*unit)).is_empty();
     let lacking: BTreeSet<_> =
         plan.units.iter().filter(lacks).map(|unit| &unit.kernel.manifest.id).collect();
@@ -55,7 +59,7 @@ fn kernels_without_lack(builder: &Builder, plan: &Plan) -> Vec<String> {
     kernels.difference(&lacking).map(ToString::to_string).collect()
 }
 
-/// What of QEMU the plan needs and is not there, each program once.
+/// Returns the QEMU programs that a plan needs and that are missing, each once.
 fn missing_emulators(plan: &Plan) -> Vec<MissingTool> {
     let emulators: BTreeSet<_> = plan
         .units

@@ -103,7 +103,7 @@ fn what_cannot_be_told_is_said() {
     std::fs::write(path("other.toml"), "name = \"x\"\ncalls = [\"zz_*\"]\n").expect("written");
     let choice = ["calls", "-k", "evloop", "-s", "isr.entry", "--soc", "stm32c031"];
     for (more, code, told) in [
-        (vec![], 4, "no function that applications call"),
+        (vec![], 4, "none of the functions that applications call"),
         (vec!["--api", &path("bad.toml")], 2, "line 2"),
         (vec!["--api", &path("other.toml")], 4, "--api"),
         (vec!["--api", "linux"], 2, "freertos"),

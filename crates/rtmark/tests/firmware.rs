@@ -153,7 +153,7 @@ fn what_is_known_is_what_was_measured() {
     let only = ["run", "--format", "csv", "--scenario", "thread.*", "isr.*"];
     let (measured, _) = rtmark(home.path(), &only);
     let (known, said) = rtmark(home.path(), &only);
-    assert!(said.contains("known from before"), "{said}");
+    assert!(said.contains("recalled"), "{said}");
     assert_eq!(known, measured);
     let fresh = rtmark(home.path(), &[&only[..], &["--fresh"]].concat()).0;
     assert_eq!(known, fresh, "the same firmware gives the same figures");

@@ -263,16 +263,16 @@ fn what_cannot_be_a_column_is_told() {
     let (good, upper) = (named("mine"), named("Mine"));
     let (missing, wrong) = ("mine=/no/such.elf", format!("mine={}", text.display()));
     for (arguments, code, told) in [
-        (vec!["--image", &image, "--soc", "mps2-an385"], 2, "it has no name"),
+        (vec!["--image", &image, "--soc", "mps2-an385"], 2, "the name is missing"),
         (vec!["--image", &upper, "--soc", "mps2-an385"], 2, "lower-case"),
         (vec!["--image", missing, "--soc", "mps2-an385"], 2, "/no/such.elf"),
         (vec!["--image", &wrong, "--soc", "mps2-an385"], 2, "text.elf"),
-        (vec!["--image", &good, &good, "--soc", "mps2-an385"], 2, "two columns"),
+        (vec!["--image", &good, &good, "--soc", "mps2-an385"], 2, "is given twice"),
         (vec!["--image", &good], 2, "--soc"),
         (
             vec!["--image", &good, "--soc", "mps2-an385", "--basis", "instructions"],
             2,
-            "cycles only",
+            "counting cycles",
         ),
         (vec!["--image", &good, "--soc", "rp2040"], 2, "another chip"),
     ] {

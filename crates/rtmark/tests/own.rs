@@ -165,7 +165,8 @@ fn the_commit_that_slowed_a_kernel_of_ones_own_down_is_found() {
     let output = rtmark(&top.join("bench"), &asked);
     let (found, told) = (text(&output.stdout), text(&output.stderr));
     assert!(output.status.success(), "{found}\n{told}");
-    assert!(found.contains("ourloop filter.median on stm32c031: median was "), "{found}");
+    assert!(found.contains("ourloop filter.median on stm32c031: the median was "), "{found}");
+    assert!(found.contains(" cycles at the good commit"), "figures have a unit: {found}");
     let culprit = format!("{} is the first bad commit", git(&["rev-parse", "HEAD~1"]));
     assert!(found.contains(&culprit) && found.contains("slower"), "{found}\n{told}");
     assert!(told.contains("cannot be measured"), "the broken one was asked for: {told}");
@@ -181,7 +182,7 @@ fn the_commit_that_slowed_a_kernel_of_ones_own_down_is_found() {
         assert!(!output.status.success() && told.contains(words), "{told}");
     };
     refused(&[], "--own");
-    refused(&["--own", "/bench/kernels"], "starts at the root");
+    refused(&["--own", "/bench/kernels"], "the path is absolute");
     refused(&["--own", "kernels"], "kernels");
     refused(&["--own", "bench/kernels", "--bad", "HEAD~2"], "choose other commits");
 }

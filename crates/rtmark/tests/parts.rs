@@ -76,7 +76,7 @@ fn parts_of_a_run_join_to_the_whole() {
 
     let (code, some, errors) = folder.say(&["merge", "1.run", "3.run", "--format", "json"]);
     assert_eq!(code, Some(12), "{errors}");
-    assert!(errors.contains("parts are missing or not complete: 2"), "{errors}");
+    assert!(errors.contains("parts are missing or incomplete: 2"), "{errors}");
     let some: serde_json::Value = serde_json::from_str(&some).expect("JSON");
     assert_eq!(some["answers"].as_array().map(Vec::len), Some(parts[0] + parts[2]));
 }

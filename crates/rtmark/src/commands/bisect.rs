@@ -14,57 +14,57 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, say};
 
-/// Find the commit that made a scenario slower, by git bisect
+/// Find the commit that made a scenario slower, with git bisect
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   rtmark bisect thread.yield -k freertos --soc stm32f405 --good v1.0 --bad HEAD
   rtmark bisect isr.entry -k freertos --soc stm32f405 --good v1.0 --repository ../FreeRTOS-Kernel
   rtmark bisect filter.median -k ourloop --soc stm32f405 --good v1.0 --own bench/kernels
 
-The repository is one of rtmark's own (it has the folder firmware/), a FreeRTOS kernel's (it
-has tasks.c), or any that holds kernels of your own, in the folder that --own names. Its files are left alone: commits are checked out in a folder aside. A commit
-counts as bad when the figure is above the threshold; without one, above the figure of the
-good commit. Commits that cannot be built are skipped.")]
+The repository is rtmark's (with a folder firmware/), a FreeRTOS kernel's (with tasks.c), or one
+that has kernels of your own in the folder that --own names. Its working tree is left alone:
+commits are checked out in a temporary folder. A commit is bad if the figure is above the
+threshold, by default the figure of the good commit. Commits that cannot be built are skipped.")]
 pub struct Arguments {
-    /// The scenario
+    /// Scenario, by name
     scenario: ScenarioId,
-    /// The kernel
+    /// Kernel, by name
     #[arg(short, long)]
     kernel: KernelId,
-    /// The soc, by name or path of a soc file
+    /// Soc, by name or path of a soc file
     #[arg(long)]
     soc: String,
-    /// A commit at which it was fast
+    /// Commit at which the scenario was fast
     #[arg(long, value_name = "COMMIT")]
     good: String,
-    /// A commit at which it is slow
+    /// Commit at which the scenario is slow
     #[arg(long, value_name = "COMMIT", default_value = "HEAD")]
     bad: String,
-    /// The most that a good commit may take, in cycles
+    /// Highest figure of a good commit, in cycles [default: the figure of the good commit]
     #[arg(long, value_name = "CYCLES")]
     threshold: Option<u64>,
-    /// Which figure: median, max, first, total or disturbed
+    /// Figure to compare: median, max, first, total or disturbed
     #[arg(long, default_value = "median", value_parser = measure)]
     measure: Measure,
-    /// The repository
+    /// Folder of the repository
     #[arg(long, value_name = "FOLDER", default_value = ".")]
     repository: PathBuf,
-    /// The folder of the repository that holds kernels of your own, from the repository's top
+    /// Folder with kernels of your own, relative to the top of the repository
     #[arg(long, value_name = "FOLDER")]
     own: Option<PathBuf>,
-    /// A folder with catalogue files instead of the built-in ones
+    /// Folder with catalogue files to use instead of the built-in ones
     #[arg(long, value_name = "FOLDER", env = "RTMARK_CATALOGUE")]
     catalogue: Option<PathBuf>,
 }
 
-/// What a checkout holds.
+/// The kind of source that a checkout holds.
 #[derive(Clone, Copy)]
 enum Holds {
     /// rtmark's firmware sources.
     Firmware,
     /// A FreeRTOS kernel.
     FreeRtos,
-    /// Kernels of somebody's own.
+    /// The user's own kernels.
     Own,
 }
 
@@ -83,17 +83,21 @@ impl Arguments {
         let threshold = self.threshold.unwrap_or(at_good);
         if at_good > threshold || at_bad <= threshold {
             let message = format!(
-                "the good commit has {at_good} and the bad one {at_bad}, with {threshold} between them allowed"
+                "the {} is {at_good} cycles at the good commit and {at_bad} at the bad one, but the threshold of \
+                 {threshold} must be between the two",
+                self.measure
             );
-            let hint = "choose other commits, or a --threshold that lies between the two";
+            let hint = "choose other commits, or another --threshold";
             return Err(CliError::new(Exit::NothingSelected, message, hint));
         }
         let found = aside.search(&good, &bad, |commit| {
             let figure = probe(commit);
             if !verbosity.quiet {
-                let told =
-                    figure.as_ref().map_or_else(|_| "cannot be measured".into(), u64::to_string);
-                say(format!("{}  {told}", commit.get(..10).unwrap_or(commit)));
+                let found = figure.as_ref().map_or_else(
+                    |_| "cannot be measured".into(),
+                    |cycles| format!("{cycles} cycles"),
+                );
+                say(format!("{}  {found}", commit.get(..10).unwrap_or(commit)));
             }
             match figure {
                 Ok(figure) if figure > threshold => Judgement::Bad,
@@ -103,18 +107,18 @@ impl Arguments {
         })?;
         let title = format!("{} {} on {}", self.kernel, self.scenario, self.soc);
         output::data(&format!(
-            "{title}: {} was {at_good} at the good commit and is {at_bad} at the bad one\n{found}\n",
+            "{title}: the {} was {at_good} cycles at the good commit and is {at_bad} at the bad one\n{found}\n",
             self.measure
         ))?;
         Ok(Exit::Fine)
     }
 
-    /// What a checkout of a repository holds.
+    /// Detects what kind of source a checkout holds.
     fn holds(&self, folder: &Path, top: &Path) -> Result<Holds, CliError> {
         if let Some(own) = &self.own {
             if own.is_absolute() {
-                let message = format!("--own names {}, which starts at the root", own.display());
-                let hint = "name the folder as it lies in the repository, as in --own kernels";
+                let message = format!("--own {}: the path is absolute", own.display());
+                let hint = "give a path relative to the top of the repository, as in --own kernels";
                 return Err(CliError::new(Exit::Usage, message, hint));
             }
             Ok(Holds::Own)
@@ -124,16 +128,16 @@ impl Arguments {
             Ok(Holds::FreeRtos)
         } else {
             let message =
-                format!("{} is neither rtmark's firmware nor a FreeRTOS kernel", top.display());
-            let hint = "name its folder with --repository, or that of your kernels with --own";
+                format!("{}: neither rtmark's repository nor a FreeRTOS kernel's", top.display());
+            let hint = "give the repository's folder with --repository, or that of your own kernels with --own";
             Err(CliError::new(Exit::Usage, message, hint))
         }
     }
 
-    /// The figure of what is checked out in a folder.
+    /// Measures the figure of the commit that is checked out in a folder.
     fn figure(&self, folder: &Path, holds: Holds) -> Result<u64, CliError> {
         let mut command = Command::new(std::env::current_exe()?);
-        // What was measured on the way stays there and goes with it.
+        // Builds and results stay in the checkout and are removed with it.
         let kept = folder.join(".git-rtmark");
         command.args(["run", "--quiet", "--format", "json", "--kernel", self.kernel.as_str()]);
         command.args(["--scenario", self.scenario.as_str(), "--soc", &self.soc]);
@@ -149,9 +153,12 @@ impl Arguments {
                 command.arg("--own").arg(folder.join(self.own.as_deref().unwrap_or(Path::new(""))))
             }
         };
-        let Output { status, stdout, stderr } = command.output()?;
+        let Output { status, stdout, stderr } = command.output().map_err(|error| {
+            let hint = "check that this rtmark can be executed";
+            CliError::new(Exit::Internal, format!("cannot start `rtmark run`: {error}"), hint)
+        })?;
         let failed = |problem: String| {
-            let hint = "run the same with `rtmark run` at that commit";
+            let hint = "measure that commit with `rtmark run` to see more";
             CliError::new(Exit::BuildFailed, problem, hint)
         };
         if !status.success() {
@@ -161,6 +168,6 @@ impl Arguments {
             serde_json::from_slice(&stdout).map_err(|error| failed(error.to_string()))?;
         let series = document.answers.iter().find_map(|reported| reported.answer.series());
         let figure = series.and_then(|series| self.measure.of(series));
-        figure.ok_or_else(|| failed(format!("it has no {} there", self.measure)))
+        figure.ok_or_else(|| failed(format!("the run has no {} of the scenario", self.measure)))
     }
 }

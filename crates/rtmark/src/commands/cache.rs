@@ -13,16 +13,16 @@ use crate::exit::Exit;
 use crate::output::{self, count};
 use crate::sources::BuildPlace;
 
-/// Show what builds take of the disk, or remove what can be made again
+/// Show how much disk space builds take, or remove builds
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  rtmark cache                         where builds are, and what they take
-  rtmark cache prune                   those that nobody has used for 30 days go
-  rtmark cache prune --days 0          all go; what is in use stays
-  rtmark cache prune --most 5GB        and of the others as many as it takes, the oldest first
+  rtmark cache                         show where builds are, and their size
+  rtmark cache prune                   remove builds unused for 30 days
+  rtmark cache prune --days 0          remove all builds that are not in use
+  rtmark cache prune --most 5GB        also remove the oldest, until at most 5 GB are left
 
-All projects of a user share one folder of builds. What nobody has used for 30 days goes by
-itself, looked for once a day. Results are elsewhere: `rtmark prune` is about those.")]
+All projects of a user share one build folder. Once a day, builds unused for 30 days are removed
+automatically. Results are kept elsewhere: see `rtmark prune`.")]
 pub struct Arguments {
     #[command(subcommand)]
     action: Option<Action>,
@@ -32,24 +32,24 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Remove builds that nobody uses
+    /// Remove unused builds
     Prune(Prune),
 }
 
 #[derive(Debug, Args)]
 struct Prune {
-    /// Those that nobody has used for so many days
+    /// Remove builds unused for this many days
     #[arg(long, value_name = "N", default_value_t = UNUSED.as_secs() / DAY)]
     days: u64,
-    /// What the others may take together: bytes, or with kB, MB, GB
+    /// Limit for the total size of the remaining builds, in bytes, kB, MB or GB, such as 5GB
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     most: Option<u64>,
 }
 
-/// Seconds of a day.
+/// Seconds in a day.
 const DAY: u64 = 24 * 60 * 60;
 
-/// What may follow a number of bytes.
+/// The units of sizes, in bytes.
 const UNITS: [(&str, u64); 4] = [("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000), ("", 1)];
 
 fn bytes(text: &str) -> Result<u64, String> {
@@ -57,10 +57,13 @@ fn bytes(text: &str) -> Result<u64, String> {
         let number: u64 = text.strip_suffix(unit)?.trim_end().parse().ok()?;
         number.checked_mul(*factor)
     };
-    UNITS.iter().find_map(of).ok_or_else(|| "a whole number, with kB, MB or GB or none".into())
+    UNITS
+        .iter()
+        .find_map(of)
+        .ok_or_else(|| "expected a whole number, optionally followed by kB, MB or GB".into())
 }
 
-/// Bytes as people read them.
+/// Formats a size for people.
 fn shown(bytes: u64) -> String {
     let fits = |(_, factor): &&(&str, u64)| bytes >= *factor;
     match UNITS[..3].iter().find(fits) {
@@ -82,7 +85,7 @@ impl Arguments {
                     output::say(format!("removed {what}, {}", shown(removed.bytes)));
                     if removed.busy > 0 {
                         let busy = count(removed.busy, "build");
-                        output::say(format!("{busy} under way: left alone"));
+                        output::say(format!("kept {busy} in progress"));
                     }
                 }
             }
@@ -99,7 +102,7 @@ fn show(cache: &Cache) -> String {
         let _ = writeln!(text, "  {name:9} {:>5}  {:>10}", part.count, shown(part.bytes));
         total += part.bytes;
     }
-    let _ = writeln!(text, "  {:9} {:>5}  {:>10}", "together", "", shown(total));
+    let _ = writeln!(text, "  {:9} {:>5}  {:>10}", "total", "", shown(total));
     text
 }
 

@@ -19,13 +19,14 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, GENERATOR};
 
-/// Show what an application pays its kernel: calls of the kernel's functions, timed in a run
+/// Show what an application spends in its kernel: time each kernel call of a run
 ///
-/// Every call of a function of the kernel's is timed from the instruction that calls to the first
-/// behind it; where the call has another thread run, to that one's first instruction outside the
-/// kernel. Which functions are a kernel's is told by their names: FreeRTOS, Zephyr, ThreadX,
-/// ChibiOS, RTX5, RIOT, NuttX, lilos, RTIC and Embassy are known by theirs, one's own by --api.
+/// Each call of a kernel function is timed from the calling instruction to the first one after the
+/// return, or, if the call switches to another thread, to that thread's first instruction outside
+/// the kernel. Kernel functions are recognised by name: those of FreeRTOS, Zephyr, ThreadX,
+/// ChibiOS, RTX5, RIOT, NuttX, lilos, RTIC and Embassy are built in, others are given with --api.
 #[derive(Debug, Args)]
+#[command(override_usage = super::worst::usage("calls"))]
 #[command(after_help = "Exit codes: see `rtmark help exit-codes`.")]
 #[command(after_long_help = "\
 Examples:
@@ -34,44 +35,44 @@ Examples:
   rtmark calls app.elf --soc stm32l432 --api mykernel.toml
   rtmark calls --kernel freertos --load --soc stm32f405
 
-A file for --api:
+Example of a file for --api:
   name = \"mykernel\"
-  calls = [\"mk_*\"]           # what applications call
-  internal = [\"mk_sched_*\"]  # what stands behind it, threads of the kernel's own, handlers
-  idle = [\"mk_idle\"]         # its thread for when there is nothing to do
-  calls_back = [\"mk_start\"]  # what calls the application's threads, timers, handlers
+  calls = [\"mk_*\"]           # functions that applications call
+  internal = [\"mk_sched_*\"]  # internal functions, the kernel's own threads and handlers
+  idle = [\"mk_idle\"]         # the idle thread
+  calls_back = [\"mk_start\"]  # functions that call the application's threads, timers, handlers
 
 Exit codes: see `rtmark help exit-codes`.")]
 pub struct Arguments {
     #[command(flatten)]
     choice: Choice,
-    /// A kernel that is known, such as `zephyr`, or a file with the names of its functions: see the
-    /// example [default: what the image's symbols look like]
+    /// Kernel, such as `zephyr`, or a file with the names of its functions, as in the example
+    /// [default: recognised from the image's symbols]
     #[arg(long, value_name = "KERNEL|FILE")]
     api: Option<String>,
-    /// Cycles after which the run is cut, which is no failure [default: a second of the clock]
+    /// Cycles after which to end the run, which is not a failure [default: one second of the clock]
     #[arg(long, value_name = "N", value_parser = super::sim::cycles)]
     max_cycles: Option<u64>,
-    /// The form of the result
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// Tables
+    /// Text tables
     Text,
-    /// One JSON object
+    /// JSON: docs/schema/calls.schema.json
     Json,
-    /// One line for each function, origin and outcome
+    /// CSV, one line per function, origin and outcome
     Csv,
 }
 
-/// The version of [`Document`]'s form.
+/// The version of [`Document`].
 const SCHEMA_VERSION: u32 = 1;
-/// Places that are shown of a function, and stretches in which interrupts are held back.
+/// How many call sites of a function are shown, and how many stretches in which interrupts are held back.
 const SHOWN: usize = 3;
-/// Inlined functions that are shown.
+/// How many inlined functions are shown.
 const INLINED: usize = 8;
 
 /// What `rtmark calls --format json` prints. Fields may be added; `schema_version` rises when
@@ -121,7 +122,7 @@ struct Ran {
 impl Arguments {
     pub fn run(self, verbosity: Verbosity) -> Result<Exit, CliError> {
         let known = Api::builtin().map_err(|error| {
-            CliError::new(Exit::Internal, error.to_string(), "report this as a defect")
+            CliError::new(Exit::Internal, error.to_string(), "report this as a bug in rtmark")
         })?;
         let own = self.api.as_deref().map(|api| named(api, &known)).transpose()?;
         let subjects = self.choice.subjects(verbosity)?;
@@ -148,13 +149,13 @@ impl Arguments {
             }
         }
         for ran in runs.iter().filter(|ran| ran.exit != Exit::Fine) {
-            let hint = ran.hint.unwrap_or("what is shown is what had happened until then");
+            let hint = ran.hint.unwrap_or("the results cover the run up to that point");
             let _ = CliError::new(ran.exit, format!("{}: {}", ran.name, ran.message), hint).show();
         }
         Ok(worst_of(&runs))
     }
 
-    /// Runs one image; `own` is the kernel that was asked for.
+    /// Runs one image and times its calls; `own` is the kernel given with --api.
     fn observe(
         &self,
         subject: &Subject,
@@ -192,7 +193,7 @@ impl Arguments {
         });
         bar.finish_and_clear();
         if let Ending::Internal(error) = &ending {
-            return Err(subject.mistaken(error));
+            return Err(subject.internal_error(error));
         }
         let message = session.tell(&ending);
         let (recorder, held) = observers;
@@ -203,7 +204,7 @@ impl Arguments {
         }
         let mut held = held.intervals(Map::new(image, lines.as_ref()));
         held.truncate(SHOWN);
-        // That a run was cut is what was asked for.
+        // Reaching the limit is the expected end.
         let is_cut = matches!(ending, Ending::Limit);
         let end = End::Other(ending);
         Ok(Ran {
@@ -223,33 +224,35 @@ impl Arguments {
     }
 }
 
-/// The kernel of a name, or of a file.
+/// Finds a built-in kernel by its id, or reads one from a file.
 fn named(api: &str, known: &[Api]) -> Result<Api, CliError> {
     if let Some(found) = known.iter().find(|known| known.id == api) {
         return Ok(found.clone());
     }
     let text = given::read_text(Path::new(api)).map_err(|error| {
         let ids: Vec<&str> = known.iter().map(|known| known.id.as_str()).collect();
-        let hint = format!("give the path of a file, or one of {}", ids.join(", "));
+        let hint = format!("give the path of a file, or one of: {}", ids.join(", "));
         CliError::new(Exit::Usage, format!("{api}: {error}"), &hint)
     })?;
     Api::from_toml(api, &text).map_err(|error| {
-        let hint = "`rtmark calls --help` has an example";
+        let hint = "`rtmark calls --help` shows an example";
         CliError::new(Exit::Usage, error.to_string(), hint)
     })
 }
 
-/// Nothing of the image is known to be a kernel's.
+/// Returns the error for an image in which no kernel function is recognised.
 fn unknown(subject: &Subject, known: &[Api]) -> CliError {
     let name = subject.name();
     if subject.image.symbols().names().next().is_none() {
-        let hint = "give the ELF file as the linker wrote it, before it was stripped";
-        return CliError::new(Exit::Usage, format!("{name}: it has no symbols"), hint);
+        let hint = "give the ELF file that the linker wrote, before it was stripped";
+        return CliError::new(Exit::Usage, format!("{name}: the image has no symbols"), hint);
     }
     let names: Vec<&str> = known.iter().map(|api| api.name.as_str()).collect();
-    let message =
-        format!("{name}: it has no function that applications call of {}", names.join(", "));
-    let hint = "name the functions of its kernel with --api; `rtmark calls --help` has an example";
+    let message = format!(
+        "{name}: the image has none of the functions that applications call in {}",
+        names.join(", ")
+    );
+    let hint = "name its kernel's functions with --api; `rtmark calls --help` shows an example";
     CliError::new(Exit::NothingSelected, message, hint)
 }
 
@@ -271,7 +274,7 @@ const fn outcome(outcome: Outcome) -> &'static str {
     }
 }
 
-/// A share in per cent.
+/// Formats a share in per cent.
 fn percent(part: u64, whole: u64) -> String {
     format!("{:.1} %", 100.0 * part as f64 / whole.max(1) as f64)
 }
@@ -281,24 +284,27 @@ fn text(ran: &Ran) -> String {
     let mut text =
         format!("{}: {} in {} cycles; {}\n\n", ran.name, ran.kernel, ran.cycles, ran.message);
     match (called.as_slice(), inlined.as_slice()) {
-        ([], []) => text.push_str("it never called its kernel\n"),
+        ([], []) => text.push_str("the application never called its kernel\n"),
         ([], _) => text.push_str(
-            "it called no function of its kernel: the compiler has inlined those that it uses\n",
+            "the application called no kernel function: the compiler inlined those that it uses\n",
         ),
         _ => table(called, ran.cycles, &mut text),
     }
     let whole = shares.cycles();
-    let _ = writeln!(text, "\nthe processor's cycles");
+    let _ = writeln!(text, "\nwhere the cycles went");
     for (what, cycles) in [
         ("application", shares.application),
-        ("its interrupts", shares.interrupts),
+        ("its handlers", shares.interrupts),
         ("kernel", shares.kernel),
         ("idle", shares.idle),
     ] {
         let _ = writeln!(text, "{cycles:>12}  {:>8}  {what}", percent(cycles, whole));
     }
     if !ran.held.is_empty() {
-        let _ = writeln!(text, "\nthe most urgent interrupt would have been held back longest");
+        let _ = writeln!(
+            text,
+            "\nlongest stretches, in cycles, in which the most urgent interrupt would have been held back"
+        );
         for HeldInterval { cycles, times, by, from, .. } in &ran.held {
             let _ = writeln!(text, "{cycles:>12}  {times:>6} ×  by {}, from {from}", by.join(", "));
         }
@@ -309,10 +315,10 @@ fn text(ran: &Ran) -> String {
         }
     };
     let calls = |(function, calls): &(String, u64)| format!("{function} {calls}");
-    list("not ended when the run did", open.iter().map(calls).collect(), &mut text);
+    list("still in progress when the run ended", open.iter().map(calls).collect(), &mut text);
     if !inlined.is_empty() {
         text.push_str(
-            "\ninlined by the compiler: cycles of their instructions, calls cannot be told\n",
+            "\ninlined by the compiler: the cycles of their instructions; individual calls cannot be counted\n",
         );
         for call in inlined.iter().take(INLINED) {
             let InlinedCall { function, caller, cycles } = call;
@@ -325,8 +331,8 @@ fn text(ran: &Ran) -> String {
         }
     }
     if !never.is_empty() {
-        let count = output::count(never.len(), "more function");
-        let _ = writeln!(text, "\n{count} of the kernel's in the image: never called");
+        let count = output::count(never.len(), "other kernel function");
+        let _ = writeln!(text, "\nnever called: {count} in the image");
     }
     text
 }
@@ -337,7 +343,7 @@ fn table(called: &[Called], cycles: u64, text: &mut String) {
     let _ = writeln!(
         text,
         "{:width$}  {:9}  {:8}  {:>7} {:>5} {:>8} {:>8} {:>8} {:>10} {:>7}",
-        "function", "from", "and", "calls", "hit", "min", "median", "max", "cycles", "of all"
+        "function", "from", "outcome", "calls", "hit", "min", "median", "max", "cycles", "share"
     );
     for one in called {
         let figures = one.cycles.map_or_else(
@@ -363,13 +369,13 @@ fn table(called: &[Called], cycles: u64, text: &mut String) {
         }
     }
     text.push_str(
-        "\nreturns: from the call to its return; switches: from the call to the first instruction \
-         of another thread\noutside the kernel; hit: calls into which an interrupt came, left out of \
-         the cycles\n",
+        "\nAll times are in cycles. returns: from the call to its return; switches: from the call to the\n\
+         first instruction of another thread outside the kernel; hit: calls that an interrupt hit,\n\
+         which are not timed\n",
     );
 }
 
-/// The columns of the CSV.
+/// The columns of the CSV output.
 const COLUMNS: [&str; 13] = [
     "run",
     "soc",

@@ -1,4 +1,4 @@
-//! `--image NAME=FILE` of `rtmark run`: columns from images that somebody else has built.
+//! `--image NAME=FILE` of `rtmark run` and others: columns from images that rtmark did not build.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -16,23 +16,22 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::say;
 
-/// The images that become columns.
+/// The images to show as columns.
 #[derive(Debug, Args)]
 pub struct Images {
-    /// Images that somebody else has built, as columns beside the kernels': an ELF file each, with
-    /// the name of its column, as in zephyr=lat.elf; needs --soc, and brings kernels only where
-    /// --kernel names some (docs/images.md)
+    /// ELF files built elsewhere, each shown as a column of this name, as in zephyr=lat.elf; kernels
+    /// are then included only if --kernel names them (docs/images.md)
     #[arg(long, value_name = "NAME=FILE", num_args = 1.., requires = "soc")]
     image: Vec<OsString>,
 }
 
 impl Images {
-    /// Whether any is given.
+    /// Returns whether any image is given.
     pub fn any(&self) -> bool {
         !self.image.is_empty()
     }
 
-    /// Reads them.
+    /// Reads the images.
     pub fn read(&self) -> Result<Vec<Foreign>, CliError> {
         let mut names = BTreeSet::new();
         let read = |given: &OsString| {
@@ -40,20 +39,23 @@ impl Images {
             let refuse =
                 |message: String, hint: &str| Err(CliError::new(Exit::Usage, message, hint));
             let Some((name, path)) = text.split_once('=') else {
-                let message = format!("--image {text}: it has no name");
-                return refuse(message, "name the column before the file, as in zephyr=lat.elf");
+                let message = format!("--image {text}: the name is missing");
+                return refuse(
+                    message,
+                    "put the column's name before the file, as in zephyr=lat.elf",
+                );
             };
             if !names.insert(name.to_owned()) {
-                let message = format!("--image: two columns are called {name}");
-                return refuse(message, "give each image a name of its own");
+                let message = format!("--image: the name {name} is given twice");
+                return refuse(message, "give each image a different name");
             }
             Foreign::read(name, Path::new(path)).map_err(|error| {
                 let hint = match &error {
                     ColumnError::Name(_) => {
-                        "the name stands before the equals sign, as in zephyr=lat.elf"
+                        "choose another name before the equals sign, as in zephyr=lat.elf"
                     }
-                    ColumnError::File { .. } => "check the path behind the equals sign",
-                    ColumnError::Image { .. } => "give the ELF file as the linker wrote it",
+                    ColumnError::File { .. } => "check the path after the equals sign",
+                    ColumnError::Image { .. } => "give the ELF file that the linker wrote",
                 };
                 CliError::new(Exit::Usage, error, hint)
             })
@@ -62,7 +64,7 @@ impl Images {
     }
 }
 
-/// Runs each image on each soc; `keep` is given the answers as they come.
+/// Runs each image on each soc, and passes each answer to `keep` as soon as it is known.
 pub fn measure<E>(
     images: &[Foreign],
     platforms: &[Platform],
@@ -95,7 +97,7 @@ pub fn measure<E>(
     Ok(answers)
 }
 
-/// Progress of an image's run.
+/// Creates the progress bar of an image's run.
 pub fn bar(verbosity: Verbosity, image: &Foreign, soc: &str) -> ProgressBar {
     if verbosity.quiet {
         return ProgressBar::hidden();

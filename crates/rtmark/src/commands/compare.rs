@@ -1,4 +1,4 @@
-//! `rtmark compare`, and what it shares with `rtmark gate`
+//! `rtmark compare`, and code shared with `rtmark gate`
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,42 +16,42 @@ use crate::output::{self, GENERATOR, say};
 use crate::shelf::{self, Filter, StoreFlag, answers, run_of};
 use crate::sources::Sources;
 
-/// Compare two runs: what became better, worse, or cannot be compared
+/// Compare two runs: show what became faster, slower, or cannot be compared
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  rtmark compare latest~1                    the newest run with the one before
+  rtmark compare latest~1                    the run before the newest with the newest
   rtmark compare main HEAD                   two commits that were measured
   rtmark compare v1 latest --format md       for a pull request
-  rtmark compare a b --across settings       although their settings differ
+  rtmark compare a b --across settings       even if their settings differ
 
-Figures of the simulator are exact: every difference is real. Those of boards and logs are
-compared by their medians, with an interval and a rank test. Series whose spans, bases,
+The simulator's figures are exact: every difference is real. Figures of boards and logs are
+compared by their medians, with a confidence interval and a rank test. Series whose spans, bases,
 clocks, cores, socs, timing models or settings differ are not compared.
 
-Exit codes: 3 when anything became worse, 5 when nothing did and something is incomparable.")]
+Exit codes: 3 if anything became slower, 5 if nothing did but something cannot be compared.")]
 pub struct Arguments {
-    /// The earlier run: `latest~1`, a name, the beginning of an id, a commit
+    /// Earlier run: `latest~1`, a name, the start of an id, or a commit
     #[arg(value_name = "BEFORE")]
     before: String,
-    /// The later run
+    /// Later run
     #[arg(value_name = "AFTER", default_value = "latest")]
     after: String,
     #[command(flatten)]
     shared: Shared,
 }
 
-/// How two runs are compared and shown.
+/// Options for how two runs are compared and shown.
 #[derive(Debug, Args)]
 pub struct Shared {
     #[command(flatten)]
     pub filter: Filter,
-    /// Compare although this differs: clock, core, soc, timing-model or settings
+    /// Compare even if these differ: clock, core, soc, timing-model or settings
     #[arg(long, value_name = "WHAT", num_args = 1..)]
     across: Vec<Aspect>,
-    /// Show what stayed the same, too
+    /// Also show what did not change
     #[arg(long)]
     all: bool,
-    /// The form of the comparison
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
     #[command(flatten)]
@@ -62,27 +62,27 @@ pub struct Shared {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// For people
+    /// Text table
     Table,
-    /// For programs: everything; see docs/schema/compare.schema.json
+    /// JSON with everything: docs/schema/compare.schema.json
     Json,
-    /// For pull requests: GitHub's Markdown, as much as a comment there holds
+    /// GitHub Markdown for a pull request, cut to the size of a comment
     Md,
-    /// For continuous integration: a test case a series
+    /// JUnit XML, one test case per series
     Junit,
-    /// For GitHub Actions: annotations
+    /// GitHub Actions annotations
     Github,
-    /// The later run's figures for github-action-benchmark: its customSmallerIsBetter
+    /// The later run's figures for github-action-benchmark (customSmallerIsBetter)
     BenchmarkAction,
-    /// The later run's figures for Bencher: its metric format
+    /// The later run's figures in Bencher's metric format
     Bencher,
 }
 
-/// Two runs that were found and compared.
+/// The comparison of two runs.
 pub struct Compared {
     pub comparison: Comparison,
     pub after: Vec<Answer>,
-    /// How long it took to measure the later run's.
+    /// How long each answer of the later run took to measure.
     pub times: BTreeMap<Key, Duration>,
 }
 
@@ -105,9 +105,9 @@ impl Shared {
         if was.id == is.id {
             let message =
                 format!("`{before}` and `{after}` are the same run, {}", shelf::short(&was.id));
-            // What was to be compared was not finished: that it equals itself says nothing.
-            if shelf::passed_over(store, after, &is)?.is_some() {
-                let hint = "measure again, to the end; `rtmark log` shows the runs";
+            // `latest` skipped an unfinished run: comparing the older run with itself would mislead.
+            if shelf::newer_unfinished(store, after, &is)?.is_some() {
+                let hint = "let a run finish, then compare again; `rtmark log` shows the runs";
                 return Err(CliError::new(Exit::NothingSelected, message, hint));
             }
             if !verbosity.quiet {
@@ -123,15 +123,15 @@ impl Shared {
         if comparison.pairs.is_empty() {
             let message =
                 format!("{} and {} have no series in common", comparison.before, comparison.after);
-            let hint = "measure the same kernels, scenarios and socs on one backend, in the same \
-                        profile (product+opt=3 is another one than product): `rtmark show RUN`";
+            let hint = "measure the same kernels, scenarios and socs with the same backend and profile \
+                        (product+opt=3 differs from product); `rtmark show RUN` shows what a run has";
             return Err(CliError::new(Exit::NothingSelected, message, hint));
         }
         let times = store.times(&after)?.into_iter().collect();
         Ok(Compared { comparison, after: is, times })
     }
 
-    /// Shows a comparison, and what a gate made of it.
+    /// Prints a comparison, and the verdict of a gate if there is one.
     pub fn show(&self, compared: &Compared, gate: Option<&Gate>) -> Result<(), CliError> {
         let rows = if self.all { Rows::All } else { Rows::Changed };
         let comparison = &compared.comparison;
@@ -152,7 +152,7 @@ impl Shared {
     }
 }
 
-/// How comparisons name a run.
+/// Returns the label of a run in comparisons.
 pub fn label(run: &RunInfo) -> RunLabel {
     RunLabel { id: run.id.clone(), revision: run.revision.clone() }
 }

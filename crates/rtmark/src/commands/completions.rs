@@ -8,13 +8,13 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output;
 
-/// Print completions for a shell
+/// Print the completion script for a shell
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   rtmark completions bash > ~/.local/share/bash-completion/completions/rtmark
   rtmark completions fish > ~/.config/fish/completions/rtmark.fish")]
 pub struct Arguments {
-    /// The shell
+    /// Shell
     shell: Shell,
 }
 

@@ -16,26 +16,26 @@ use crate::exit::Exit;
 use crate::output;
 use crate::sources::{self, BuildPlace};
 
-/// Check that all tools are there, and say how to install what is missing
+/// Check for required tools, and show how to install missing ones
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  rtmark doctor                              exit code 13 when something is missing
-  rtmark doctor --fix                        installs what it can, and names the rest
+  rtmark doctor                              exits with code 13 if something is missing
+  rtmark doctor --fix                        install what needs no password
   rtmark doctor --firmware ~/rtmark/firmware")]
 pub struct Arguments {
-    /// The folder with the kernels' firmware sources [default: that of a checkout of rtmark here or
-    /// above, else those that came with the program]
+    /// Folder with the kernels' firmware sources [default: firmware/ of a checkout of rtmark in this
+    /// folder or above, else the sources built into the program]
     #[arg(long, value_name = "FOLDER")]
     firmware: Option<PathBuf>,
-    /// Install what is missing, as far as that needs no password: packages as root, Rust's targets
-    /// as anybody
+    /// Install what is missing if that needs no password: packages only as root, Rust targets as any
+    /// user
     #[arg(long)]
     fix: bool,
     #[command(flatten)]
     place: BuildPlace,
 }
 
-/// Installs what can be installed without asking anybody.
+/// Installs the missing tools that can be installed without a prompt.
 fn fix() -> Result<(), CliError> {
     let here = Path::new(".");
     let missing: BTreeSet<String> = all_tools()?
@@ -53,20 +53,20 @@ fn fix() -> Result<(), CliError> {
             .status();
         match ended {
             Ok(status) if status.success() => {}
-            Ok(status) => output::say(format!("that failed: {status}")),
-            Err(error) => output::say(format!("that failed: {error}")),
+            Ok(status) => output::say(format!("failed: {status}")),
+            Err(error) => output::say(format!("failed: {error}")),
         }
     }
     Ok(())
 }
 
-/// The command that installs something without a question, if there is one.
+/// Returns the command that installs something without a prompt, if there is one.
 fn without_password(install: &str, root: bool) -> Option<String> {
     if install.starts_with("rustup ") {
         return Some(install.to_owned());
     }
     let command = install.strip_prefix("sudo ").filter(|_| root)?;
-    // Each package manager has its own word for not asking.
+    // Each package manager has its own flag to suppress prompts.
     let unasked = [
         ("apt-get install", " -y --no-install-recommends"),
         ("dnf install", " -y"),
@@ -105,21 +105,24 @@ impl Arguments {
                 }
             }
         }
-        // For those who ask for it with --compiler.
+        // Clang is optional: only `--compiler clang` needs it.
         let _ = match Tool::Clang.version(folder) {
             Ok(version) => writeln!(text, "ok       {}: {version}", Tool::Clang.name()),
             Err(MissingTool { tool, problem, install }) => {
-                writeln!(text, "absent   {tool}: {problem}: `--compiler clang` needs it: {install}")
+                writeln!(
+                    text,
+                    "optional {tool}: {problem}; only `--compiler clang` needs it: {install}"
+                )
             }
         };
-        // Not needed by the default suite: absence is told and no failure.
+        // The default suite does not need QEMU: its absence is shown but is not a failure.
         for emulator in emulators()? {
             let name = emulator.program();
             let _ = match emulator.version() {
                 Ok(version) => writeln!(text, "ok       {name}: {version}"),
                 Err(error) => {
                     let install = rtmark_firmware::debian_packages(emulator.package());
-                    writeln!(text, "absent   {error}: `--backend qemu` needs it: {install}")
+                    writeln!(text, "optional {error}; only `--backend qemu` needs it: {install}")
                 }
             };
         }
@@ -150,7 +153,7 @@ impl Arguments {
             }
         }
         if !install.is_empty() {
-            text.push_str("\nInstall what is missing (`rtmark doctor --fix` does what it can):\n");
+            text.push_str("\nTo install what is missing (or try `rtmark doctor --fix`):\n");
             for command in install {
                 let _ = writeln!(text, "  {command}");
             }
@@ -160,12 +163,12 @@ impl Arguments {
     }
 }
 
-/// The programs of QEMU that machine files name.
+/// Returns the QEMU programs that machine files name.
 fn emulators() -> Result<BTreeSet<Emulator>, CliError> {
     Ok(machines::builtin()?.into_iter().map(|file| file.machine.emulator).collect())
 }
 
-/// The tools that the kernels of all kinds take on the socs that there are.
+/// Returns the tools that any kernel needs on any built-in soc.
 fn all_tools() -> Result<BTreeSet<Tool>, CliError> {
     let mut tools = BTreeSet::new();
     for file in socs::builtin()? {
@@ -181,7 +184,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_asks_nobody_is_run() {
+    fn only_commands_without_prompts_are_run() {
         let apt = "sudo apt-get install gcc-arm-none-eabi libnewlib-arm-none-eabi";
         let unasked = "apt-get install -y --no-install-recommends gcc-arm-none-eabi \
                        libnewlib-arm-none-eabi";

@@ -6,13 +6,13 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output;
 
-/// Show what rtmark's exit codes mean
+/// Show the meaning of rtmark's exit codes
 #[derive(Debug, Args)]
 #[command(after_help = Exit::table())]
 pub struct Arguments {}
 
 impl Arguments {
-    #[expect(clippy::unused_self, reason = "every command is run the same way")]
+    #[expect(clippy::unused_self, reason = "all commands have the same signature")]
     pub fn run(self) -> Result<Exit, CliError> {
         output::data(&Exit::table())?;
         Ok(Exit::Fine)

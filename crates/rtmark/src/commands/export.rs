@@ -14,19 +14,19 @@ use crate::output::{self, GENERATOR, count, say};
 use crate::replacement::Replacement;
 use crate::shelf::{StoreFlag, run_of};
 
-/// Write runs as a bundle, a file that another store can import
+/// Write runs to a bundle: a file that another store can import
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  rtmark export latest -o today.rtmark.gz        packed by gzip, as the name ends in .gz
+  rtmark export latest -o today.rtmark.gz        compressed, because the name ends in .gz
   rtmark export base head -o two.rtmark          two runs, as text
   rtmark export | ssh lab rtmark import -        to another computer's store
 
-The form is described in docs/bundle.md.")]
+docs/bundle.md describes the format.")]
 pub struct Arguments {
-    /// The runs: `latest`, `latest~1`, a name, the beginning of an id, a commit
+    /// Runs: `latest`, `latest~1`, a name, the start of an id, or a commit
     #[arg(default_value = "latest", value_name = "RUN")]
     runs: Vec<String>,
-    /// The file to write; stdout without, or for -
+    /// File to write; `-` is stdout [default: stdout]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[command(flatten)]
@@ -47,7 +47,7 @@ impl Arguments {
             None => {
                 match bundle::export(&store, &runs, GENERATOR, Packing::Plain, io::stdout().lock())
                 {
-                    // Whoever reads may stop at any time.
+                    // The reader may stop at any time.
                     Err(BundleError::Io(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
                         return Ok(Exit::Fine);
                     }
@@ -57,7 +57,7 @@ impl Arguments {
             Some(path) => {
                 let packed = path.extension().is_some_and(|extension| extension == "gz");
                 let packing = if packed { Packing::Gzip } else { Packing::Plain };
-                // What is there stays until the new file is whole.
+                // An existing file is kept until the new one is complete.
                 let unwritten =
                     |error: io::Error| CliError::unwritten(path, &error, "check the path");
                 let new = Replacement::begin(path).map_err(unwritten)?;
@@ -67,8 +67,8 @@ impl Arguments {
             }
         };
         if !verbosity.quiet {
-            let answers = count(usize::try_from(answers).unwrap_or(usize::MAX), "answer");
-            say(format!("{} with {answers} exported", count(runs.len(), "run")));
+            let answers = count(answers, "answer");
+            say(format!("exported {} with {answers}", count(runs.len(), "run")));
         }
         Ok(Exit::Fine)
     }

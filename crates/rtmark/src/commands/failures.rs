@@ -1,4 +1,4 @@
-//! What went wrong in a run, told once each.
+//! Reports the failures of a run, each distinct one once.
 
 use rtmark_model::{Answer, Failure, Key};
 
@@ -6,11 +6,13 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, say};
 
-/// How many failures are told at length: the first ones tend to explain the others.
+/// How many failures are shown in full: the first ones tend to explain the others.
 const SHOWN_FAILURES: usize = 10;
 
-/// Says what went wrong, each thing once, and returns the code of the first
-/// cause: a mistake of rtmark's before a missing tool before a failed build before a failed run.
+/// Prints each distinct failure once.
+///
+/// Returns the exit code of the root cause: a bug in rtmark before a missing tool before a failed build
+/// before a failed run.
 pub fn show_failures(answers: &[Answer]) -> Exit {
     let mut shown: Vec<(Vec<&Key>, &Failure)> = Vec::new();
     for answer in answers {
@@ -25,18 +27,18 @@ pub fn show_failures(answers: &[Answer]) -> Exit {
     for (keys, failure) in shown.into_iter().take(SHOWN_FAILURES) {
         let mut message = format!("{}: {failure}", named(&keys));
         if !failure.console.is_empty() {
-            message.push_str("\nit printed:\n");
+            message.push_str("\nthe end of its output:\n");
             message.push_str(&last_lines(&failure.console, 10));
         }
         CliError::new(failure.kind.into(), message, failure.hint.clone()).show();
     }
     if more > 0 {
-        say(format!("and {}, with the results", output::count(more, "more failure")));
+        say(format!("{} not shown here; see the results", output::count(more, "more failure")));
     }
     first.map_or(Exit::Fine, Exit::from)
 }
 
-/// The answers that share a failure: by name where they are few, else how many of what.
+/// Describes the answers that share a failure: by name if they are few, else by their number.
 fn named(keys: &[&Key]) -> String {
     let full = |key: &&Key| format!("{} {} on {}", key.kernel, key.scenario, key.soc);
     if keys.len() <= 3 {

@@ -17,9 +17,9 @@ use crate::shelf::StoreFlag;
 use crate::sources::{FoundSources, Sources};
 use crate::tools::refuse_without_tools;
 
-/// Show in which settings two kernels' firmwares differ, which of them matter, and by how much
+/// Show which build settings of two kernels differ, and how much each difference matters
 ///
-/// With a single kernel and --measure, every setting that it offers is switched in turn.
+/// With a single kernel and --measure, each setting that it offers is changed in turn.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   rtmark fairness freertos embassy --soc stm32c031 --scenario thread.yield --measure
@@ -28,24 +28,24 @@ use crate::tools::refuse_without_tools;
 
 docs/settings.md lists the settings. Exit codes: see `rtmark help exit-codes`.")]
 pub struct Arguments {
-    /// What is compared: a kernel, or a kernel in a profile with settings, as in `freertos:product+lto=off`
+    /// One or two kernels, each optionally with a profile and settings, as in `freertos:product+lto=off`
     #[arg(value_name = "KERNEL[:PROFILE]", num_args = 1..=2, required = true)]
     subjects: Vec<Subject>,
-    /// The soc, by name or path
+    /// Soc, by name or path of a soc file
     #[arg(long, default_value = "stm32c031")]
     soc: String,
     /// Scenarios, by name or pattern
     #[arg(short, long, value_name = "GLOB", num_args = 1.., default_value = "thread.yield")]
     scenario: Vec<Pattern>,
-    /// Build with one setting switched at a time, and show what that changes
+    /// Change one setting at a time, and measure the effect
     #[arg(long)]
     measure: bool,
-    /// The form of the result
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
     #[command(flatten)]
     store: StoreFlag,
-    /// Cycles after which a scenario is given up, instead of the catalogue's budget
+    /// Cycles after which to give up on a scenario [default: the catalogue's budget]
     #[arg(long, value_name = "N", value_parser = super::sim::cycles)]
     max_cycles: Option<u64>,
     #[command(flatten)]
@@ -54,9 +54,9 @@ pub struct Arguments {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Format {
-    /// For people
+    /// Text table
     Table,
-    /// For programs; docs/schema/fairness.schema.json
+    /// JSON: docs/schema/fairness.schema.json
     Json,
 }
 
@@ -81,7 +81,8 @@ impl Arguments {
         for unit in &plan.units {
             let core = soc.soc.core.name();
             if let Err(reason) = unit.variant.of(&unit.kernel.manifest, core) {
-                let hint = "`switches` in its kernel.toml names what it can be built with";
+                let hint =
+                    "`switches` in its kernel.toml lists the settings that it can be built with";
                 return Err(CliError::new(Exit::NothingSelected, reason, hint));
             }
         }
@@ -102,8 +103,8 @@ impl Arguments {
             if failed != Exit::Fine {
                 return Ok(failed);
             }
-            let message = "none of these scenarios was measured for each of the kernels";
-            let hint = "choose scenarios that each of them answers; `rtmark run` shows which";
+            let message = "none of these scenarios was measured for every kernel";
+            let hint = "choose scenarios that every kernel supports; `rtmark run` shows which";
             return Err(CliError::new(Exit::Incomparable, message, hint));
         };
         let differences = match found.as_slice() {

@@ -21,42 +21,41 @@ use crate::progress::Progress;
 use crate::sources::{FoundSources, Sources};
 use crate::tools::refuse_without_tools;
 
-/// Show what memory the kernels take: flash, RAM, the stack that each task and each
-/// interrupt has used, and what one more task, queue or timer adds
+/// Show how much memory kernels take: flash, RAM, stacks, and one more task, queue or timer
 ///
-/// Flash and RAM are those of the whole image that holds a scenario, with its tasks,
-/// stacks and heap. Stacks are watched while the scenario runs, at every instruction: they
-/// are what was used, no bound on what could be. What one more object takes is the difference
-/// of two images, one with it and one without.
+/// Flash and RAM are those of the whole image that holds a scenario, including its tasks, stacks and
+/// heap. Stack use is observed at every instruction while the scenario runs: it is what was used,
+/// not a bound on what could be. The cost of one more object is the difference between two images,
+/// one with it and one without.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes: see `rtmark help exit-codes`.")]
 #[command(after_long_help = "\
 Examples:
   rtmark footprint --soc stm32c031
   rtmark footprint -k freertos embassy -s thread.yield queue.handover --format json
-  rtmark footprint --image app=app.elf --soc stm32f405    any firmware, for a second of its clock
+  rtmark footprint --image app=app.elf --soc stm32f405    any firmware, for one second of its clock
 
 Exit codes: see `rtmark help exit-codes`.")]
 pub struct Arguments {
-    /// Kernels, by name or pattern; all without
+    /// Kernels, by name or pattern [default: all]
     #[arg(short, long, value_name = "KERNEL", num_args = 1..)]
     kernel: Vec<Pattern>,
-    /// Scenarios whose stacks are watched, by name or pattern
+    /// Scenarios to observe, by name or pattern
     #[arg(short, long, value_name = "GLOB", num_args = 1..,
           default_values = ["thread.yield", "queue.handover", "isr.wake.thread", "timer.wake"])]
     scenario: Vec<Pattern>,
-    /// Socs, by name, pattern or path of a soc file; all built-in ones without
+    /// Socs, by name, pattern or path of a soc file [default: the socs of the default suite]
     #[arg(long, value_name = "SOC", num_args = 1..)]
     soc: Vec<String>,
-    /// The set of build settings
+    /// Build profile, optionally with settings, as in `product+opt=3`
     #[arg(long, default_value = DEFAULT_PROFILE)]
     profile: Variant,
-    /// The form of the result
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
     #[command(flatten)]
     images: Images,
-    /// Cycles for which an image is watched, instead of a second of its clock
+    /// Cycles for which to run an image [default: one second of its clock]
     #[arg(long, value_name = "N", requires = "image",
           value_parser = super::sim::cycles)]
     max_cycles: Option<u64>,
@@ -66,13 +65,13 @@ pub struct Arguments {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// For people
+    /// Text tables, sizes in bytes
     Table,
-    /// One JSON object
+    /// JSON: docs/schema/footprint.schema.json
     Json,
 }
 
-/// The version of [`Document`]'s form.
+/// The version of [`Document`].
 const SCHEMA_VERSION: u32 = 1;
 
 /// What `rtmark footprint --format json` prints. Fields may be added; `schema_version`
@@ -174,7 +173,7 @@ impl Arguments {
         let socs = simulated(&self.soc)?;
         let images = self.images.read()?;
         let of_images = of_images(&images, &socs, self.max_cycles.map(Cycles), verbosity)?;
-        // With images, kernels are those that the command line names.
+        // With images, only kernels that the command line names are included.
         let alone = !images.is_empty() && self.kernel.is_empty();
         let kernels = if alone { Vec::new() } else { kernels };
         let selection = Selection { kernels: self.kernel, scenarios: self.scenario };
@@ -226,7 +225,7 @@ impl Arguments {
     }
 }
 
-/// What each image takes on each soc.
+/// Measures the footprint of each image on each soc.
 fn of_images(
     images: &[Foreign],
     socs: &[Platform],
@@ -262,19 +261,19 @@ fn of_images(
     Ok(found)
 }
 
-/// A line for each image, how its run ended, and a line for each stack below.
+/// Formats the images' footprints: sizes, how the run ended, and one line per stack.
 fn images_table(images: &[OfImage]) -> String {
     let mut text = String::new();
     for OfImage { name, file, soc, flash_bytes, ram_bytes, ended, stacks, .. } in images {
         let before = if text.is_empty() { "" } else { "\n" };
-        let _ = writeln!(text, "{before}{soc}, {name} ({file}), in bytes");
+        let _ = writeln!(text, "{before}{soc}, {name} ({file}): sizes in bytes");
         let _ = writeln!(text, "{flash_bytes:>9} flash, {ram_bytes} RAM; {ended}");
         stack_lines(&mut text, 3, stacks);
     }
     text
 }
 
-/// A line for each stack.
+/// Writes one line per stack.
 fn stack_lines(text: &mut String, indent: usize, stacks: &[StackUse]) {
     for StackUse { name, kind, bytes, .. } in stacks {
         let kind = match kind {
@@ -286,7 +285,7 @@ fn stack_lines(text: &mut String, indent: usize, stacks: &[StackUse]) {
     }
 }
 
-/// What one more of each object takes, of every kernel that is built.
+/// Measures what one more of each object takes, for every kernel of a plan.
 fn one_more(builder: &Builder, plan: &Plan) -> Result<Vec<Object>, CliError> {
     let mut objects = Vec::new();
     for unit in &plan.units {
@@ -303,14 +302,14 @@ fn one_more(builder: &Builder, plan: &Plan) -> Result<Vec<Object>, CliError> {
     Ok(objects)
 }
 
-/// A line for each object and kernel.
+/// Formats the cost of one more object, one line per object and kernel.
 fn objects_table(objects: &[Object]) -> String {
     let mut text = String::new();
     let mut soc = "";
     for Object { soc: on, kernel, object, cost } in objects {
         if on != soc {
             soc = on;
-            let _ = writeln!(text, "\n{soc}, one more of each, in bytes");
+            let _ = writeln!(text, "\n{soc}, the cost of one more object, in bytes");
             let _ = writeln!(
                 text,
                 "{:<8} {:<10} {:>8} {:>8} {:>10}",
@@ -335,7 +334,7 @@ fn objects_table(objects: &[Object]) -> String {
     text
 }
 
-/// A line for each kernel and scenario, with one for each stack below. All is bytes.
+/// Formats the footprints of scenarios in bytes: one line per kernel and scenario, then one per stack.
 fn table(footprints: &[Footprint]) -> String {
     let mut text = String::new();
     let mut soc = "";
@@ -343,10 +342,10 @@ fn table(footprints: &[Footprint]) -> String {
         if key.soc != soc {
             soc = &key.soc;
             let before = if text.is_empty() { "" } else { "\n" };
-            let _ = writeln!(text, "{before}{soc}, in bytes");
+            let _ = writeln!(text, "{before}{soc}, sizes in bytes");
             let _ = writeln!(
                 text,
-                "{:<20} {:<10} {:>8} {:>8}  stack used by",
+                "{:<20} {:<10} {:>8} {:>8}  stack used, by",
                 "scenario", "kernel", "flash", "RAM"
             );
         }

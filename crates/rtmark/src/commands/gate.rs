@@ -12,28 +12,28 @@ use crate::config::Config;
 use crate::error::CliError;
 use crate::exit::Exit;
 
-/// Refuse a run that is slower than a baseline allows
+/// Fail if a run is slower than a baseline allows
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  rtmark gate --baseline main                            nothing may grow by a cycle
-  rtmark gate --baseline base --budget budget.toml       as much as the file allows
-  rtmark gate --baseline base --format github            with annotations
+  rtmark gate --baseline main                            no figure may grow by even one cycle
+  rtmark gate --baseline base --budget budget.toml       figures may grow as the file allows
+  rtmark gate --baseline base --format github            annotations for GitHub Actions
   rtmark gate --baseline base --format junit > gate.xml
 
-docs/ci.md has a workflow to start with, and tells what a budget file holds.
+docs/ci.md has a workflow to start from, and describes budget files.
 
-Exit codes: 3 when something grew beyond its budget or fails now, 5 when nothing did and
-something cannot be compared.")]
+Exit codes: 3 if something grew beyond its budget or now fails, 5 if nothing did but something
+cannot be compared.")]
 pub struct Arguments {
-    /// The run that is held against the baseline
+    /// Run to check against the baseline
     #[arg(value_name = "RUN", default_value = "latest")]
     run: String,
-    /// The baseline: a name, the beginning of an id, a commit, `latest~1` [default: `baseline`
-    /// under `[gate]` of rtmark.toml]
+    /// Baseline: `latest~1`, a name, the start of an id, or a commit [default: `baseline` under
+    /// `[gate]` in rtmark.toml]
     #[arg(long, value_name = "RUN")]
     baseline: Option<String>,
-    /// The file with budgets and accepted regressions; without, nothing may grow [default:
-    /// `budget` under `[gate]` of rtmark.toml]
+    /// File with budgets and accepted regressions [default: `budget` under `[gate]` in rtmark.toml,
+    /// else no figure may grow]
     #[arg(long, value_name = "FILE")]
     budget: Option<PathBuf>,
     #[command(flatten)]
@@ -44,8 +44,8 @@ impl Arguments {
     pub fn run(self, verbosity: Verbosity) -> Result<Exit, CliError> {
         let config = Config::load()?;
         let baseline = self.baseline.or_else(|| config.gate.baseline.clone()).ok_or_else(|| {
-            let hint = "name a run with --baseline, or under [gate] in rtmark.toml";
-            CliError::new(Exit::Usage, "no baseline is given", hint)
+            let hint = "name a run with --baseline, or with `baseline` under [gate] in rtmark.toml";
+            CliError::new(Exit::Usage, "no baseline given", hint)
         })?;
         let budget = self.budget.as_deref().or(config.gate.budget.as_deref());
         let policy = budget.map_or_else(|| Ok(Policy::default()), read)?;
@@ -63,7 +63,7 @@ impl Arguments {
 
 fn read(path: &Path) -> Result<Policy, CliError> {
     let refuse = |problem: &dyn std::fmt::Display| {
-        let hint = "docs/ci.md tells what a budget file holds";
+        let hint = "docs/ci.md describes budget files";
         CliError::new(Exit::Usage, format!("{}: {problem}", path.display()), hint)
     };
     let text = given::read_text(path).map_err(|error| refuse(&error))?;

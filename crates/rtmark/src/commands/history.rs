@@ -17,31 +17,31 @@ use crate::exit::Exit;
 use crate::output::{self, say};
 use crate::shelf::{StoreFlag, moment};
 
-/// Show a figure over all runs, and those at which it changed
+/// Show a figure in all runs, and mark the runs in which it changed
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   rtmark history thread.yield --kernel freertos --soc stm32f405
   rtmark history rtos-benchmark.yield_yield_context_switch -k zephyr --soc 'my board'
   rtmark history isr.entry -k rtic --soc stm32c031 --measure max --format json")]
 pub struct Arguments {
-    /// The scenario
+    /// Scenario, by name
     scenario: ScenarioId,
-    /// The kernel
+    /// Kernel, by name
     #[arg(short, long)]
     kernel: KernelId,
-    /// The soc
+    /// Soc or board, by name
     #[arg(long)]
     soc: String,
-    /// The set of build settings [default: product, or what the newest run has that has none of it]
+    /// Build profile [default: product, or that of the newest run if no run has product]
     #[arg(long)]
     profile: Option<String>,
-    /// Where the firmware ran [default: where the newest run has the figure]
+    /// Where the firmware ran [default: that of the newest run with the figure]
     #[arg(long, value_name = "BACKEND", value_parser = backend)]
     backend: Option<Backend>,
-    /// Which figure: median, max, first, total or disturbed
+    /// Figure to show: median, max, first, total or disturbed
     #[arg(long, default_value = "median", value_parser = measure)]
     measure: Measure,
-    /// The form of the history
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Chart)]
     format: Format,
     #[command(flatten)]
@@ -50,21 +50,21 @@ pub struct Arguments {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Format {
-    /// For people: a line a run, the oldest first
+    /// Text chart, one line per run, oldest first
     Chart,
-    /// For programs; see docs/schema/history.schema.json
+    /// JSON: docs/schema/history.schema.json
     Json,
 }
 
 fn backend(name: &str) -> Result<Backend, String> {
     let found = Backend::ALL.into_iter().find(|backend| backend.name() == name);
-    found.ok_or_else(|| format!("one of {}", Backend::ALL.map(Backend::name).join(", ")))
+    found.ok_or_else(|| format!("expected one of {}", Backend::ALL.map(Backend::name).join(", ")))
 }
 
-/// The measure of a name.
+/// Parses the name of a measure.
 pub fn measure(name: &str) -> Result<Measure, String> {
     let found = Measure::ALL.into_iter().find(|measure| measure.name() == name);
-    found.ok_or_else(|| format!("one of {}", Measure::ALL.map(Measure::name).join(", ")))
+    found.ok_or_else(|| format!("expected one of {}", Measure::ALL.map(Measure::name).join(", ")))
 }
 
 /// A history, for programs.
@@ -105,8 +105,7 @@ impl Arguments {
         }
         let profile = self.profile_of(&series);
         series.retain(|(_, _, series)| series.key.profile == profile);
-        // Cycles and instructions, or figures of a board and of the simulator, have no history
-        // together.
+        // Cycles and instructions, or a board's figures and the simulator's, do not form one history.
         let kind = |series: &Series| (series.key.backend, series.basis);
         let newest = |series: &[(RunLabel, i64, Series)]| {
             let mut fitting = series.iter().rev().map(|(_, _, series)| kind(series));
@@ -118,12 +117,14 @@ impl Arguments {
         if let (Some((backend, basis)), false) = (newest, verbosity.quiet || series.len() == all) {
             let others = output::count(all - series.len(), "figure");
             say(format!(
-                "note: {others} of other backends or bases left out; shown: {backend}, {basis}"
+                "note: {others} with another backend or basis left out; shown: {backend}, {basis}"
             ));
         }
         let summaries = series.iter().any(|(_, _, series)| series.readings.summarised().is_some());
         if summaries && !verbosity.quiet {
-            say("note: averages from logs: without samples nothing tells a change from chance");
+            say(
+                "note: these are averages from logs: without samples, changes cannot be distinguished from noise",
+            );
         }
         let points = history(&series, self.measure);
         let Some(last) = points.last() else { return Err(self.nothing(&store)?) };
@@ -157,7 +158,7 @@ impl Arguments {
 }
 
 impl Arguments {
-    /// The profile that is meant: what other suites print is of none.
+    /// Returns the profile to show; figures of other suites have a different one.
     fn profile_of(&self, series: &[(RunLabel, i64, Series)]) -> String {
         let usual = rtmark_firmware::DEFAULT_PROFILE;
         let any = series.iter().any(|(_, _, series)| series.key.profile == usual);
@@ -166,13 +167,17 @@ impl Arguments {
         self.profile.clone().unwrap_or_else(|| found.to_owned())
     }
 
-    /// What is wrong when no run has the figure: the name that no run knows, and one like it.
+    /// Returns the error for a figure that no run has: an unknown name with a similar one if possible.
     fn nothing(&self, store: &Store) -> Result<CliError, CliError> {
         let mut known: [BTreeSet<String>; 3] = Default::default();
         for Subject { soc, kernel, scenario } in store.all_subjects()? {
             for (set, name) in known.iter_mut().zip([scenario, kernel, soc]) {
                 set.insert(name);
             }
+        }
+        if known.iter().all(BTreeSet::is_empty) {
+            let hint = "`rtmark run` measures scenarios and stores the results";
+            return Ok(CliError::new(Exit::NothingSelected, "the store has no results yet", hint));
         }
         let asked = [self.scenario.as_str(), self.kernel.as_str(), self.soc.as_str()];
         for ((what, asked), known) in ["scenario", "kernel", "soc"].iter().zip(asked).zip(&known) {
@@ -181,12 +186,12 @@ impl Arguments {
                 let near = near.map(|near| format!("; did you mean `{near}`?"));
                 let message =
                     format!("no run has the {what} `{asked}`{}", near.unwrap_or_default());
-                let hint = "`rtmark log` shows the runs, and `rtmark show RUN` what one holds";
+                let hint = "`rtmark log` shows the runs, and `rtmark show RUN` the contents of one";
                 return Ok(CliError::new(Exit::NothingSelected, message, hint));
             }
         }
         let message = format!(
-            "no run has {} of {} on {} with profile {}",
+            "no run has {} of {} on {} in profile {}",
             self.scenario,
             self.kernel,
             self.soc,
@@ -194,8 +199,8 @@ impl Arguments {
         );
         let soc = if self.soc.contains(' ') { format!("'{}'", self.soc) } else { self.soc.clone() };
         let hint = format!(
-            "`rtmark log -s {} -k {} --soc {soc}` shows the runs that asked for it; see also --profile, \
-             --backend and --measure",
+            "`rtmark log -s {} -k {} --soc {soc}` shows the runs that measured it; also try another --profile, \
+             --backend or --measure",
             self.scenario, self.kernel
         );
         Ok(CliError::new(Exit::NothingSelected, message, hint))

@@ -23,13 +23,14 @@ use crate::exit::Exit;
 use crate::output::{self, say};
 use crate::shelf::{self, StoreFlag};
 
-/// Read the logs of other benchmark suites, and keep what they say as series
+/// Import the logs of other benchmark suites, or bundles of `rtmark export`, into the store
 ///
-/// Recognised by their lines, whatever stands around these: Zephyr's latency_measure of every
-/// era, timing_info, sched_queues, sched, sys_kernel, app_kernel, timer_behavior, ztest benchmarks and recording.csv,
-/// rtos-benchmark, Thread-Metric, RIOT's benchmarks, ChibiOS test reports, cyclictest, ESP-IDF's
-/// elapsed times, TI's task-switch example, RTOSBench, and a CSV and a JSON of our own
-/// (docs/import.md). Rows that cannot be what they seem are kept with a flag and never compared.
+/// Results are recognised line by line, whatever else the log contains: Zephyr's latency_measure of
+/// every era, timing_info, sched_queues, sched, sys_kernel, app_kernel, timer_behavior, ztest
+/// benchmarks and recording.csv, rtos-benchmark, Thread-Metric, RIOT's benchmarks, ChibiOS test
+/// reports, cyclictest, ESP-IDF's elapsed times, TI's task-switch example, RTOSBench, and CSV and
+/// JSON in rtmark's own form (docs/import.md). Implausible rows are kept with a flag and never
+/// compared.
 #[derive(Debug, Args)]
 #[command(
     disable_version_flag = true,
@@ -37,66 +38,66 @@ use crate::shelf::{self, StoreFlag};
 Examples:
   rtmark import uart.log --soc stm32f405 --version 4.1
   rtmark import *.log --dry-run
-  rtmark import lab.rtmark.gz            a bundle of rtmark export
+  rtmark import lab.rtmark.gz            a bundle of `rtmark export`
   minicom-output | rtmark import - --kernel freertos --clock 168MHz
   rtmark import --from-sim zephyr.elf --soc stm32f405
 
-Exit codes: 4 when no row was found, 2 when a file cannot be read."
+Exit codes: 4 if no row was found, 2 if a file cannot be read; else see `rtmark help exit-codes`."
 )]
 pub struct Arguments {
-    /// Logs, and bundles of `rtmark export`; `-` is standard input; packed by gzip or not
+    /// Logs and bundles of `rtmark export`, optionally compressed with gzip; `-` is stdin
     #[arg(value_name = "FILE", required_unless_present = "from_sim", conflicts_with = "from_sim")]
     files: Vec<PathBuf>,
-    /// Run this firmware on the simulator, and read what it prints
+    /// Run this firmware on the simulator, and import its output
     #[arg(long, value_name = "IMAGE", requires = "soc")]
     from_sim: Option<PathBuf>,
-    /// Cycles after which firmware is stopped, instead of 60 seconds of its clock
+    /// With --from-sim: cycles after which to stop the firmware [default: 60 seconds of its clock]
     #[arg(long, value_name = "N", requires = "from_sim",
           value_parser = super::sim::cycles)]
     max_cycles: Option<u64>,
-    /// Take lines for this format instead of recognising them
+    /// Format of the logs [default: recognised line by line]
     #[arg(long, value_name = "NAME", value_parser = format_of)]
     format: Option<Format>,
-    /// Show what would be imported, and keep nothing
+    /// Show what would be imported, and store nothing
     #[arg(long)]
     dry_run: bool,
-    /// The soc or board, where the log does not say it: one that `rtmark list socs` knows, a soc
-    /// file, or any other name
+    /// Soc or board, if the log does not name it: a name from `rtmark list socs`, a soc file, or any
+    /// other name
     #[arg(long)]
     soc: Option<String>,
-    /// The core of a soc that `rtmark list socs` does not know, such as cortex-m4f: figures stand
-    /// beside ours of the same core
+    /// Core of a soc that `rtmark list socs` does not show, such as cortex-m4f; figures are shown next
+    /// to rtmark's for the same core
     #[arg(long)]
     core: Option<String>,
-    /// The clock that counted the cycles, as `168MHz` or in hertz
+    /// Clock that counted the cycles, such as 168MHz, 32.768kHz or 48000000 (in hertz)
     #[arg(long, value_parser = clock_of)]
     clock: Option<Hertz>,
-    /// The kernel, where the log does not say it
+    /// Kernel, if the log does not name it
     #[arg(long)]
     kernel: Option<KernelId>,
-    /// The kernel's version, where the log does not say it
+    /// Kernel version, if the log does not give it
     #[arg(long = "version", value_name = "VERSION", id = "kernel_version")]
     kernel_version: Option<String>,
-    /// The set of build settings, where the log does not say it
+    /// Build profile, if the log does not name it
     #[arg(long)]
     profile: Option<String>,
-    /// The form in which the rows are shown
+    /// Output format of the rows
     #[arg(long, value_enum, default_value_t = Show::Table)]
     show: Show,
     #[command(flatten)]
     store: StoreFlag,
-    /// A folder with catalogue files instead of the built-in ones
+    /// Folder with catalogue files to use instead of the built-in ones
     #[arg(long, value_name = "FOLDER", env = "RTMARK_CATALOGUE")]
     catalogue: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Show {
-    /// For people: a line a row
+    /// Text, one line per row
     Table,
-    /// For programs: everything, as `rtmark run --format json`
+    /// JSON with everything, as `rtmark run --format json` prints
     Json,
-    /// For spreadsheets: a line a row
+    /// CSV, one line per row
     Csv,
 }
 
@@ -114,7 +115,7 @@ fn format_of(text: &str) -> Result<Format, String> {
     let found = Format::ALL.iter().copied().find(|format| format.name() == text);
     found.ok_or_else(|| {
         let names: Vec<_> = Format::ALL.iter().map(|format| format.name()).collect();
-        format!("the formats are {}", names.join(", "))
+        format!("expected one of {}", names.join(", "))
     })
 }
 
@@ -130,20 +131,19 @@ fn clock_of(text: &str) -> Result<Hertz, String> {
     };
     let hertz = number.trim().parse::<f64>().ok().map(|number| (number * scale).round());
     let fits = |hertz: &f64| (1.0..=f64::from(u32::MAX)).contains(hertz);
-    hertz
-        .filter(fits)
-        .map(|hertz| Hertz(hertz as u32))
-        .ok_or_else(|| "a clock is written as 168MHz, 32.768kHz or 48000000".to_owned())
+    hertz.filter(fits).map(|hertz| Hertz(hertz as u32)).ok_or_else(|| {
+        "expected a clock such as 168MHz, 32.768kHz or 48000000, of up to 4294967295 Hz".to_owned()
+    })
 }
 
-/// A log and what was found in it.
+/// A log and the rows that it contains.
 struct Source {
     name: String,
     reading: Reading,
 }
 
 impl Source {
-    /// Its rows, a page at a time.
+    /// Iterates over the rows, one page at a time.
     fn pages<'a>(&'a self, catalogue: &'a Catalogue) -> impl Iterator<Item = Vec<Answer>> + 'a {
         let mut answers = self.reading.answers(catalogue);
         std::iter::from_fn(move || {
@@ -153,11 +153,11 @@ impl Source {
     }
 }
 
-/// What the files of one command brought.
+/// The contents of all files of one command.
 #[derive(Default)]
 struct Brought {
     logs: Vec<Source>,
-    /// What is to be said of each bundle.
+    /// A message about each bundle.
     bundles: Vec<String>,
 }
 
@@ -186,8 +186,8 @@ impl Arguments {
         let rows: usize = sources.iter().map(|source| source.reading.len()).sum();
         if rows == 0 {
             let names: Vec<_> = sources.iter().map(|source| source.name.as_str()).collect();
-            let message = format!("no row of any known suite in {}", names.join(", "));
-            let hint = "docs/import.md shows the forms; `rtmark import --help` names them";
+            let message = format!("no rows of a known suite in {}", names.join(", "));
+            let hint = "docs/import.md shows the known formats; `rtmark import --help` lists them";
             return Err(CliError::new(Exit::NothingSelected, message, hint));
         }
         let pages = || sources.iter().flat_map(|source| source.pages(&catalogue));
@@ -199,16 +199,16 @@ impl Arguments {
         if !verbosity.quiet {
             let unreadable: u64 = sources.iter().map(|source| source.reading.unreadable()).sum();
             let rows = output::count(rows, "row");
-            let lines = output::count(unreadable as usize, "line");
-            let kept = kept.unwrap_or_else(|| "nothing kept (--dry-run)".to_owned());
+            let lines = output::count(unreadable, "line");
+            let kept = kept.unwrap_or_else(|| "nothing stored (--dry-run)".to_owned());
             say(format!("{rows}, {flagged} flagged, {lines} unreadable; {kept}"));
         }
         Ok(Exit::Fine)
     }
 
-    /// What the options say of all logs.
+    /// Returns the options that apply to all logs.
     fn options(&self) -> Result<Options, CliError> {
-        // One that is known brings its core and clock; any other is a name.
+        // A known soc also gives core and clock; any other is just a name.
         let known = match &self.soc {
             Some(name) => match socs::find(name) {
                 Ok(file) => Some(file.soc),
@@ -255,7 +255,7 @@ impl Arguments {
         Ok(brought)
     }
 
-    /// Adds the runs of a bundle to the store; what is to be said about it.
+    /// Adds the runs of a bundle to the store, and returns a message about it.
     fn read_bundle(&self, name: &str, file: impl Read) -> Result<String, CliError> {
         let refused = |error| CliError::from(error).about(name);
         let imported = if self.dry_run {
@@ -265,35 +265,35 @@ impl Arguments {
             bundle::import(&store, file).map_err(refused)?
         };
         let runs = output::count(imported.added.len(), "run");
-        let answers = output::count(imported.answers as usize, "answer");
+        let answers = output::count(imported.answers, "answer");
         if self.dry_run {
             return Ok(format!(
-                "{name}: a bundle, {runs} with {answers}; nothing kept (--dry-run)"
+                "{name}: a bundle of {runs} with {answers}; nothing stored (--dry-run)"
             ));
         }
-        let mut text = format!("{name}: {runs} with {answers} added");
+        let mut text = format!("{name}: added {runs} with {answers}");
         if !imported.known.is_empty() {
             let known = output::count(imported.known.len(), "run");
-            let _ = write!(text, "; {known} known before");
+            let _ = write!(text, "; {known} already in the store");
         }
         if !imported.names_taken.is_empty() {
             let names: Vec<_> =
                 imported.names_taken.iter().map(|name| visible(name.as_bytes())).collect();
-            let _ = write!(text, "; other runs here are called {}", names.join(", "));
+            let _ = write!(text, "; names already taken by other runs: {}", names.join(", "));
         }
         Ok(text)
     }
 
-    /// Runs firmware to its end, and reads its console.
+    /// Runs firmware to its end, and reads its output.
     fn run_firmware(
         &self,
         path: &Path,
         options: &Options,
         verbosity: Verbosity,
     ) -> Result<Source, CliError> {
-        /// As long as `rtmark sim` runs.
+        /// How long firmware may run on its own clock.
         const SECONDS: u64 = 60;
-        /// More text than any suite prints.
+        /// Limit for the output, in bytes: more than any suite prints.
         const LONGEST_CONSOLE: usize = 64 << 20;
 
         let name = visible(path.display().to_string().as_bytes());
@@ -304,7 +304,7 @@ impl Arguments {
             .map_err(|error| unreadable(&name, &error))?;
         let base = soc.memories.first().map_or(0, |memory| memory.base);
         let refuse = |error: &dyn std::fmt::Display| {
-            let hint = format!("`rtmark sim {name} --soc {}` tells more", soc.name);
+            let hint = format!("`rtmark sim {name} --soc {}` shows more", soc.name);
             CliError::new(Exit::Usage, format!("{name}: {error}"), hint)
         };
         let image = Image::from_bytes(&bytes, base).map_err(|error| refuse(&error))?;
@@ -319,16 +319,19 @@ impl Arguments {
                 console.extend(printed);
             }
         });
-        // Suites end in an idle loop: no ending spoils what was printed before.
+        // Suites end in an idle loop: whatever the ending, the output so far is valid.
         if !verbosity.quiet && !matches!(ending, Ending::Exit(_) | Ending::Asleep | Ending::Limit) {
-            say(format!("{name}: {}; what it printed until then counts", session.tell(&ending)));
+            say(format!(
+                "{name}: {}; its output up to that point is imported",
+                session.tell(&ending)
+            ));
         }
         let name = format!("{name} on {}", soc.name);
         let reading = reading(console.as_slice(), &name, options)?;
         Ok(Source { name, reading })
     }
 
-    /// Puts the rows into the store; says where.
+    /// Stores the rows, and returns a message that says where.
     fn keep(&self, pages: impl Iterator<Item = Vec<Answer>>) -> Result<String, CliError> {
         let store = self.store.clone().open(&Config::load()?)?;
         let version = env!("CARGO_PKG_VERSION");
@@ -338,7 +341,7 @@ impl Arguments {
             run.record_all(&page)?;
         }
         run.finish()?;
-        Ok(format!("kept as run {short} in {}", store.path().display()))
+        Ok(format!("stored as run {short} in {}", store.path().display()))
     }
 }
 
@@ -349,15 +352,15 @@ fn unreadable(name: &str, error: &dyn std::fmt::Display) -> CliError {
 fn reading(reader: impl BufRead, name: &str, options: &Options) -> Result<Reading, CliError> {
     rtmark_import::read(reader, name, options).map_err(|error| {
         let hint = match error {
-            ImportError::TooLong => "split it; its rows are independent of each other",
-            ImportError::Document(_) => "docs/import.md describes the JSON form",
-            _ => "check that it is a file that can be read",
+            ImportError::TooLong => "split the file; its rows are independent of each other",
+            ImportError::Document(_) => "docs/import.md describes the JSON format",
+            _ => "check that the file can be read",
         };
         CliError::new(Exit::Usage, format!("{name}: {error}"), hint)
     })
 }
 
-/// Warnings of one log that are shown; `-v` shows all.
+/// How many warnings per log are shown without `-v`.
 const SHOWN: usize = 20;
 
 fn warn(source: &Source, verbosity: Verbosity) {
@@ -372,7 +375,8 @@ fn warn(source: &Source, verbosity: Verbosity) {
     }
     let more = warnings.len().saturating_sub(shown) as u64 + unsaid;
     if more > 0 {
-        say(format!("warning: {}: and {more} more; -v shows them", source.name));
+        let more = output::count(more, "more warning");
+        say(format!("warning: {}: {more}; -v shows all", source.name));
     }
 }
 

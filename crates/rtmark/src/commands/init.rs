@@ -12,37 +12,38 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::say;
 
-/// Begin a project: write an rtmark.toml and, on request, kernels and scenarios of your own to start from
+/// Start a project: write an rtmark.toml and, if asked, templates for your own kernels and scenarios
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  rtmark init                                an rtmark.toml here
-  rtmark init bench --scenario               and a scenario of your own, with a kernel in C
-  rtmark init bench --kernel c rust          one in C and one in Rust
-  cd bench && rtmark run                     what they cost
+  rtmark init                                write an rtmark.toml in this folder
+  rtmark init bench --scenario               also a scenario of your own, and a kernel in C
+  rtmark init bench --kernel c rust          a kernel in C and one in Rust
+  cd bench && rtmark run                     measure them
 
-What is there already is left alone, and nothing is written then. docs/own.md explains the files.")]
+Existing files are never overwritten: if one is in the way, nothing is written. docs/own.md explains
+the files.")]
 pub struct Arguments {
-    /// The project's folder, made if it is missing
+    /// Project folder, created if it does not exist
     #[arg(default_value = ".")]
     folder: PathBuf,
-    /// A kernel of your own to start from, in this language
+    /// Languages in which to write a template for a kernel of your own
     #[arg(long, value_enum, value_name = "LANGUAGE", num_args = 1..)]
     kernel: Vec<Language>,
-    /// A scenario of your own to start from, which a kernel of your own answers
+    /// Write a template for a scenario of your own, with a kernel that supports it
     #[arg(long)]
     scenario: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 enum Language {
-    /// With a makefile
+    /// C, built with make
     C,
-    /// With a Cargo package
+    /// Rust, built with Cargo
     Rust,
 }
 
 impl Language {
-    /// The folder of its template, and of what is made of it.
+    /// Returns the name of the template's folder, which is also that of the copy.
     const fn folder(self) -> &'static str {
         match self {
             Self::C => "c",
@@ -50,7 +51,7 @@ impl Language {
         }
     }
 
-    /// What the template's kernel is called.
+    /// Returns the id of the template's kernel.
     const fn id(self) -> &'static str {
         match self {
             Self::C => "ourloop",
@@ -59,11 +60,11 @@ impl Language {
     }
 }
 
-/// Where the templates lie in the repository.
+/// The folder of the templates in the repository.
 const TEMPLATES: &str = "docs/own/";
-/// The file with scenarios of one's own.
+/// The file with the project's own scenarios.
 const SCENARIOS: &str = "scenarios.toml";
-/// The folder with what is one's own.
+/// The folder with the project's own kernels and scenarios.
 const OWN: &str = "kernels";
 
 impl Arguments {
@@ -78,15 +79,15 @@ impl Arguments {
         for (path, _) in &files {
             let path = self.folder.join(path);
             if path.symlink_metadata().is_ok() {
-                let message = format!("{} is there already", path.display());
-                let hint = "begin in another folder, or move it away; nothing was written";
+                let message = format!("{} already exists", path.display());
+                let hint = "choose another folder, or move the file away; nothing was written";
                 return Err(CliError::new(Exit::Usage, message, hint));
             }
         }
         for (path, bytes) in &files {
             let path = self.folder.join(path);
             write(&path, bytes).map_err(|error| {
-                let hint = "check the path and that you may write there";
+                let hint = "check the path, and that you may write there";
                 CliError::unwritten(&path, &error, hint)
             })?;
             if !verbosity.quiet {
@@ -94,13 +95,13 @@ impl Arguments {
             }
         }
         if !verbosity.quiet {
-            say("next: `rtmark run` there; `rtmark doctor` says what is missing for it");
+            say("next: `rtmark run` in that folder; `rtmark doctor` checks for the tools it needs");
         }
         Ok(Exit::Fine)
     }
 }
 
-/// What is to be written: names below the folder, and what they hold.
+/// Returns the files to write: their paths below the folder, and their contents.
 fn files(kernels: &[Language]) -> Vec<(PathBuf, Vec<u8>)> {
     let mut files = vec![(PathBuf::from("rtmark.toml"), settings(kernels).into_bytes())];
     if kernels.is_empty() {
@@ -119,7 +120,7 @@ fn files(kernels: &[Language]) -> Vec<(PathBuf, Vec<u8>)> {
 
 fn settings(kernels: &[Language]) -> String {
     let mut text = String::from(
-        "# What rtmark does here unless it is told: docs/config.md has every key.\n\
+        "# Defaults for rtmark in this folder: docs/config.md lists every key.\n\
          store = \"results.sqlite\"\n",
     );
     if kernels.is_empty() {
@@ -136,7 +137,7 @@ fn settings(kernels: &[Language]) -> String {
     text + "soc = [\"stm32f405\"]    # `rtmark list socs` shows the others\n"
 }
 
-/// Writes a file that is not there.
+/// Writes a file that must not exist yet.
 fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;

@@ -1,4 +1,4 @@
-//! What reaches a program from outside: bytes at the UARTs of its chip, levels at its pins.
+//! Inputs from outside the chip: bytes at its UARTs, levels at its pins.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -12,42 +12,44 @@ use super::sim::time;
 use crate::error::CliError;
 use crate::exit::Exit;
 
-/// Stands for stdin.
+/// The name that means stdin.
 const STDIN: &str = "-";
-/// Stands for a pseudo-terminal.
+/// The name that means a pseudo-terminal.
 const TERMINAL: &str = "pty";
 
-/// The arguments that say so.
+/// The options for inputs.
 #[derive(Clone, Debug, Args)]
 pub struct InputArgs {
-    /// Send the bytes of a file, or of stdin for -, to the UARTs of the chip, or to the one named
+    /// Send the bytes of a file (`-` is stdin) to the chip's UARTs, or to the named one
     ///
-    /// Each byte arrives when the program has read the one before and a frame's time has passed;
-    /// the first one so long after its receiver is switched on. Names are those of the soc file:
-    /// --uart-in USART2=commands.txt. With pty, for rtmark sim alone, they come from a pseudo-terminal,
-    /// whose name is told: the run begins when another program opens it (screen, a script), the chip's
-    /// clock goes no faster than the wall's, and what the program prints is shown there, too.
+    /// A byte arrives when the program has read the previous one and the time of a frame has passed;
+    /// the first one, a frame after the receiver is enabled. UART names are those of the soc file:
+    /// --uart-in USART2=commands.txt. With pty (rtmark sim only) the bytes come from a
+    /// pseudo-terminal, whose name is printed: the run starts when another program opens it, such as
+    /// screen; the simulated clock never runs faster than real time; and the program's output also
+    /// appears there.
     #[arg(long, value_name = "[UART=]FILE|-|pty")]
     uart_in: Option<String>,
-    /// Drive a pin of the chip from outside, to levels from given times on
+    /// Drive a pin of the chip to the given levels at the given times; may be repeated
     ///
-    /// Up to the first time it is low. Names are those of the soc file (PC13, P0.11, GPIO9), times
-    /// those of the soc's clock: --pin PC13=1,0@10ms,1@10500us is a button that is pressed for half a
-    /// millisecond. Edges interrupt where the chip's block for that is modelled: docs/socs.md.
+    /// The pin is low until the first time. Pin names are those of the soc file (PC13, P0.11, GPIO9),
+    /// times are on the soc's clock: --pin PC13=1,0@10ms,1@10500us is an active-low button that is
+    /// pressed for half a millisecond. Edges raise interrupts if the chip's peripheral for that is
+    /// modelled (docs/socs.md).
     #[arg(long, value_name = "PIN=LEVEL[@TIME],...", value_parser = driven)]
     pin: Vec<Driven>,
 }
 
-/// A pin, and the levels that it is driven to from times on.
+/// A pin, and the levels that it is driven to, each from a time on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Driven {
     pin: String,
     levels: Vec<(Duration, Level)>,
 }
 
-/// A pin and its levels: `PA0=1@10ms,0@12ms`.
+/// Parses a pin and its levels: `PA0=1@10ms,0@12ms`.
 fn driven(text: &str) -> Result<Driven, String> {
-    let wrong = || format!("`{text}` is no pin with its levels, such as PA0=1@10ms,0@12ms");
+    let wrong = || format!("`{text}` is not a pin with levels, such as PA0=1@10ms,0@12ms");
     let (pin, levels) =
         text.split_once('=').filter(|(pin, _)| !pin.is_empty()).ok_or_else(wrong)?;
     let level = |part: &str| {
@@ -73,27 +75,27 @@ impl Driven {
         let change = |&(time, level)| PinChange { cycle: clock.cycles_in(time).0, level };
         let changes: Vec<_> = self.levels.iter().map(change).collect();
         machine.drive_pin(&self.pin, &changes).map_err(|error| {
-            let hint = "`pins` in its soc file lists them; see docs/socs.md";
+            let hint = "`pins` in the soc file lists the pins; see docs/socs.md";
             CliError::new(Exit::Usage, format!("--pin: {error}"), hint)
         })
     }
 }
 
-/// Bytes for a UART by its name, or for all.
+/// Bytes for the named UART, or for all of them.
 #[derive(Clone, Debug)]
 struct Line {
     uart: Option<String>,
     from: Origin,
 }
 
-/// Where bytes come from.
+/// Where the bytes come from.
 #[derive(Clone, Debug)]
 enum Origin {
     Bytes(Arc<[u8]>),
     Terminal,
 }
 
-/// What reaches a program, read.
+/// The inputs of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Inputs {
     line: Option<Line>,
@@ -101,24 +103,24 @@ pub struct Inputs {
 }
 
 impl InputArgs {
-    /// Reads what is to be sent, for a run that may go on with what somebody types.
-    pub fn read_or_await(&self) -> Result<Inputs, CliError> {
+    /// Reads the inputs of a run that may be interactive.
+    pub fn read_interactive(&self) -> Result<Inputs, CliError> {
         let line = self.uart_in.as_deref().map(Line::read).transpose()?;
         Ok(Inputs { line, pins: self.pin.clone() })
     }
 
-    /// Reads what is to be sent, for runs that must be equal each time.
+    /// Reads the inputs of a run that must be reproducible.
     pub fn read(&self) -> Result<Inputs, CliError> {
-        let inputs = self.read_or_await()?;
+        let inputs = self.read_interactive()?;
         if inputs.typed().is_some() {
-            let problem = "--uart-in pty: figures must be the same each time, and nobody types the same twice";
-            let hint = "give a file, or talk to the program by `rtmark sim`";
+            let problem = "--uart-in pty: this command needs reproducible input, and typing is not";
+            let hint = "give a file, or use `rtmark sim` to talk to the program";
             return Err(CliError::new(Exit::Usage, problem, hint));
         }
         Ok(inputs)
     }
 
-    /// Whether what is sent is what somebody types.
+    /// Returns whether the input is typed interactively.
     pub fn are_typed(&self) -> bool {
         let named = self.uart_in.as_deref().map(Line::named);
         named.is_some_and(|(_, file)| file == TERMINAL)
@@ -128,14 +130,14 @@ impl InputArgs {
 impl Line {
     fn put(&self, bytes: &[u8], machine: &mut Machine) -> Result<(), CliError> {
         machine.connect_uart(self.uart.as_deref(), bytes).map_err(|error| {
-            let hint = "its soc file lists its peripherals; see docs/socs.md";
+            let hint = "the soc file lists the peripherals; see docs/socs.md";
             CliError::new(Exit::Usage, format!("--uart-in: {error}"), hint)
         })
     }
 
-    /// The UART, if one is named, and the file.
+    /// Splits an argument into the UART, if one is named, and the file.
     fn named(text: &str) -> (Option<&str>, &str) {
-        // A file may have an equals sign in its name.
+        // A file name may contain an equals sign.
         let named = text.split_once('=').filter(|_| !Path::new(text).exists());
         named.map_or((None, text), |(uart, file)| (Some(uart), file))
     }
@@ -159,7 +161,7 @@ impl Line {
 }
 
 impl Inputs {
-    /// Puts the bytes on the line, and drives the pins.
+    /// Connects the inputs to a machine.
     pub fn connect(&self, machine: &mut Machine) -> Result<(), CliError> {
         if let Some(line) = &self.line {
             let bytes = match &line.from {
@@ -171,13 +173,13 @@ impl Inputs {
         self.pins.iter().try_for_each(|pin| pin.connect(machine))
     }
 
-    /// The line on which is put what somebody types, if there is one.
+    /// Returns the UART line that receives typed input, if there is one.
     pub fn typed(&self) -> Option<TypedLine<'_>> {
         let line = self.line.as_ref()?;
         matches!(line.from, Origin::Terminal).then_some(TypedLine(line))
     }
 
-    /// What to say of bytes that the program has not read.
+    /// Describes the bytes that the program has not read, if any.
     pub fn unread(&self, machine: &mut Machine) -> Option<String> {
         let line = self.line.as_ref()?;
         let unread = machine.unread_input(line.uart.as_deref());
@@ -185,17 +187,17 @@ impl Inputs {
             Origin::Bytes(bytes) => {
                 format!("{unread} of the {} bytes of --uart-in were not read", bytes.len())
             }
-            Origin::Terminal => format!("{unread} bytes that were typed were not read"),
+            Origin::Terminal => format!("{unread} of the typed bytes were not read"),
         })
     }
 }
 
-/// The line on which is put what somebody types.
+/// The UART line that receives typed input.
 #[derive(Clone, Copy, Debug)]
 pub struct TypedLine<'a>(&'a Line);
 
 impl TypedLine<'_> {
-    /// Puts bytes on the line, behind those that the program has not read.
+    /// Appends bytes to those that the program has not read yet.
     pub fn put(self, bytes: &[u8], machine: &mut Machine) -> Result<(), CliError> {
         self.0.put(bytes, machine)
     }
@@ -215,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_pin_is_refused() {
+    fn malformed_pins_are_rejected() {
         for text in ["", "PA0", "=1", "PA0=", "PA0=2@1ms", "PA0=1@", "PA0=1@5", "PA0=1@2ms,0@1ms"] {
             assert!(driven(text).is_err(), "{text}");
         }

@@ -16,17 +16,17 @@ use crate::exit::Exit;
 use crate::output;
 use crate::sources::Sources;
 
-/// Show the kernels, scenarios, socs, cores, machines, boards or published figures that there are
+/// List kernels, scenarios, socs, cores, machines, boards or published figures
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  rtmark list scenarios                      the question that each one answers
-  rtmark list scenarios -v                   with the span, and the rows of other suites that equal it
+  rtmark list scenarios                      the question that each scenario answers
+  rtmark list scenarios -v                   also its span, and equal rows of other suites
   rtmark list socs --format json             for programs, with clocks and digests
-  rtmark list kernels --own ../our-kernel    with kernels of your own")]
+  rtmark list kernels --own ../our-kernel    also kernels of your own")]
 pub struct Arguments {
-    /// What to show
+    /// What to list
     what: What,
-    /// The form of the list
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
     #[command(flatten)]
@@ -35,36 +35,36 @@ pub struct Arguments {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum What {
-    /// What schedules
+    /// Real-time kernels
     Kernels,
-    /// What is measured
+    /// Operations to measure
     Scenarios,
-    /// Chips: a core with clock and memories
+    /// Chips: a core with its clock, memories and peripherals
     Socs,
     /// Processor cores
     Cores,
-    /// What `run --backend qemu` runs on
+    /// QEMU machines, for `run --backend qemu`
     Machines,
-    /// What `run --backend board` runs on
+    /// Boards, for `run --backend board`
     Boards,
-    /// Figures that others have published, with their sources
+    /// Other people's published figures, with their sources
     Published,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Format {
-    /// For people: names and what they stand for
+    /// Text: names and descriptions
     Table,
-    /// For programs: docs/schema/list.schema.json
+    /// JSON: docs/schema/list.schema.json
     Json,
 }
 
-/// A line of a list.
+/// An entry of a list.
 #[derive(Debug, Serialize)]
 struct Entry {
     id: String,
     description: String,
-    /// Lines that a table shows when it is to say more.
+    /// Additional lines of the table with `-v`.
     #[serde(skip)]
     details: Vec<String>,
     #[serde(flatten)]
@@ -95,7 +95,7 @@ impl Arguments {
             What::Published => published_entries(&self.sources.catalogue(&Config::load()?)?)?,
         };
         let text = match self.format {
-            // Programs that look for a line are to find all of it.
+            // Lines are only folded on a terminal: programs such as grep need them whole.
             Format::Table if output::to_terminal() => {
                 table(&entries, verbosity.verbose > 0, output::width())
             }
@@ -118,7 +118,7 @@ fn kernels(kernels: Vec<Kernel>) -> Vec<Entry> {
     kernels.into_iter().map(entry).collect()
 }
 
-/// One entry for each scenario; the points of a curve are one together.
+/// Lists the scenarios; the points of a curve share one entry.
 fn scenarios(catalogue: &Catalogue) -> Vec<Entry> {
     let entry = |s: &rtmark_model::Scenario| {
         let curve = s.point.as_ref().map(|point| {
@@ -158,13 +158,13 @@ fn scenarios(catalogue: &Catalogue) -> Vec<Entry> {
 
 fn published(catalogue: &Catalogue) -> Result<rtmark_import::Published, CliError> {
     rtmark_import::published(catalogue, env!("CARGO_PKG_VERSION"))
-        .map_err(|error| CliError::new(Exit::Internal, error, "report this as a defect of rtmark"))
+        .map_err(|error| CliError::new(Exit::Internal, error, "report this as a bug in rtmark"))
 }
 
 fn published_table(catalogue: &Catalogue) -> Result<String, CliError> {
     let published = published(catalogue)?;
     let mut text = rtmark_report::imported(&published.times.answers, catalogue, output::width());
-    text.push_str("\nnot times\n");
+    text.push_str("\nfigures other than times\n");
     for other in &published.others {
         let rtmark_import::OtherFigure { kernel, board, row, value, unit, source } = other;
         let _ = writeln!(text, "{kernel} on {board}: {row} {value} {unit} ({source})");
@@ -235,7 +235,7 @@ fn boards() -> Result<Vec<Entry>, CliError> {
     Ok(rtmark_runner::boards::builtin()?.into_iter().map(entry).collect())
 }
 
-/// What has been measured of a soc itself, if anything has.
+/// Describes the timing scores that were measured on a soc itself, if any.
 fn own_scores(soc: &Soc) -> Vec<String> {
     soc.core.scores().iter().filter(|score| score.chip == soc.name).map(shown).collect()
 }
@@ -262,7 +262,7 @@ fn cores() -> Vec<Entry> {
     CoreKind::ALL.iter().map(entry).collect()
 }
 
-/// Names and what they stand for, folded where a line is wider than there is room.
+/// Formats names and descriptions, folding lines that are wider than `width`.
 fn table(entries: &[Entry], detailed: bool, width: usize) -> String {
     let widest = entries.iter().map(|entry| entry.id.len()).max().unwrap_or(0);
     let line = |entry: &Entry| {

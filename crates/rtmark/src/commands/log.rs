@@ -14,29 +14,29 @@ use crate::exit::Exit;
 use crate::output;
 use crate::shelf::{Filter, StoreFlag, moment, short};
 
-/// Show the runs that the store keeps, the newest first
+/// List the runs in the store, newest first
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  rtmark log                                 the last twenty runs
-  rtmark log -n 3 --kernel freertos          the last three that hold answers of FreeRTOS
-  rtmark log --all --format json             every run, also removed ones, for programs
+  rtmark log                                 the last 20 runs
+  rtmark log -n 3 --kernel freertos          the last three runs with answers of FreeRTOS
+  rtmark log --all --format json             all runs, including removed ones, for programs
 
-A run is referred to by `latest`, `latest~1` (the one before), its name, the beginning of its
-id, or the commit that it measured: a hash, a branch or a tag. Times are UTC.")]
+Commands refer to a run by `latest`, `latest~1` (the one before), its name, the start of its id,
+or the commit that it measured: a hash, a branch or a tag. Times are in UTC.")]
 pub struct Arguments {
-    /// Show so many runs at most
+    /// Maximum number of runs to show
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20,
           value_parser = clap::value_parser!(u32).range(1..))]
     limit: u32,
-    /// Show all runs, those that were removed too
+    /// Show all runs, including removed ones
     #[arg(long, conflicts_with = "limit")]
     all: bool,
-    /// Show only runs that were not finished: interrupted ones, or going on
+    /// Show only incomplete runs: interrupted or still running
     #[arg(long)]
     incomplete: bool,
     #[command(flatten)]
     filter: Filter,
-    /// The form of the list
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
     #[command(flatten)]
@@ -45,9 +45,9 @@ pub struct Arguments {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Format {
-    /// For people: a line a run
+    /// Text, one line per run
     Table,
-    /// For programs; see docs/schema/log.schema.json
+    /// JSON: docs/schema/log.schema.json
     Json,
 }
 
@@ -101,7 +101,7 @@ impl Arguments {
         runs.truncate(runs.len() - hidden);
         let text = match self.format {
             Format::Table if runs.is_empty() && known > 0 => {
-                format!("none of {} is such a one\n", output::count(known, "run"))
+                format!("no run matches, of {} in the store\n", output::count(known, "run"))
             }
             Format::Table => table(&runs, hidden),
             Format::Json => {
@@ -149,11 +149,11 @@ const BAD: Style = AnsiColor::Red.on_default();
 
 fn table(runs: &[RunInfo], hidden: usize) -> String {
     if runs.is_empty() {
-        return "no runs; `rtmark run` makes one\n".to_owned();
+        return "no runs yet; `rtmark run` makes one\n".to_owned();
     }
     let mut text: String = runs.iter().map(line).collect();
     if hidden > 0 {
-        let _ = writeln!(text, "{ASIDE}and {hidden} older; --all shows them{ASIDE:#}");
+        let _ = writeln!(text, "{ASIDE}and {hidden} older; --all or -n shows them{ASIDE:#}");
     }
     text
 }
@@ -168,7 +168,7 @@ fn line(run: &RunInfo) -> String {
         "{ID}{}{ID:#}  {}  {commit:9}  {:>12}",
         short(&run.id),
         moment(run.started_ms),
-        output::count(usize::try_from(run.answers).unwrap_or(usize::MAX), "answer"),
+        output::count(run.answers, "answer"),
     );
     for name in &run.names {
         let _ = write!(text, "  {NAME}{name}{NAME:#}");

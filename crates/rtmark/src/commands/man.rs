@@ -9,16 +9,16 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, GENERATOR};
 
-/// Print the manual page (roff), of rtmark or of one command
+/// Print the manual page of rtmark or of one command, in roff
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  rtmark man run | man -l -                  read a command's page
-  rtmark man > rtmark.1                      to be installed
-  rtmark man --out man1                      the pages of all commands")]
+  rtmark man run | man -l -                  read the page of a command
+  rtmark man > rtmark.1                      save the page of rtmark
+  rtmark man --out man1                      write the pages of all commands")]
 pub struct Arguments {
-    /// The command; rtmark itself without one
+    /// Command whose page to print [default: rtmark itself]
     command: Option<String>,
-    /// Write the pages of all commands into this folder instead: rtmark.1, rtmark-run.1 and so on
+    /// Folder in which to write the pages of all commands: rtmark.1, rtmark-run.1 and so on
     #[arg(long, value_name = "FOLDER", conflicts_with = "command")]
     out: Option<PathBuf>,
 }
@@ -34,7 +34,7 @@ impl Arguments {
             let found = command.find_subcommand(&name).cloned();
             command = found.ok_or_else(|| {
                 let message = format!("no command is called `{name}`");
-                CliError::new(Exit::Usage, message, "`rtmark help` shows the commands")
+                CliError::new(Exit::Usage, message, "`rtmark help` lists the commands")
             })?;
         }
         output::raw(&page(command)?)?;
@@ -55,7 +55,7 @@ fn page(command: Command) -> std::io::Result<Vec<u8>> {
 
 fn write_all(command: Command, folder: &Path) -> Result<Exit, CliError> {
     let refuse = |error: std::io::Error| {
-        CliError::unwritten(folder, &error, "name a folder that you may write to")
+        CliError::unwritten(folder, &error, "give a folder that you may write to")
     };
     std::fs::create_dir_all(folder).map_err(refuse)?;
     let parts: Vec<Command> = command.get_subcommands().cloned().collect();

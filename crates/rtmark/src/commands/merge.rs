@@ -16,11 +16,12 @@ use crate::exit::Exit;
 use crate::output::{self, say};
 use crate::shelf::{self, StoreFlag};
 
-/// Join the parts of a run, a search or a sweep that several computers have made, and show the whole
+/// Merge the parts of a run, search or sweep that several computers made, and show the result
 ///
-/// The result is that of one computer. Parts are files that `rtmark run` or `rtmark worst` has written with
-/// --partition K/N --state FILE, or `rtmark plan --sweep` with --partition K/N --format json; each may be given
-/// more than once. A run is kept in the store.
+/// The result is the same as from a single computer. Parts are files written by `rtmark run` or
+/// `rtmark worst` with --partition K/N --state FILE, or printed by `rtmark plan --sweep` with
+/// --partition K/N --format json; giving a part more than once does no harm. A merged run is kept in
+/// the store.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -31,23 +32,23 @@ Examples:
 
 Exit codes: see `rtmark help exit-codes`.")]
 pub struct Arguments {
-    /// The parts
+    /// Files of the parts
     #[arg(required = true)]
     parts: Vec<PathBuf>,
-    /// Draw the latencies along the path in SVG
+    /// Draw a search's latencies along the path, in this SVG file
     #[arg(long, value_name = "FILE")]
     picture: Option<PathBuf>,
-    /// The form of the result; of searches a table (which is text) or json, of sweeps also md
+    /// Output format; searches support table and json, sweeps also md
     #[arg(long, value_enum, default_value_t = run::Format::Table)]
     format: run::Format,
-    /// Give the run a name, by which it is referred to later
+    /// Name for the run, to refer to it later
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     #[command(flatten)]
     store: StoreFlag,
 }
 
-/// What parts are of.
+/// The kind of work that a part belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Run,
@@ -56,7 +57,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// What a file's first bytes say.
+    /// Detects the kind from a file's first bytes.
     fn of(path: &Path) -> Result<Self, CliError> {
         let mut first = [0; 1];
         let is_json = File::open(path).and_then(|mut file| file.read(&mut first));
@@ -65,9 +66,9 @@ impl Kind {
             _ if RunPart::is_in(path)? => Self::Run,
             _ if Part::is_in(path)? => Self::Search,
             _ => {
-                let problem = "no part of a run, of a search or of a sweep";
-                let hint = "give files that --state of `rtmark run` or `rtmark worst` has written, or what \
-                            `rtmark plan --sweep ... --partition K/N --format json` has printed";
+                let problem = "not a part of a run, a search or a sweep";
+                let hint = "give files written with --state by `rtmark run` or `rtmark worst`, or the output of \
+                            `rtmark plan --sweep ... --partition K/N --format json`";
                 let message = format!("{}: {problem}", path.display());
                 return Err(CliError::new(Exit::Usage, message, hint));
             }
@@ -75,9 +76,9 @@ impl Kind {
     }
 }
 
-/// What was missing.
-fn cut_short(message: String) -> Exit {
-    let hint = "give all parts, each carried out to its end";
+/// Reports an incomplete set of parts.
+fn incomplete(message: String) -> Exit {
+    let hint = "give all parts, each run to its end";
     CliError::new(Exit::OutOfBudget, message, hint).show()
 }
 
@@ -92,15 +93,15 @@ impl Arguments {
         if let Some(other) = kinds.iter().position(|&other| other != kind) {
             let (first, other) = (self.parts[0].display(), self.parts[other].display());
             let message = format!("{first} and {other} are parts of different kinds of work");
-            return refuse(&message, "join runs, searches and sweeps apart");
+            return refuse(&message, "merge runs, searches and sweeps separately");
         }
         if self.picture.is_some() && kind != Kind::Search {
-            let hint = "`rtmark report` draws runs; leave out --picture";
-            return refuse("--picture is for parts of searches", hint);
+            let hint = "leave out --picture; `rtmark report` draws runs";
+            return refuse("--picture only applies to parts of searches", hint);
         }
         if self.name.is_some() && kind != Kind::Run {
             return refuse(
-                "--name is for parts of runs, which the store keeps",
+                "--name only applies to parts of runs, which the store keeps",
                 "leave out --name",
             );
         }
@@ -112,14 +113,19 @@ impl Arguments {
                     run::Format::Table => plan::Format::Table,
                     run::Format::Json => plan::Format::Json,
                     run::Format::Md => plan::Format::Md,
-                    _ => return refuse("a sweep has no such form", "give table, json or md"),
+                    _ => {
+                        return refuse(
+                            "sweeps do not support this --format",
+                            "choose table, json or md",
+                        );
+                    }
                 };
                 plan::join(&self.parts, format)
             }
         }
     }
 
-    /// Joins runs.
+    /// Merges the parts of a run.
     fn runs(self, verbosity: Verbosity) -> Result<Exit, CliError> {
         if let Some(name) = &self.name {
             rtmark_store::check_name(name)?;
@@ -146,21 +152,21 @@ impl Arguments {
             let answers = output::count(joined.answers.len(), "answer");
             let (parts, short) = (output::count(parts.len(), "part"), shelf::short(&id));
             let file = store.path().display();
-            say(format!("{answers} of {parts}, kept as run {short} in {file}"));
+            say(format!("{answers} from {parts}, stored as run {short} in {file}"));
         }
         if joined.missing.is_empty() {
             return Ok(exit);
         }
         let missing: Vec<_> = joined.missing.iter().map(ToString::to_string).collect();
-        Ok(cut_short(format!("parts are missing or not complete: {}", missing.join(", "))))
+        Ok(incomplete(format!("parts are missing or incomplete: {}", missing.join(", "))))
     }
 
-    /// Joins searches.
+    /// Merges the parts of a search.
     fn searches(self) -> Result<Exit, CliError> {
         let format = match self.format {
             run::Format::Table => worst::Format::Text,
             run::Format::Json => worst::Format::Json,
-            _ => return refuse("a search has no such form", "give table or json"),
+            _ => return refuse("searches do not support this --format", "choose table or json"),
         };
         let mut joined: Option<(Part, &PathBuf)> = None;
         for path in &self.parts {
@@ -170,18 +176,20 @@ impl Arguments {
                 continue;
             };
             if !whole.belongs_with(&part) {
-                let message =
-                    format!("{} and {} are of different searches", first.display(), path.display());
-                let hint = "join parts of the same firmware, soc, scenario and interrupt";
+                let message = format!(
+                    "{} and {} belong to different searches",
+                    first.display(),
+                    path.display()
+                );
+                let hint = "merge parts of the same firmware, soc, scenario and interrupt";
                 return Err(CliError::new(Exit::Incomparable, message, hint));
             }
             if part.findings.pieces.is_subset(&whole.findings.pieces) {
                 continue;
             }
             if !part.findings.pieces.is_disjoint(&whole.findings.pieces) {
-                let message =
-                    format!("{} holds pieces that another part holds, too", path.display());
-                let hint = "give each part of one partition once";
+                let message = format!("{} overlaps with another part", path.display());
+                let hint = "give the parts of a single partition";
                 return Err(CliError::new(Exit::Usage, message, hint));
             }
             whole.findings.absorb(part.findings);
@@ -193,6 +201,6 @@ impl Arguments {
         if complete {
             return Ok(Exit::Fine);
         }
-        Ok(cut_short("parts are missing: what is shown is about a part of the points".to_owned()))
+        Ok(incomplete("parts are missing: the result covers only some of the points".to_owned()))
     }
 }

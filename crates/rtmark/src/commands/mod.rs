@@ -1,4 +1,4 @@
-//! One file for each command: its arguments and what it does.
+//! The commands: one file or folder each, with the command's arguments and its `run`.
 
 use rtmark_runner::mistake;
 use rtmark_sim::{Image, InternalError};
@@ -41,8 +41,8 @@ pub mod validate;
 pub mod why;
 pub mod worst;
 
-/// The simulator was wrong in a run of this image.
-fn mistaken(error: &InternalError, image: &Image, elf: &[u8]) -> CliError {
+/// Returns the error for a bug in the simulator that a run of this image has revealed.
+fn internal_error(error: &InternalError, image: &Image, elf: &[u8]) -> CliError {
     CliError::new(Exit::Internal, mistake::told(error, image, elf), mistake::hint())
 }
 
@@ -52,7 +52,7 @@ mod tests {
     use rtmark_sim::Cycles;
 
     #[test]
-    fn a_mistake_is_shown_with_its_place_state_and_what_to_send() {
+    fn an_internal_error_is_shown_with_its_place_state_and_what_to_send() {
         let error = InternalError {
             pc: 0x0800_0124,
             instruction: Some("str.w r1, [r0, #1]".to_owned()),
@@ -60,10 +60,10 @@ mod tests {
             state: "data bus empty".to_owned(),
         };
         let image = Image::from_bytes(&[0; 8], 0x0800_0000).expect("raw");
-        let shown = mistaken(&error, &image, &[]);
+        let shown = internal_error(&error, &image, &[]);
         assert_eq!(shown.exit, Exit::Internal);
         let shown = format!("{:?}", miette::Report::new(shown));
-        // Long lines are broken, and drawn beside a bar.
+        // Long lines are wrapped and drawn next to a bar.
         let words = shown.split_whitespace().filter(|word| *word != "│");
         let shown = words.collect::<Vec<_>>().join(" ");
         for part in ["internal error", "0x08000124", "str.w r1, [r0, #1]", "cycle 1234"] {

@@ -9,19 +9,19 @@ use crate::exit::Exit;
 use crate::output::say;
 use crate::shelf::{StoreFlag, run_of, short};
 
-/// Give a run a name, or take one away
+/// Give a run a name, or remove a name
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  rtmark name latest before-rework     from now on `before-rework` refers to that run
-  rtmark name --remove before-rework   the name is free again; the run stays")]
+  rtmark name latest before-rework     let `before-rework` refer to the newest run
+  rtmark name --remove before-rework   remove the name; the run stays")]
 pub struct Arguments {
-    /// The run: `latest`, `latest~1`, a name, the beginning of an id, a commit
+    /// Run: `latest`, `latest~1`, a name, the start of an id, or a commit
     #[arg(required_unless_present = "remove")]
     run: Option<String>,
-    /// The name; another run that had it loses it
+    /// Name; if another run has it, it moves to this run
     #[arg(required_unless_present = "remove")]
     name: Option<String>,
-    /// Take this name away
+    /// Remove this name
     #[arg(long, value_name = "NAME", conflicts_with_all = ["run", "name"])]
     remove: Option<String>,
     #[command(flatten)]
@@ -39,12 +39,12 @@ impl Arguments {
                     CliError::new(Exit::NothingSelected, message, "`rtmark log` shows the names")
                 })?;
                 store.unname(&run, &name)?;
-                format!("run {} is no longer called {name}", short(&run.id))
+                format!("removed the name {name} from run {}", short(&run.id))
             }
             (None, Some(run), Some(name)) => {
                 let run = run_of(&store, &run, verbosity)?;
                 store.name(&run, &name)?;
-                format!("run {} is called {name}", short(&run.id))
+                format!("named run {} {name}", short(&run.id))
             }
             _ => return Ok(Exit::Usage),
         };

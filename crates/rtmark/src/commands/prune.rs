@@ -9,20 +9,20 @@ use crate::exit::Exit;
 use crate::output::{count, say};
 use crate::shelf::StoreFlag;
 
-/// Take runs out of the store for good: removed ones, and old ones if asked
+/// Delete removed runs from the store for good, and optionally old ones
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  rtmark prune --dry-run             what would go
-  rtmark prune                       the runs that `rtmark rm` removed go for good
-  rtmark prune --keep 50             and all but the newest fifty, except those with names
+  rtmark prune --dry-run             show what would be deleted
+  rtmark prune                       delete the runs that `rtmark rm` removed
+  rtmark prune --keep 50             also delete all but the newest 50, except named ones
 
-The file is written anew without them and becomes smaller. Runs with names stay unless they
-were removed.")]
+The store's file is rewritten without the deleted runs and becomes smaller. Named runs are kept
+unless they were removed.")]
 pub struct Arguments {
-    /// Also take all but the newest N runs, except those that have a name
+    /// Also delete all but the newest N runs, except named ones
     #[arg(long, value_name = "N")]
     keep: Option<usize>,
-    /// Say what would go, and take nothing
+    /// Show what would be deleted, and delete nothing
     #[arg(long)]
     dry_run: bool,
     #[command(flatten)]
@@ -40,17 +40,16 @@ impl Arguments {
             let runs = pruned.runs + if self.dry_run { old.len() as u64 } else { 0 };
             let more = old.iter().map(|run| run.answers).sum::<u64>();
             let answers = pruned.answers + if self.dry_run { more } else { 0 };
-            let number = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
-            format!("{} with {}", count(number(runs), "run"), count(number(answers), "answer"))
+            format!("{} with {}", count(runs, "run"), count(answers, "answer"))
         };
         let said = if self.dry_run {
-            format!("would take {}", total(&store.prunable()?))
+            format!("would delete {}", total(&store.prunable()?))
         } else {
             for run in &old {
                 store.remove(run, "pruned as old")?;
             }
             let pruned = store.prune()?;
-            format!("took {}, {} bytes", total(&pruned), pruned.bytes)
+            format!("deleted {}, {}", total(&pruned), count(pruned.bytes, "byte"))
         };
         if !verbosity.quiet {
             say(said);

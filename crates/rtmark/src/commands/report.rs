@@ -21,49 +21,50 @@ use crate::replacement::Replacement;
 use crate::shelf::{self, Filter, StoreFlag, answers, moment, run_of, short};
 use crate::sources::catalogue;
 
-/// Write a run as one HTML file that a colleague can open
+/// Write runs as a self-contained HTML page
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   rtmark report -o report.html               the newest complete run
   rtmark report v1.0 -k freertos floor -o freertos.html
-  rtmark report v1.0 v1.1 -o both.html       several runs in one page, switched and compared there
-  rtmark report --format md                  for a pull request: as much as a comment holds
+  rtmark report v1.0 v1.1 -o both.html       several runs in one page, with their differences
+  rtmark report --format md                  for a pull request, cut to the size of a comment
   rtmark worst -k freertos -s 'queue.*' --soc stm32f405 --format json > worst.json
   rtmark report --worst worst.json -o report.html    with worst cases and their witnesses
   rtmark why floor freertos -s queue.send --format json > why.json
-  rtmark report --why why.json -o report.html        with bars of what the cycles were spent on
+  rtmark report --why why.json -o report.html        with bars that show where the cycles went
 
-Figures that others have published, and those that `rtmark import` has kept, stand beside ours
-where spans and cores are equal; others are named with what keeps them from being compared.
+Published figures and those imported by `rtmark import` are shown next to rtmark's if spans and
+cores are equal; others are listed with the reason why they are not compared.
 
-The file needs no network and no other file: it can be sent by mail, printed, and read
-without its script.")]
+The page needs no network and no other file: it can be sent by mail, printed, and read without
+JavaScript.")]
 pub struct Arguments {
-    /// The run: `latest`, `latest~1`, a name, the beginning of an id, a commit. Of several, one page
+    /// Runs: `latest`, `latest~1`, a name, the start of an id, or a commit; with several, the page
     /// shows each and the difference between any two
     #[arg(default_value = "latest", value_name = "RUN", num_args = 1..)]
     runs: Vec<String>,
-    /// The file to write; stdout without, or for -
+    /// File to write; `-` is stdout [default: stdout]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// What stands above it
+    /// Title of the page
     #[arg(long, value_name = "TEXT", default_value = "What real-time kernels cost")]
     title: String,
     #[command(flatten)]
     filter: Filter,
-    /// Results of `rtmark worst --format json` to show with it
+    /// Files with results of `rtmark worst --format json` to include
     #[arg(long, value_name = "FILE", num_args = 1..)]
     worst: Vec<PathBuf>,
-    /// Results of `rtmark why --format json`: what typical samples were spent on, as bars
+    /// Files with results of `rtmark why --format json` to include, as bars that show where the cycles
+    /// of typical samples went
     #[arg(long, value_name = "FILE", num_args = 1..)]
     why: Vec<PathBuf>,
-    /// How many runs the history goes back to; 0 for none
+    /// Maximum number of runs in the history; 0 leaves it out
     #[arg(long, value_name = "RUNS", default_value_t = 20)]
     history: usize,
-    /// The form of the report
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Html)]
     format: Format,
-    /// A folder with catalogue files instead of the built-in ones
+    /// Folder with catalogue files to use instead of the built-in ones
     #[arg(long, value_name = "FOLDER", env = "RTMARK_CATALOGUE")]
     catalogue: Option<PathBuf>,
     #[command(flatten)]
@@ -72,9 +73,9 @@ pub struct Arguments {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// One page for a browser
+    /// A page for a browser
     Html,
-    /// For pull requests: GitHub's Markdown, as much as a comment there holds
+    /// GitHub Markdown for a pull request, cut to the size of a comment
     Md,
 }
 
@@ -85,17 +86,13 @@ impl Arguments {
         let store = self.store.clone().open_existing(&config)?;
         let found = self.found(&store, verbosity)?;
         let Some((run, more)) = found.split_first() else {
-            return Err(CliError::new(
-                Exit::Usage,
-                "no run was named",
-                "`rtmark log` shows the runs",
-            ));
+            return Err(CliError::new(Exit::Usage, "no run given", "`rtmark log` shows the runs"));
         };
         let answers = answers(&store, run, &self.filter)?;
         let facts = facts(run);
         let runs: Vec<OtherRun> =
             more.iter().map(|run| self.other(&store, run)).collect::<Result<_, _>>()?;
-        let others = shelf::of_others(true, Some(&store), &catalogue)?;
+        let others = shelf::other_figures(true, Some(&store), &catalogue)?;
         let histories = histories(&store, run, &answers, self.history)?;
         let report = Report {
             title: &self.title,
@@ -110,7 +107,7 @@ impl Arguments {
         let Some(path) = self.output.as_deref().and_then(output::file) else {
             output::data(&match self.format {
                 Format::Html => report.html().map_err(|error| {
-                    CliError::new(Exit::Internal, error, "report this as a defect of rtmark")
+                    CliError::new(Exit::Internal, error, "report this as a bug in rtmark")
                 })?,
                 Format::Md => report.markdown(),
             })?;
@@ -122,12 +119,12 @@ impl Arguments {
         if !verbosity.quiet {
             let count = answers.len() + runs.iter().map(|run| run.answers.len()).sum::<usize>();
             let answers = output::count(count, "answer");
-            say(format!("{answers} in {} ({} KiB)", path.display(), bytes.div_ceil(1024)));
+            say(format!("wrote {answers} to {} ({} KiB)", path.display(), bytes.div_ceil(1024)));
         }
         Ok(Exit::Fine)
     }
 
-    /// The runs that were named, each once.
+    /// Finds the runs that the arguments name, each once.
     fn found(&self, store: &Store, verbosity: Verbosity) -> Result<Vec<RunInfo>, CliError> {
         let mut found: Vec<RunInfo> = Vec::new();
         for reference in &self.runs {
@@ -137,8 +134,9 @@ impl Arguments {
             }
         }
         if found.len() > 1 && self.format == Format::Md {
-            let hint = "name one, or compare two: `rtmark compare BEFORE AFTER --format md`";
-            return Err(CliError::new(Exit::Usage, "Markdown shows one run", hint));
+            let hint =
+                "name a single run, or compare two: `rtmark compare BEFORE AFTER --format md`";
+            return Err(CliError::new(Exit::Usage, "--format md shows a single run", hint));
         }
         Ok(found)
     }
@@ -147,7 +145,7 @@ impl Arguments {
         Ok(OtherRun { run: facts(run), answers: answers(store, run, &self.filter)? })
     }
 
-    /// Writes the file as a whole or not at all, and tells its length.
+    /// Writes the report atomically, and returns its length in bytes.
     fn write(&self, path: &Path, report: &Report<'_>) -> io::Result<u64> {
         let begun = Replacement::begin(path)?;
         let mut to = BufWriter::with_capacity(1 << 16, begun.file());
@@ -173,7 +171,7 @@ fn facts(run: &RunInfo) -> RunFacts {
     }
 }
 
-/// What a command has written into files by `--format json`.
+/// Reads files that a command has written with `--format json`.
 fn read<T, L: IntoIterator<Item = T>, E: std::fmt::Display>(
     paths: &[PathBuf],
     command: &str,
@@ -183,7 +181,7 @@ fn read<T, L: IntoIterator<Item = T>, E: std::fmt::Display>(
     for path in paths {
         let refuse = |problem: &dyn std::fmt::Display| {
             let message = format!("{}: {problem}", path.display());
-            let hint = format!("make it by `rtmark {command} --format json > FILE`");
+            let hint = format!("create it with `rtmark {command} ... --format json > FILE`");
             CliError::new(Exit::Usage, message, hint)
         };
         let text = given::read_text(path).map_err(|error| refuse(&error))?;
@@ -192,7 +190,7 @@ fn read<T, L: IntoIterator<Item = T>, E: std::fmt::Display>(
     Ok(all)
 }
 
-/// The figures of these answers over the runs up to this one, so many at most.
+/// Collects the history of each answer over the runs up to this one, at most `runs` of them.
 fn histories(
     store: &Store,
     run: &RunInfo,
@@ -206,7 +204,7 @@ fn histories(
         .map(|series| (&series.key, Vec::new()))
         .collect();
     let mut before = store.runs()?;
-    // What was read from logs has no history here, and may be much.
+    // Imported logs have no history here, and may be large.
     let counts = |known: &RunInfo| known.removed.is_none() && known.kind != Kind::Imported;
     before.retain(|known| counts(known) && known.started_ms <= run.started_ms);
     before.truncate(runs);
@@ -223,7 +221,7 @@ fn histories(
             Ok(())
         })?;
     }
-    let told = |(key, series): (&Key, Vec<(RunLabel, i64, Series)>)| {
+    let history_of = |(key, series): (&Key, Vec<(RunLabel, i64, Series)>)| {
         let points = history(&series, Measure::Median);
         let point = |point: &rtmark_compare::Point| HistoryPoint {
             run: point.run.to_string(),
@@ -234,5 +232,5 @@ fn histories(
         let basis = points.last()?.basis;
         Some(History { key: key.clone(), basis, points: points.iter().map(point).collect() })
     };
-    Ok(found.into_iter().filter_map(told).collect())
+    Ok(found.into_iter().filter_map(history_of).collect())
 }

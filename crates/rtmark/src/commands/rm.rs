@@ -9,21 +9,21 @@ use crate::exit::Exit;
 use crate::output::say;
 use crate::shelf::{StoreFlag, run_of, short};
 
-/// Remove runs: they are passed over from now on
+/// Remove runs, so that other commands ignore them
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  rtmark rm latest --reason 'wrong branch'   nothing refers to that run any more
-  rtmark rm 1f3a77c0 --undo                  and now it is back
+  rtmark rm latest --reason 'wrong branch'   remove the newest run
+  rtmark rm 1f3a77c0 --undo                  restore it
 
-A removed run stays in the store, and `rtmark log --all` shows it, until `rtmark prune`.")]
+A removed run stays in the store, where `rtmark log --all` shows it, until `rtmark prune` deletes it.")]
 pub struct Arguments {
-    /// The runs: `latest`, `latest~1`, a name, the beginning of an id, a commit
+    /// Runs: `latest`, `latest~1`, a name, the start of an id, or a commit
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<String>,
-    /// Why, for those who wonder later
+    /// Reason, which `rtmark log --all` shows
     #[arg(long, default_value = "", hide_default_value = true, conflicts_with = "undo")]
     reason: String,
-    /// Take a removal back; such runs are given by the beginning of their id
+    /// Restore removed runs, given by the start of their id
     #[arg(long)]
     undo: bool,
     #[command(flatten)]
@@ -33,7 +33,7 @@ pub struct Arguments {
 impl Arguments {
     pub fn run(self, verbosity: Verbosity) -> Result<Exit, CliError> {
         let store = self.store.open_existing(&Config::load()?)?;
-        // All of them are found before the first one goes, so that `latest` means one run.
+        // Resolve all references before removing any run, so that `latest` keeps its meaning.
         let mut runs = Vec::new();
         for reference in &self.runs {
             runs.push(if self.undo {
@@ -45,7 +45,7 @@ impl Arguments {
                     (found, _) => {
                         let many = if found.is_some() { "more than one" } else { "no" };
                         let message =
-                            format!("{many} removed run has an id that begins with `{reference}`");
+                            format!("{many} removed run has an id that starts with `{reference}`");
                         let hint = "`rtmark log --all` shows removed runs";
                         return Err(CliError::new(Exit::NothingSelected, message, hint));
                     }
@@ -61,8 +61,8 @@ impl Arguments {
                 store.remove(run, &self.reason)?;
             }
             if !verbosity.quiet {
-                let word = if self.undo { "is back" } else { "is removed" };
-                say(format!("run {} {word}", short(&run.id)));
+                let word = if self.undo { "restored" } else { "removed" };
+                say(format!("{word} run {}", short(&run.id)));
             }
         }
         Ok(Exit::Fine)

@@ -1,4 +1,4 @@
-//! `rtmark show`, and how rows of logs are shown, here and by `rtmark import`
+//! `rtmark show`, and the output of log rows, shared with `rtmark import`
 
 use std::io;
 
@@ -15,20 +15,20 @@ use crate::exit::Exit;
 use crate::output::{self, GENERATOR, say};
 use crate::shelf::{self, Filter, StoreFlag, answers, moment, run_of, short};
 
-/// Show the answers of a run that the store keeps
+/// Show the results of a run in the store
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  rtmark show                                the newest complete run that was measured here
-  rtmark show imported                       what was imported last
-  rtmark show latest~1 --format csv          the one before, for a spreadsheet
-  rtmark show v1.0 -k freertos -s 'queue.*'  a part of what was measured at a tag")]
+  rtmark show                                the newest complete run
+  rtmark show imported                       the newest import
+  rtmark show latest~1 --format csv          the run before the newest, for a spreadsheet
+  rtmark show v1.0 -k freertos -s 'queue.*'  some results of the run at a tag")]
 pub struct Arguments {
-    /// The run: `latest`, `latest~1`, `imported`, a name, the beginning of an id, a commit
+    /// Run: `latest`, `latest~1`, `imported`, a name, the start of an id, or a commit
     #[arg(default_value = "latest", value_name = "RUN")]
     run: String,
     #[command(flatten)]
     filter: Filter,
-    /// The form of the results
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
     #[command(flatten)]
@@ -60,7 +60,7 @@ impl Arguments {
         Ok(Exit::Fine)
     }
 
-    /// Shows what was read from logs in its order, a page at a time.
+    /// Shows imported rows in their original order, one page at a time.
     fn rows(&self, rows: Rows, store: &Store, run: &RunInfo) -> Result<(), CliError> {
         let (mut behind, mut failed) = (0, None);
         let mut pages = std::iter::from_fn(|| {
@@ -85,7 +85,7 @@ impl Arguments {
         let Some(first) = pages.next() else {
             return Err(match failed {
                 Some(error) => error.into(),
-                None => shelf::holds_none(run),
+                None => shelf::no_match(run),
             });
         };
         rows.show(std::iter::once(first).chain(pages), &Catalogue::builtin()?)?;
@@ -93,10 +93,10 @@ impl Arguments {
     }
 }
 
-/// How many rows are read, and shown with columns of one width, at a time.
+/// How many rows are read at a time; column widths are computed per page.
 pub const PAGE: usize = 1024;
 
-/// The forms in which rows of logs are shown.
+/// The output formats of log rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rows {
     Table,
@@ -105,7 +105,7 @@ pub enum Rows {
 }
 
 impl Rows {
-    /// Shows pages of rows.
+    /// Prints pages of rows.
     pub fn show(
         self,
         pages: impl Iterator<Item = Vec<Answer>>,
@@ -122,10 +122,10 @@ impl Rows {
                 let mut head = 0;
                 for page in pages {
                     let text = rtmark_report::csv(&page).map_err(|error| {
-                        CliError::new(Exit::Internal, error, "report this as a defect of rtmark")
+                        CliError::new(Exit::Internal, error, "report this as a bug in rtmark")
                     })?;
                     output::data(text.get(head..).unwrap_or_default())?;
-                    // The line of names stands above the first page only.
+                    // Only the first page has a header line.
                     head = text.find('\n').map_or(0, |end| end + 1);
                 }
             }
@@ -135,7 +135,7 @@ impl Rows {
     }
 }
 
-/// Stdout as a writer for which a reader that has gone is no error.
+/// Stdout as a writer that ignores a closed pipe.
 struct Stdout;
 
 impl io::Write for Stdout {

@@ -15,7 +15,7 @@ use rtmark_study::{
 use rtmark_worst::{Aspect, Control, Findings, Latencies, Reach, Share, search};
 
 use super::run::{RunRecorder, command_line, show_failures, suite};
-use super::worst::{INJECTED, Subject, What, Wish};
+use super::worst::{INJECTED, SearchOptions, Subject, What};
 use crate::cli::Verbosity;
 use crate::config::Config;
 use crate::error::CliError;
@@ -26,12 +26,12 @@ use crate::shelf::{self, StoreFlag};
 use crate::sources::{FoundSources, Sources};
 use crate::tools::refuse_without_tools;
 
-/// Measure what others have published, and show both with the reasons for the difference
+/// Reproduce published figures, and explain the differences
 ///
-/// A study holds published figures, the runs that answer them, and explanations whose numbers
-/// are measured like the rest. A line that begins with `!` tells of a condition on which an
-/// explanation rests and that does not hold with this compiler or kernel. With `--all`, one table
-/// of every published figure comes last; a ratio that leaves its band is a regression.
+/// A study consists of published figures, the runs that reproduce them, and explanations whose
+/// numbers are measured as well. A line that starts with `!` reports a condition of an explanation
+/// that does not hold with this compiler or kernel. With --all, a table of every published figure
+/// comes last. A ratio of measured to published that leaves its expected band is a regression.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes: see `rtmark help exit-codes`.")]
 #[command(after_long_help = "\
@@ -44,24 +44,24 @@ Examples:
 
 Exit codes: see `rtmark help exit-codes`.")]
 pub struct Arguments {
-    /// Studies by name, or by the path of a study's file
+    /// Studies, by name or path of a study file
     #[arg(value_name = "NAME", required_unless_present_any = ["all", "list"])]
     name: Vec<String>,
-    /// All studies
+    /// Run all studies
     #[arg(long, conflicts_with = "name")]
     all: bool,
-    /// Show which studies there are
+    /// List the studies
     #[arg(long, conflicts_with_all = ["name", "all", "out"])]
     list: bool,
-    /// The form of the result
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// Write a page, its pictures and its data for each study into a folder
+    /// Folder in which to write a page with pictures and data for each study
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
     #[command(flatten)]
     store: StoreFlag,
-    /// Measure again what the store knows of exactly this firmware, soc and simulator
+    /// Measure again even if the store has results of exactly this firmware, soc and simulator
     #[arg(long)]
     fresh: bool,
     #[command(flatten)]
@@ -70,15 +70,15 @@ pub struct Arguments {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// For people
+    /// Text tables
     Text,
-    /// One JSON object
+    /// JSON: docs/schema/study.schema.json
     Json,
-    /// For pages: GitHub's Markdown
+    /// GitHub Markdown
     Md,
 }
 
-/// What is measured with.
+/// The tools and sources of a measurement.
 struct Bench<'a> {
     catalogue: &'a Catalogue,
     kernels: &'a [Kernel],
@@ -88,7 +88,7 @@ struct Bench<'a> {
     verbosity: Verbosity,
 }
 
-/// A run as it is carried out.
+/// A run that is ready to be measured.
 struct Prepared<'a> {
     run: &'a Run,
     unit: Unit,
@@ -113,7 +113,7 @@ impl Arguments {
         let config = Config::load()?;
         let FoundSources { tree, kernels, catalogue } = self.sources.find(&config)?;
         let FoundSources { tree, kernels, catalogue } =
-            with_past(FoundSources { tree, kernels, catalogue })?;
+            with_study_kernels(FoundSources { tree, kernels, catalogue })?;
         let suite = suite(tree, None);
         let store = self.store.open(&config)?;
         let (catalogue, kernels, suite, store) = (&catalogue, &kernels, &suite, &store);
@@ -121,19 +121,19 @@ impl Arguments {
         let (mut reports, mut exit) = (Vec::new(), Exit::Fine);
         for study in wanted {
             if !verbosity.quiet {
-                say(format!("study {}", study.id));
+                say(format!("running study {}", study.id));
             }
             let (report, one) = bench.report(&study)?;
             for (explained, broken) in report.broken() {
                 say(format!(
-                    "{}: `{}` does not hold: {}",
+                    "{}: the condition `{}` of this explanation does not hold: {}",
                     study.id, broken.condition, explained.title
                 ));
             }
             let mut one = one;
             for score in report.left() {
                 say(format!(
-                    "{}: {}: the ratio of measured to published leaves its band",
+                    "{}: {}: the ratio of measured to published is outside its band",
                     study.id, score.what
                 ));
                 one = if one == Exit::Fine { Exit::Regression } else { one };
@@ -155,9 +155,8 @@ impl Arguments {
     }
 }
 
-/// Adds versions of the past and other kernels that studies alone measure.
-/// Their scenarios are added to the catalogue.
-fn with_past(found: FoundSources) -> Result<FoundSources, CliError> {
+/// Adds old kernel versions and other kernels that only studies measure, and their scenarios.
+fn with_study_kernels(found: FoundSources) -> Result<FoundSources, CliError> {
     let past = found.tree.root().join("studies");
     if !past.is_dir() {
         return Ok(found);
@@ -174,10 +173,10 @@ fn with_past(found: FoundSources) -> Result<FoundSources, CliError> {
 }
 
 fn defect(error: impl std::fmt::Display) -> CliError {
-    CliError::new(Exit::Internal, error, "report this as a defect of rtmark")
+    CliError::new(Exit::Internal, error, "report this as a bug in rtmark")
 }
 
-/// A study by its name or its file's path.
+/// Finds a study by its name or the path of its file.
 fn named(studies: &[Study], name: &str) -> Result<Study, CliError> {
     let path = Path::new(name);
     if path.extension().is_some_and(|extension| extension == "toml") {
@@ -185,7 +184,7 @@ fn named(studies: &[Study], name: &str) -> Result<Study, CliError> {
             CliError::new(Exit::Usage, format!("{}: {error}", path.display()), "check the path")
         })?;
         return Study::from_toml(name, &text).map_err(|error| {
-            let hint = "correct the file; those in the folder data/studies/ show every key";
+            let hint = "correct the file; the files in data/studies/ show every key";
             CliError::new(Exit::Usage, error, hint)
         });
     }
@@ -193,8 +192,8 @@ fn named(studies: &[Study], name: &str) -> Result<Study, CliError> {
     found.cloned().ok_or_else(|| {
         let near = nearest(name, studies.iter().map(|study| study.id.as_str()));
         let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-        let message = format!("there is no study `{}`{near}", name.escape_debug());
-        CliError::new(Exit::NothingSelected, message, "`rtmark study --list` shows them")
+        let message = format!("no study is called `{}`{near}", name.escape_debug());
+        CliError::new(Exit::NothingSelected, message, "`rtmark study --list` lists the studies")
     })
 }
 
@@ -232,7 +231,7 @@ fn shown(reports: Vec<Report>, format: Format) -> Result<String, CliError> {
 }
 
 fn not_written(path: &Path, error: &std::io::Error) -> CliError {
-    CliError::unwritten(path, error, "name a folder that can be written to")
+    CliError::unwritten(path, error, "give a folder that you may write to")
 }
 
 /// Writes a report's page, pictures and data.
@@ -249,7 +248,7 @@ fn write(folder: &Path, report: &Report) -> Result<(), CliError> {
 }
 
 impl Bench<'_> {
-    /// Carries a study out.
+    /// Runs a study.
     fn report(&self, study: &Study) -> Result<(Report, Exit), CliError> {
         let prepared: Result<Vec<_>, _> =
             study.run.iter().map(|run| self.prepared(study, run)).collect();
@@ -309,8 +308,12 @@ impl Bench<'_> {
         };
         let kernel = self.kernels.iter().find(|kernel| kernel.manifest.id == run.kernel);
         let kernel = kernel.ok_or_else(|| {
-            let message = format!("the firmware's folder has no kernel {}", run.kernel);
-            CliError::new(Exit::NothingSelected, message, "use rtmark's own folder `firmware`")
+            let message = format!("the firmware folder has no kernel {}", run.kernel);
+            CliError::new(
+                Exit::NothingSelected,
+                message,
+                "use the folder firmware/ of rtmark's repository",
+            )
         })?;
         let mut variant = match &run.profile {
             Some(profile) => profile.parse()?,
@@ -328,7 +331,7 @@ impl Bench<'_> {
         Ok(Prepared { run, unit: Unit::new(kernel, &platform, &variant, scenarios) })
     }
 
-    /// Builds and runs, or recalls, and keeps.
+    /// Measures a plan, recalling known answers, and stores the results.
     fn measure(&self, plan: &Plan) -> Result<Vec<Answer>, CliError> {
         refuse_without_tools(&self.suite.builder, plan)?;
         let revision = shelf::commit_here().or_else(|| self.suite.builder.tree().commit());
@@ -340,7 +343,7 @@ impl Bench<'_> {
         Ok(answers)
     }
 
-    /// Says of the scenarios for which that is wanted where their cycles went.
+    /// Attributes the cycles of the scenarios for which the study asks for it.
     fn attribute(&self, one: &Prepared<'_>, figures: &mut Figures) {
         let (names, unit) = part(one, &one.run.attribute);
         if names.is_empty() {
@@ -351,14 +354,14 @@ impl Bench<'_> {
         let explained = self.suite.explain(&plan, &mut progress);
         progress.finish();
         for (name, explained) in names.iter().zip(explained) {
-            // Why there is none is told by the answer without observer.
+            // A failure has already been reported by the run without an observer.
             if let Ok(explained) = explained {
                 figures.cost(name, explained.cost);
             }
         }
     }
 
-    /// Interrupts the scenarios for which that is wanted at every moment.
+    /// Interrupts scenarios at every moment, if the study asks for it.
     fn interrupt(&self, one: &Prepared<'_>, figures: &mut Figures) -> Result<(), CliError> {
         let (names, unit) = part(one, &one.run.interrupt);
         if names.is_empty() {
@@ -373,7 +376,7 @@ impl Bench<'_> {
             if !self.verbosity.quiet {
                 say(format!("interrupting {} at every moment", subject.name()));
             }
-            let wish = Wish {
+            let options = SearchOptions {
                 interrupt: INJECTED,
                 priority: None,
                 above: false,
@@ -384,11 +387,11 @@ impl Bench<'_> {
                 woken: None,
                 budget: 20 * u64::from(subject.soc.soc.clock.0),
             };
-            let path = subject.path(&wish)?;
+            let path = subject.path(&options)?;
             let cancelled = AtomicBool::new(false);
             let control = Control { cancelled: &cancelled, share: Share::WHOLE, budget: u64::MAX };
             let findings = search(&path, &control, Findings::default(), |_| {})
-                .map_err(|error| subject.mistaken(&error))?;
+                .map_err(|error| subject.internal_error(&error))?;
             let of = |aspect| {
                 let found = findings.aspect(aspect)?;
                 Some((Latencies::least(found)?, Latencies::worst(found)?.cycles))
@@ -401,7 +404,7 @@ impl Bench<'_> {
     }
 }
 
-/// The scenarios of a run with these aliases: what figures call them, and what asks for them.
+/// Returns the scenarios of a run with these aliases: their names in figures, and a unit that runs them.
 fn part(one: &Prepared<'_>, aliases: &std::collections::BTreeSet<String>) -> (Vec<String>, Unit) {
     let Prepared { run, unit } = one;
     let mut names = Vec::new();

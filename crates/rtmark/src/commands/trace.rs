@@ -10,20 +10,21 @@ use rtmark_sim::{Cycles, Machine, Stop, Watch};
 use rtmark_trace::{Mark, Recorder, Slice, SpanProbe, Tasks, Timeline};
 use rtmark_worst::{Aspect, Control, Findings, Latencies, Reach, Share, Window, search};
 
-use super::worst::{Choice, INJECTED, Subject, Wish, byte, held_by, window};
+use super::worst::{Choice, INJECTED, SearchOptions, Subject, byte, held_by, window};
 use crate::cli::Verbosity;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, say};
 use crate::replacement::replace;
 
-/// Write the timeline of a run for Perfetto: tasks, handlers, masks, spans
+/// Write a timeline of a run for Perfetto: tasks, handlers, masks, spans
 ///
-/// The file opens in Perfetto (ui.perfetto.dev) and in its trace processor. Each task has a
-/// row of its own, by the name that the kernel knows it by; ready and running are told apart
-/// where the kernel's own lists tell (FreeRTOS). Time is that of the soc's clock since reset,
-/// and each slice tells its cycles besides.
+/// The file opens in Perfetto (ui.perfetto.dev) and its trace processor. Each task has a row with the
+/// name that the kernel gives it; ready and running are distinguished if the kernel's lists allow it
+/// (FreeRTOS). Times are since reset, on the soc's clock; each slice also gives its length in
+/// cycles.
 #[derive(Debug, Args)]
+#[command(override_usage = super::worst::usage("trace"))]
 #[command(after_help = "Exit codes: see `rtmark help exit-codes`.")]
 #[command(after_long_help = "\
 Examples:
@@ -36,36 +37,36 @@ Exit codes: see `rtmark help exit-codes`.")]
 pub struct Arguments {
     #[command(flatten)]
     choice: Choice,
-    /// The file that is written; - stands for stdout
+    /// File to write; `-` is stdout
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// Cycles of the run to show, instead of all of it
+    /// Cycles of the run to show [default: all]
     #[arg(long, value_name = "FROM:TO", value_parser = window, conflicts_with = "worst")]
     window: Option<Window>,
-    /// Search for the worst moment of an interrupt, as `rtmark worst` does, and show the run
-    /// with the interrupt there
+    /// Find the worst moment for an interrupt, as `rtmark worst` does, and show the run with the
+    /// interrupt at that moment
     #[arg(long)]
     worst: bool,
-    /// With --worst: cycles that are shown before the interrupt and after it is served
+    /// With --worst: cycles to show before the interrupt and after it is served
     #[arg(long, value_name = "N", default_value_t = 5000, requires = "worst")]
     around: u64,
-    /// With --worst: the external interrupt
+    /// With --worst: number of the external interrupt
     #[arg(long, value_name = "N", default_value_t = INJECTED, requires = "worst")]
     interrupt: u16,
-    /// With --worst: its priority, as the register holds it [default: the most urgent that may
-    /// call the kernel]
+    /// With --worst: priority of the interrupt, as the priority register holds it [default: the most
+    /// urgent that may call the kernel]
     #[arg(long, value_name = "P", value_parser = byte, requires = "worst")]
     priority: Option<u8>,
-    /// Cycles after which the run is cut [default: ten seconds of the clock]
+    /// Cycles after which to end the run [default: ten seconds of the clock]
     #[arg(long, value_name = "N", value_parser = super::sim::cycles)]
     max_cycles: Option<u64>,
 }
 
-/// How long before a window tasks are followed, so that their states are known in it.
+/// How many cycles before a window tasks are followed, so that their states are known when it starts.
 const FOLLOWED: u64 = 4_000_000;
-/// Slices and marks of which a file is worth a warning.
+/// How many slices and marks a file may have before a warning is printed.
 const MANY: usize = 2_000_000;
-/// Exceptions whose becoming pending is shown: PendSV, SysTick, interrupts.
+/// The exceptions for which becoming pending is shown: PendSV, SysTick, interrupts.
 const FIRST_PENDED: u16 = 14;
 const LAST_PENDED: u16 = 16 + 63;
 
@@ -73,8 +74,9 @@ impl Arguments {
     pub fn run(self, verbosity: Verbosity) -> Result<Exit, CliError> {
         let subjects = self.choice.subjects(verbosity)?;
         let [subject] = subjects.as_slice() else {
-            let message = format!("{} runs were asked for", subjects.len());
-            let hint = "a timeline shows one run: name one kernel, scenario and soc";
+            let message =
+                format!("a timeline shows a single run, but {} were selected", subjects.len());
+            let hint = "choose a single kernel, scenario and soc";
             return Err(CliError::new(Exit::Usage, message, hint));
         };
         let budget = self.max_cycles.unwrap_or(10 * u64::from(subject.soc.soc.clock.0));
@@ -87,18 +89,22 @@ impl Arguments {
             record(subject, &records, start, window)
         };
         if let Stop::Internal(error) = &ran.stop {
-            return Err(super::mistaken(error, &subject.image, &subject.elf).about(&subject.name()));
+            return Err(
+                super::internal_error(error, &subject.image, &subject.elf).about(&subject.name())
+            );
         }
         ran.timeline.tracks.iter_mut().for_each(|track| track.marks.sort_by_key(|mark| mark.at));
         let events: usize =
             ran.timeline.tracks.iter().map(|track| track.slices.len() + track.marks.len()).sum();
         if events == 0 {
-            let message = format!("{}: nothing happened in the window", subject.name());
-            let hint = "`rtmark sim` shows how far the program runs; choose another --window";
+            let message = format!("{}: no events in the window", subject.name());
+            let hint = "choose another --window; `rtmark sim` shows how far the program runs";
             return Err(CliError::new(Exit::NothingSelected, message, hint));
         }
         if events > MANY && !verbosity.quiet {
-            say(format!("{events} events: Perfetto may need long for them; --window cuts them"));
+            say(format!(
+                "note: Perfetto may load {events} events slowly; --window selects some of them"
+            ));
         }
         let bytes = ran.timeline.to_perfetto(&subject.name(), subject.soc.soc.clock);
         let to = output::file(&self.output);
@@ -108,7 +114,7 @@ impl Arguments {
         }
         let tracks = &ran.timeline.tracks;
         let tasks = tracks.iter().filter(|track| track.category == "task").count();
-        let told = format!(
+        let summary = format!(
             "{}: {}, {} and {} in cycles {} to {}",
             to.unwrap_or(FilePath::new("stdout")).display(),
             output::count(tasks, "task"),
@@ -118,23 +124,23 @@ impl Arguments {
             ran.window.to,
         );
         match to {
-            Some(_) => output::data(&(told + "\n"))?,
+            Some(_) => output::data(&(summary + "\n"))?,
             None if verbosity.quiet => {}
-            None => say(told),
+            None => say(summary),
         }
         match ran.stop {
             Stop::Exit(status) if status.0 == 0 => Ok(Exit::Fine),
             Stop::Fault(_) | Stop::Lockup(_) => {
-                let hint = "the timeline is whole up to there; `rtmark sim` shows the fault";
+                let hint = "the timeline is complete up to the fault; `rtmark sim` shows the fault";
                 Ok(CliError::new(Exit::Faulted, "the firmware faulted", hint).show())
             }
             _ => Ok(Exit::Fine),
         }
     }
 
-    /// The run with the interrupt at its worst moment.
+    /// Records the run with the interrupt at its worst moment.
     fn worst(&self, subject: &Subject, budget: u64) -> Result<Ran, CliError> {
-        let wish = Wish {
+        let options = SearchOptions {
             interrupt: self.interrupt,
             priority: self.priority,
             above: false,
@@ -145,16 +151,16 @@ impl Arguments {
             woken: None,
             budget,
         };
-        let path = subject.path(&wish)?;
+        let path = subject.path(&options)?;
         let cancelled = AtomicBool::new(false);
         let control = Control { cancelled: &cancelled, share: Share::WHOLE, budget: u64::MAX };
         let found = search(&path, &control, Findings::default(), |_| {})
-            .map_err(|error| super::mistaken(&error, &subject.image, &subject.elf))?;
+            .map_err(|error| super::internal_error(&error, &subject.image, &subject.elf))?;
         let worst = found.aspect(Aspect::Handler).and_then(Latencies::worst);
         let witness = worst.and_then(|case| path.witness(Aspect::Handler, case));
         let Some(witness) = witness else {
             let message = format!("{}: the interrupt is never served", subject.name());
-            let hint = "`rtmark worst` tells more";
+            let hint = "`rtmark worst` shows why";
             return Err(CliError::new(Exit::NothingSelected, message, hint));
         };
         let mut machine = path.start().clone();
@@ -166,8 +172,8 @@ impl Arguments {
         let mut ran = record(subject, &subject.records()?, machine, window);
         let names = ExceptionNames::new(&path.at(witness.point), subject.image.symbols());
         let held = witness.blockers().into_iter();
-        let told = |held| held_by(held, &names);
-        let held = held.filter_map(|(held, cycles)| Some(format!("{} {cycles}", told(held?))));
+        let cause = |held| held_by(held, &names);
+        let held = held.filter_map(|(held, cycles)| Some(format!("{} {cycles}", cause(held?))));
         let name = format!("{} is pending", names.name(16 + self.interrupt));
         let about = vec![("held by", held.collect::<Vec<_>>().join(", "))];
         let slice = Slice { name, from: witness.point, to: witness.served, about };
@@ -178,18 +184,18 @@ impl Arguments {
 
 fn write(path: &FilePath, bytes: &[u8]) -> Result<(), CliError> {
     replace(path, bytes)
-        .map_err(|error| CliError::unwritten(path, &error, "choose a file that can be written"))
+        .map_err(|error| CliError::unwritten(path, &error, "choose a file that you may write"))
 }
 
-/// A run, and what was noted of it.
+/// A recorded run.
 struct Ran {
     timeline: Timeline,
-    /// What of the run it shows.
+    /// The cycles that the timeline shows.
     window: Window,
     stop: Stop,
 }
 
-/// Runs a machine to the end of the window, and notes what happens in it.
+/// Runs a machine to the end of the window, and records the window's timeline.
 fn record(subject: &Subject, records: &[Record], mut machine: Machine, window: Window) -> Ran {
     let _ = machine.run(Cycles(window.from.saturating_sub(FOLLOWED)));
     machine.take_hits();

@@ -1,4 +1,4 @@
-//! `rtmark validate`: how near the simulator comes to a board
+//! `rtmark validate`
 
 use std::convert::Infallible;
 
@@ -21,50 +21,50 @@ use crate::progress::Progress;
 use crate::sources::{FoundSources, Sources};
 use crate::tools::refuse_without_tools;
 
-/// Score the simulator's timing by a board: the same scenarios on both
+/// Score the simulator's timing against a board
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   rtmark validate stm32c031 --port /dev/ttyACM0 --load 'my-flasher {elf}' --record board.jsonl
-  rtmark validate stm32c031 --from board.jsonl       the same once more, without the board
+  rtmark validate stm32c031 --from board.jsonl       the same again, without the board
   rtmark validate stm32f405 -k floor freertos -s 'thread.*' --from board.jsonl --format json
 
-Both run the same image, whose probes read the core's cycle counter; what a probe costs is
-measured on each and taken off. `plain` is the simulator's figure of the firmware without such
-probes. The score: the share of medians that are the same, within a cycle and within 5 %, and the
-mean relative difference (bias, above 0 where the simulator says more).
+Simulator and board run the same image, whose probes read the core's cycle counter; the cost of a
+probe is measured on each and subtracted. `plain` is the simulator's figure for firmware without
+such probes. The score is the share of medians that are equal, within one cycle and within 5 %, and
+the mean relative difference (bias, above 0 if the simulator's figures are higher).
 
-No board has been tried yet: docs/boards.md says what is tested without one.
+This has not been tried with a real board yet: docs/boards.md describes what is tested without one.
 
-Exit codes: 5 when there is no figure on both sides; else see `rtmark help exit-codes`.")]
+Exit codes: 5 if no scenario has a figure on both sides; else see `rtmark help exit-codes`.")]
 pub struct Arguments {
-    /// The soc, the board, or a board's file
+    /// Soc, board, or path of a board file
     #[arg(value_name = "SOC")]
     soc: String,
-    /// Kernels, by name or pattern; all without
+    /// Kernels, by name or pattern [default: all]
     #[arg(short, long, value_name = "KERNEL", num_args = 1..)]
     kernel: Vec<Pattern>,
-    /// Scenarios, by name or pattern such as `semaphore.*`; all without
+    /// Scenarios, by name or pattern such as `semaphore.*` [default: all]
     #[arg(short, long, value_name = "GLOB", num_args = 1..)]
     scenario: Vec<Pattern>,
-    /// The form of the score
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
     #[command(flatten)]
     sources: Sources,
-    // Last, as its heading goes on to the end.
+    // Must be last: its help heading applies to all arguments after it.
     #[command(flatten)]
     board: BoardFlags,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// For people
+    /// Text table
     Table,
-    /// For programs; see docs/schema/validate.schema.json
+    /// JSON: docs/schema/validate.schema.json
     Json,
 }
 
-/// Shows progress, keeps what is printed, and recalls nothing.
+/// Shows progress and records the output, without recalling earlier answers.
 struct Watcher {
     progress: Progress,
     recorder: Option<Recorder>,
@@ -81,7 +81,7 @@ impl SuiteObserver for Watcher {
     }
 }
 
-/// What is asked of boards and simulator alike.
+/// What boards and simulator have in common in a validation.
 struct Setting<'a> {
     catalogue: &'a Catalogue,
     kernels: Vec<Kernel>,
@@ -107,12 +107,12 @@ impl Setting<'_> {
     }
 }
 
-/// A pattern that fits this name alone.
+/// Returns a pattern that matches only this name.
 fn exactly(id: &ScenarioId) -> Option<Pattern> {
     id.as_str().replace('+', "[+]").parse().ok()
 }
 
-/// The scenarios that have a figure, and what they were built as.
+/// Returns the scenarios that have a figure, and the variants that they were built in.
 fn measured(answers: &[Answer]) -> (Selection, Vec<Variant>) {
     let mut selection = Selection::default();
     let mut variants: Vec<Variant> = Vec::new();
@@ -129,7 +129,7 @@ fn measured(answers: &[Answer]) -> (Selection, Vec<Variant>) {
     (selection, variants)
 }
 
-/// By what the firmware of a recording printed.
+/// Returns how the firmware of a recording printed.
 fn prints_by(runs: &[Recorded]) -> PrintsBy {
     let by_uart = runs.iter().any(|run| run.console.contains("\n@! "));
     if by_uart { PrintsBy::Uart } else { PrintsBy::Semihosting }
@@ -150,8 +150,8 @@ impl Arguments {
                 .unwrap_or(self.soc);
             runs.retain(|run| run.key.soc == soc);
             if runs.is_empty() {
-                let message = format!("{} holds nothing of {soc}", path.display());
-                let hint = "name the soc that was recorded";
+                let message = format!("{}: no recorded run is of {soc}", path.display());
+                let hint = "give the soc that was recorded";
                 return Err(CliError::new(Exit::NothingSelected, message, hint));
             }
             let rehearsal = match prints_by(&runs) {
@@ -203,7 +203,7 @@ impl Arguments {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn published_schema_is_that_of_the_types() {
+    fn published_schema_matches_the_types() {
         crate::schema::check("validate", &rtmark_compare::Validation::json_schema());
     }
 }

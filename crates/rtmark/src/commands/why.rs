@@ -22,12 +22,11 @@ use crate::progress::Progress;
 use crate::sources::{FoundSources, Sources};
 use crate::tools::refuse_without_tools;
 
-/// Say where the difference between two kernels' figures lies, function by function
+/// Explain the difference between two kernels' figures, function by function
 ///
-/// Both scenarios run once more with an observer. The sample that stands for each series
-/// (the first steady one that is as long as the median) is split among the functions that
-/// executed in it, entries into exceptions, returns from them, and sleep; the parts add up
-/// to the sample's cycles exactly.
+/// Both scenarios run again with an observer. The cycles of each series' typical sample (the first
+/// steady one as long as the median) are split among the functions that executed in it, exception
+/// entries and returns, and sleep; the parts add up exactly to the sample's cycles.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes: see `rtmark help exit-codes`.")]
 #[command(after_long_help = "\
@@ -39,25 +38,25 @@ Examples:
 
 Exit codes: see `rtmark help exit-codes`.")]
 pub struct Arguments {
-    /// One series: a kernel, and where it differs from the options a scenario and a soc
+    /// First series: a kernel, optionally with a scenario and soc that override the options
     #[arg(value_name = "KERNEL[:SCENARIO][@SOC]")]
     a: String,
-    /// The other one
+    /// Second series
     #[arg(value_name = "KERNEL[:SCENARIO][@SOC]")]
     b: String,
-    /// The scenario of both
+    /// Scenario of both series
     #[arg(short, long)]
     scenario: Option<String>,
-    /// The soc of both [default: the first of the suite]
+    /// Soc of both series [default: the first soc of the default suite]
     #[arg(long, value_name = "SOC")]
     soc: Option<String>,
-    /// The set of build settings
+    /// Build profile, optionally with settings, as in `product+opt=3`
     #[arg(long, default_value = DEFAULT_PROFILE)]
     profile: Variant,
-    /// The form of the result
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// Cycles after which a scenario is given up, instead of the catalogue's budget
+    /// Cycles after which to give up on a scenario [default: the catalogue's budget]
     #[arg(long, value_name = "N", value_parser = super::sim::cycles)]
     max_cycles: Option<u64>,
     #[command(flatten)]
@@ -68,13 +67,13 @@ pub struct Arguments {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// A table, and the largest cause in a sentence
+    /// Text table, and the main cause in a sentence
     Text,
-    /// One JSON object
+    /// JSON: docs/schema/why.schema.json
     Json,
 }
 
-/// The version of [`Document`]'s form.
+/// The version of [`Document`].
 const SCHEMA_VERSION: u32 = 1;
 
 /// What `rtmark why --format json` prints. Fields may be added; `schema_version` rises when
@@ -130,7 +129,7 @@ impl<'a> Side<'a> {
     }
 }
 
-/// One side as it was asked for.
+/// One series as the user named it.
 struct Asked<'a> {
     kernel: &'a str,
     scenario: &'a str,
@@ -140,6 +139,11 @@ struct Asked<'a> {
 impl Arguments {
     pub fn run(self, verbosity: Verbosity) -> Result<Exit, CliError> {
         let asked = [self.asked(&self.a)?, self.asked(&self.b)?];
+        // Check both names before anything is built.
+        for Asked { kernel, scenario, .. } in &asked {
+            exact(kernel)?;
+            exact(scenario)?;
+        }
         let FoundSources { tree, kernels, catalogue } = self.sources.find(&Config::load()?)?;
         let images = self.images.read()?;
         let suite = suite(tree, self.max_cycles.map(Cycles));
@@ -168,19 +172,15 @@ impl Arguments {
                 Ok(side) => sides.push(side),
                 Err(Answer::NotApplicable { key, reason }) => {
                     let message = format!("{} has no {}: {reason}", key.kernel, key.scenario);
-                    let hint = "`rtmark run` shows which scenarios a kernel or an image answers";
+                    let hint = "`rtmark run` shows which scenarios a kernel or an image supports";
                     return Err(CliError::new(Exit::NothingSelected, message, hint));
                 }
                 Err(answer) => return Ok(show_failures(&[answer])),
             }
         }
         let [a, b] = &sides[..] else {
-            let message = format!("{} series where two are compared", sides.len());
-            return Err(CliError::new(
-                Exit::Internal,
-                message,
-                "report this as a defect of rtmark",
-            ));
+            let message = format!("{} series instead of two", sides.len());
+            return Err(CliError::new(Exit::Internal, message, "report this as a bug in rtmark"));
         };
         let names = names(&a.series.key, &b.series.key);
         let difference = Difference::between((&names[0], &a.cost), (&names[1], &b.cost));
@@ -200,19 +200,21 @@ impl Arguments {
             Format::Text => {
                 output::data(&text(&names, [&a.cost, &b.cost], &difference))?;
                 if !spans_are_equal {
-                    let told = |one: &Explanation| {
+                    let bounds = |one: &Explanation| {
                         let span = &one.series.span;
                         format!("from {} to {}", span.from, span.to)
                     };
-                    let (one, other) = (told(a), told(b));
-                    say(format!("the spans differ: {one}; {other}"));
+                    let (one, other) = (bounds(a), bounds(b));
+                    say(format!(
+                        "warning: the spans differ, so the figures are not comparable: {one}; {other}"
+                    ));
                 }
             }
         }
         Ok(Exit::Fine)
     }
 
-    /// `kernel[:scenario][@soc]`
+    /// Parses `kernel[:scenario][@soc]`.
     fn asked<'a>(&'a self, text: &'a str) -> Result<Asked<'a>, CliError> {
         let (rest, soc) = match text.rsplit_once('@') {
             Some((rest, soc)) => (rest, Some(soc)),
@@ -223,8 +225,9 @@ impl Arguments {
             None => (rest, self.scenario.as_deref()),
         };
         let scenario = scenario.ok_or_else(|| {
-            let hint = format!("write {kernel}:SCENARIO, or name one for both with --scenario");
-            CliError::new(Exit::Usage, format!("`{text}` names no scenario"), hint)
+            let hint =
+                format!("write {kernel}:SCENARIO, or give a scenario for both with --scenario");
+            CliError::new(Exit::Usage, format!("`{text}` does not name a scenario"), hint)
         })?;
         Ok(Asked { kernel, scenario, soc })
     }
@@ -232,10 +235,12 @@ impl Arguments {
 
 fn first_soc() -> Result<SocFile, CliError> {
     let first = socs::suite()?.into_iter().next();
-    first.ok_or_else(|| CliError::new(Exit::Usage, "the suite has no soc", "name one with --soc"))
+    first.ok_or_else(|| {
+        CliError::new(Exit::Usage, "the default suite has no soc", "give one with --soc")
+    })
 }
 
-/// What a call of an image was spent on.
+/// Explains the calls in an image that correspond to a scenario.
 fn of_image(
     image: &Foreign,
     soc: &SocFile,
@@ -246,7 +251,7 @@ fn of_image(
     let exact = exact(scenario)?;
     let known = catalogue.scenarios().iter().find(|known| exact.matches(known.id.as_str()));
     let known = known.ok_or_else(|| {
-        let hint = "`rtmark list scenarios` shows those that there are";
+        let hint = "`rtmark list scenarios` shows the names";
         CliError::new(Exit::NothingSelected, format!("no scenario is called `{scenario}`"), hint)
     })?;
     let asked = rtmark_runner::Asked {
@@ -265,16 +270,16 @@ fn of_image(
     Ok(explained.map_err(|answer| *answer))
 }
 
-/// A name that stands for one thing.
+/// Parses a name that must not be a pattern.
 fn exact(name: &str) -> Result<Pattern, CliError> {
-    let hint = "`rtmark list` shows kernels and scenarios by name; two series are compared";
+    let hint = "exactly two series are compared: give full names, as `rtmark list` shows them";
     if name.contains(['*', '?', '{', '[']) {
         return Err(CliError::new(Exit::Usage, format!("`{name}` is a pattern"), hint));
     }
     name.parse().map_err(|error| CliError::new(Exit::Usage, error, hint))
 }
 
-/// What the two series are called: by as much as makes them different.
+/// Names the two series by what distinguishes them.
 fn names(a: &Key, b: &Key) -> [String; 2] {
     let name = |key: &Key| {
         let mut name = key.kernel.to_string();
@@ -289,16 +294,16 @@ fn names(a: &Key, b: &Key) -> [String; 2] {
     [name(a), name(b)]
 }
 
-/// Functions of a role that a table names for each side.
+/// How many functions of a role the table names for each side.
 const SHOWN: usize = 6;
 
-/// A line of the table: cells in their columns, and what they are of.
+/// A line of the table: its cells, and the function or role that they describe.
 struct Line {
     cells: Vec<String>,
     what: String,
 }
 
-const HEADS: [&str; 5] = ["cycles", "with callees", "waits", "instructions", "calls"];
+const HEADS: [&str; 5] = ["cycles", "with callees", "stalls", "instructions", "calls"];
 
 fn cells(share: Share, inclusive: Option<u64>) -> [String; 5] {
     let some = |number: u64| if number == 0 { String::new() } else { number.to_string() };
@@ -351,13 +356,13 @@ fn row_lines(row: &Row, costs: [&SpanCost; 2], lines: &mut Vec<Line>) {
     }
 }
 
-/// The table, and the cause below it.
+/// Formats the table, followed by the main cause.
 fn text(names: &[String; 2], costs: [&SpanCost; 2], difference: &Difference) -> String {
     let mut lines = Vec::new();
     let whole = i128::from(costs[0].whole.cycles) - i128::from(costs[1].whole.cycles);
     let mut all = vec![format!("{whole:+}")];
     for cost in costs {
-        // How often a span is entered is no figure.
+        // The call count of a whole span carries no information.
         all.extend(cells(Share { calls: 0, ..cost.whole }, None));
     }
     lines.push(Line { cells: all, what: "the whole span".to_owned() });

@@ -215,7 +215,9 @@ fn a_recorded_session_is_read_without_its_image() {
     let one = place.fine(&[&read[..], &["--scenario", "thread.*", "--format", "json"]].concat());
     assert_eq!(json(&one)["answers"].as_array().map(Vec::len), Some(1));
     assert!(
-        place.trouble(4, &[&read[..], &["--kernel", "rtic"]].concat()).contains("none of what")
+        place
+            .trouble(4, &[&read[..], &["--kernel", "rtic"]].concat())
+            .contains("none of the recorded runs")
     );
 
     // A digit of a count changed on its way; a line lost; the end lost.
@@ -325,7 +327,7 @@ fn what_is_missing_is_told_with_what_to_do() {
     let text = place.trouble(2, &["run", "--port", "/dev/ttyACM0"]);
     assert!(text.contains("--backend board"), "{text}");
     let text = place.trouble(2, &["run", "--backend", "qemu", "--clocked"]);
-    assert!(text.contains("for the simulator"), "{text}");
+    assert!(text.contains("to the simulator"), "{text}");
     if cfg!(not(feature = "board")) {
         let text = place.trouble(13, &with(&["--soc", "stm32c031"]));
         assert!(text.contains("make board") && text.contains("--port"), "{text}");

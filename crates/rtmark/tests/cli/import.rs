@@ -30,7 +30,10 @@ fn rows_are_shown_and_kept() {
     assert!(text.contains("like thread.start, but ours creates the thread"), "{text}");
     assert!(text.contains("not compared: failed: the suite says FAILED, and: no heap"), "{text}");
     assert!(said.stderr.contains("warning: uart.log:5: looks like a row"), "{said:#?}");
-    assert!(said.stderr.contains("3 rows, 1 flagged, 1 line unreadable; kept as run"), "{said:#?}");
+    assert!(
+        said.stderr.contains("3 rows, 1 flagged, 1 line unreadable; stored as run"),
+        "{said:#?}"
+    );
     assert!(folder.path().join("data/rtmark/store.sqlite").is_file());
 }
 
@@ -87,7 +90,7 @@ fn what_cannot_be_read_is_refused() {
     let said = |arguments: &[&str]| said(folder.path(), &[&["import"], arguments].concat());
     said(&["nope.log"]).refused(2, &["nope.log", "check the path"]);
     std::fs::write(folder.path().join("empty.log"), "hello\n").expect("writable");
-    said(&["empty.log"]).refused(4, &["no row of any known suite in empty.log", "docs/import.md"]);
+    said(&["empty.log"]).refused(4, &["no rows of a known suite in empty.log", "docs/import.md"]);
     std::fs::write(folder.path().join("bad.json"), "{\"rtmark_import\": 9, \"rows\": []}")
         .expect("writable");
     said(&["bad.json"]).refused(2, &["bad.json", "form 9"]);
@@ -106,17 +109,17 @@ fn a_bundle_of_another_store_is_one_more_form() {
     assert_eq!(exported.code, 0, "{exported:#?}");
     let other = said(&["import", "x.rtmark", "--store", "other.db"]);
     assert_eq!(other.code, 0, "{other:#?}");
-    assert!(other.stderr.contains("x.rtmark: 1 run with 3 answers added"), "{other:#?}");
+    assert!(other.stderr.contains("x.rtmark: added 1 run with 3 answers"), "{other:#?}");
     let again = said(&["import", "x.rtmark", "--store", "other.db"]);
-    assert!(again.stderr.contains("0 runs with 0 answers added; 1 run known"), "{again:#?}");
+    assert!(again.stderr.contains("added 0 runs with 0 answers; 1 run already"), "{again:#?}");
     let dry = said(&["import", "x.rtmark", "--dry-run", "--store", "third.db"]);
-    assert!(dry.stderr.contains("1 run with 3 answers; nothing kept"), "{dry:#?}");
+    assert!(dry.stderr.contains("1 run with 3 answers; nothing stored"), "{dry:#?}");
     assert!(!folder.path().join("third.db").exists());
     let text = std::fs::read_to_string(folder.path().join("x.rtmark")).expect("there");
     std::fs::write(folder.path().join("cut.rtmark"), &text[..text.len() / 2]).expect("writable");
     for more in [&[][..], &["--dry-run"]] {
         let cut = said(&[&["import", "cut.rtmark", "--store", "third.db"], more].concat());
-        cut.refused(2, &["cut.rtmark: the bundle: ", "nothing of it was taken"]);
+        cut.refused(2, &["cut.rtmark: the bundle: ", "nothing was imported"]);
     }
 }
 
@@ -290,14 +293,14 @@ fn one_page_shows_several_runs_and_markdown_one() {
     assert_eq!(said(&["import", "later.log", "-q", "--soc", "b"]).code, 0);
     let both = ["report", "imported", "imported~1", "-o", "both.html"];
     let told = said(&both);
-    assert!(told.code == 0 && told.stderr.contains("6 answers in both.html"), "{told:#?}");
+    assert!(told.code == 0 && told.stderr.contains("6 answers to both.html"), "{told:#?}");
     let page = std::fs::read_to_string(folder.path().join("both.html")).expect("there");
     assert!(page.contains("288 cycles") && page.contains("240 cycles"), "rows of both");
     // The same run twice is one.
     let told = said(&["report", "imported", "imported", "-o", "one.html"]);
-    assert!(told.stderr.contains("3 answers in one.html"), "{told:#?}");
+    assert!(told.stderr.contains("3 answers to one.html"), "{told:#?}");
     said(&["report", "imported", "imported~1", "--format", "md"])
-        .refused(2, &["Markdown shows one run", "rtmark compare BEFORE AFTER"]);
+        .refused(2, &["--format md shows a single run", "rtmark compare BEFORE AFTER"]);
 }
 
 #[test]
@@ -324,7 +327,7 @@ fn a_report_is_written_as_a_whole_or_not_at_all() {
     };
     std::fs::write(disk.join("r.html"), "old").expect("writable");
     said(&["report", "imported", "-o", "disk/r.html"])
-        .refused(1, &["disk/r.html", "No space left", "make room there"]);
+        .refused(1, &["disk/r.html", "No space left", "free some space"]);
     assert_eq!(std::fs::read_to_string(disk.join("r.html")).expect("there"), "old");
     assert_eq!(std::fs::read_dir(&disk).expect("a folder").count(), 1, "nothing else stays");
 }
@@ -346,5 +349,5 @@ fn a_long_log_is_shown_whole_whatever_its_pages() {
     let json = said(&["show", "imported", "--format", "json", "-s", "*.a.row_29*"]).stdout;
     let json: rtmark_model::Document = serde_json::from_str(&json).expect("JSON");
     assert_eq!(json.answers.len(), 111);
-    said(&["show", "imported", "-s", "b.*"]).refused(4, &["holds no such answer"]);
+    said(&["show", "imported", "-s", "b.*"]).refused(4, &["no answer that matches"]);
 }

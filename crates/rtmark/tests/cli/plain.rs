@@ -60,7 +60,7 @@ fn manuals_and_completions_are_made_from_the_arguments() {
         assert!(here(&["completions", shell]).stdout.contains("rtmark"), "{shell}");
     }
     let codes = here(&["help", "exit-codes"]).stdout;
-    assert!(codes.contains(" 12  a firmware ran out of its cycle budget"), "{codes}");
+    assert!(codes.contains(" 12  firmware ran out of its cycle budget"), "{codes}");
     assert_eq!(here(&["--version"]).stdout, concat!("rtmark ", env!("CARGO_PKG_VERSION"), "\n"));
 }
 
@@ -71,6 +71,33 @@ fn help_tells_what_is_a_commands_own_first() {
     assert!(place("\n      --catalogue") < place("\n  -q, --quiet"), "{help}");
     assert!(place("\n      --profile") < place("\nBoards ("), "under its own heading: {help}");
     assert!(place("\nBoards (") < place("\n      --port"), "{help}");
+}
+
+#[test]
+fn usage_errors_show_all_ways_to_choose_firmware() {
+    for command in ["worst", "calls", "trace"] {
+        let said = here(&[command]);
+        assert_eq!(said.code, 2, "{said:#?}");
+        for way in ["--soc <SOC>... <IMAGE>", "--scenario <GLOB>...", "--load"] {
+            assert!(said.stderr.contains(way), "no `{way}` in {said:#?}");
+        }
+        assert_eq!(said.stderr.contains("--output <FILE> --load"), command == "trace", "{said:#?}");
+    }
+}
+
+#[test]
+fn help_names_the_socs_that_are_measured_by_default() {
+    let help = here(&["footprint", "-h"]).stdout;
+    let words: Vec<_> = help.split_whitespace().collect();
+    let help = words.join(" ");
+    assert!(help.contains("[default: the socs of the default suite]"), "{help}");
+}
+
+#[test]
+fn patterns_are_refused_before_anything_is_built() {
+    let said = here(&["why", "floor:thread.yield", "floor:thread.*", "--soc", "stm32c031"]);
+    said.refused(2, &["`thread.*` is a pattern"]);
+    assert!(!said.stderr.contains("building"), "{said:#?}");
 }
 
 #[test]
@@ -98,7 +125,7 @@ fn a_project_begins_with_what_runs() {
     // Nothing that somebody has written is written over.
     let changed = bench.join("rtmark.toml");
     std::fs::write(&changed, "store = \"mine.sqlite\"\n").expect("writable");
-    said(&bench, &["init"]).refused(2, &["rtmark.toml is there already"]);
+    said(&bench, &["init"]).refused(2, &["rtmark.toml already exists"]);
     assert_eq!(std::fs::read_to_string(changed).expect("there"), "store = \"mine.sqlite\"\n");
     let plain = said(home.path(), &["init", "--quiet"]);
     assert_eq!((plain.code, plain.stderr.as_str()), (0, ""));

@@ -90,7 +90,7 @@ fn a_scenario_is_measured_shown_and_kept() {
     assert!(tree.path("data/rtmark/store.sqlite").is_file());
 
     let said = tree.run(&["--scenario", "a.one", "--format", "json"]);
-    assert!(said.stderr.contains("1 known from before"), "{said:#?}");
+    assert!(said.stderr.contains("1 recalled"), "{said:#?}");
     let json: serde_json::Value = serde_json::from_str(&said.stdout).expect("JSON");
     let series = &json["answers"][0];
     assert_eq!(series["answer"], "measured");
@@ -98,7 +98,7 @@ fn a_scenario_is_measured_shown_and_kept() {
     assert_eq!(series["statistics"]["count"], 1);
     let fresh =
         tree.run(&["--scenario", "a.one", "--format", "json", "--fresh", "--store", "x/y.db"]);
-    assert!(!fresh.stderr.contains("known"), "{fresh:#?}");
+    assert!(!fresh.stderr.contains("recalled"), "{fresh:#?}");
     assert_eq!(fresh.stdout, said.stdout, "the same firmware gives the same figures");
     assert!(tree.path("x/y.db").is_file());
 
@@ -160,7 +160,8 @@ fn figures_of_others_stand_beside_ours_where_spans_and_cores_are_equal() {
     let published = tree.run(&["-s", "a.one", "--published"]);
     let told = "on cortex-m4, which is not among ours";
     assert!(unfolded(&published).contains(told), "{published:#?}");
-    tree.run(&["--published", "--format", "csv"]).refused(2, &["in tables only", "list published"]);
+    tree.run(&["--published", "--format", "csv"])
+        .refused(2, &["only apply to tables", "list published"]);
 
     // The report has both, in each form; a removed import is not shown.
     for format in ["html", "md"] {
@@ -208,7 +209,7 @@ fn firmware_that_does_not_get_there() {
     refused(LOOP, 12, &all(&["still running", "--max-cycles"]));
     refused(&printing("a.one FAILED: 3 items", true), 11, &all(&["it says: FAILED: 3 items"]));
     refused(&printing("a.one ok", false), 11, &all(&["printed ok, but ended"]));
-    refused(&printing("\u{1b}[2Jhm", true), 11, &all(&["it printed:", "\\u{1b}[2Jhm"]));
+    refused(&printing("\u{1b}[2Jhm", true), 11, &all(&["the end of its output:", "\\u{1b}[2Jhm"]));
 }
 
 #[test]
@@ -272,7 +273,7 @@ fn filters_that_select_nothing() {
     tree.run(&["--scenario", "b.*"]).refused(4, &["no scenario fits `b.*`"]);
     let soc = |name: &str| said(tree.folder.path(), &["run", "--soc", name]);
     soc("nope").refused(4, &["no soc is called `nope`"]);
-    soc("nope*").refused(4, &["no soc fits `nope*`"]);
+    soc("nope*").refused(4, &["no soc matches `nope*`"]);
     tree.run(&["--profile", "produkt"])
         .refused(4, &["no profile fits `produkt`; did you mean `product`?", "`documented`"]);
     for (former, now) in [("default", "documented"), ("lean", "product"), ("safe", "checked")] {

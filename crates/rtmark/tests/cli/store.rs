@@ -45,6 +45,8 @@ fn runs_are_listed_shown_named_removed_and_pruned() {
     let empty = say(&tree, &["log"]);
     assert!(empty.code == 0 && empty.stdout.contains("no runs"), "{empty:#?}");
     say(&tree, &["show"]).refused(4, &["no complete run yet", "rtmark log"]);
+    let history = ["history", "a.s0", "-k", "k", "--soc", "stm32c031"];
+    say(&tree, &history).refused(4, &["no results yet", "rtmark run"]);
     tree.run(&["--name", "1st"]).refused(2, &["`1st` is no name", "begin with a letter"]);
     assert_eq!(runs(&tree).len(), 0, "nothing was begun");
     assert_eq!(tree.run(&["--name", "first", "-s", "a.s0", "a.s1"]).code, 0);
@@ -53,7 +55,7 @@ fn runs_are_listed_shown_named_removed_and_pruned() {
     assert_eq!(shown.stdout, fresh.stdout, "show says what run said");
     let some = say(&tree, &["show", "first", "-s", "*.s1", "--format", "csv"]);
     assert_eq!(some.stdout.lines().count(), 2, "{some:#?}");
-    say(&tree, &["show", "first", "-s", "b.*"]).refused(4, &["holds no such answer"]);
+    say(&tree, &["show", "first", "-s", "b.*"]).refused(4, &["no answer that matches"]);
 
     let log = say(&tree, &["log", "--format", "json"]);
     let log: Value = serde_json::from_str(&log.stdout).expect("JSON");
@@ -66,7 +68,10 @@ fn runs_are_listed_shown_named_removed_and_pruned() {
     let table = say(&tree, &["log", "-s", "a.s1"]).stdout;
     assert!(table.contains("first") && table.lines().count() == 1, "{table}");
     assert!(say(&tree, &["log", "-n", "1"]).stdout.contains("and 1 older"));
-    assert_eq!(say(&tree, &["log", "-s", "b.*"]).stdout, "none of 2 runs is such a one\n");
+    assert_eq!(
+        say(&tree, &["log", "-s", "b.*"]).stdout,
+        "no run matches, of 2 runs in the store\n"
+    );
     assert_eq!(say(&tree, &["log", "-n", "0"]).code, 2);
 
     say(&tree, &["name", "nope", "x"]).refused(4, &["no run is called `nope`"]);
@@ -84,7 +89,7 @@ fn runs_are_listed_shown_named_removed_and_pruned() {
     assert!(dry.stderr.contains("1 run with 1 answer"), "the named one stays: {dry:#?}");
     assert_eq!(say(&tree, &["rm", &id]).code, 0);
     let pruned = say(&tree, &["prune"]);
-    assert!(pruned.stderr.contains("took 1 run with 2 answers"), "{pruned:#?}");
+    assert!(pruned.stderr.contains("deleted 1 run with 2 answers"), "{pruned:#?}");
     assert_eq!(runs(&tree).len(), 1);
 }
 
@@ -279,7 +284,7 @@ fn a_history_is_of_one_basis_and_knows_names_like_those_asked_for() {
     let shown = say(&tree, &history);
     assert!(shown.stdout.contains("in cycles, 2 runs"), "{shown:#?}");
     assert!(!shown.stdout.contains("not comparable"), "{shown:#?}");
-    assert!(shown.stderr.contains("1 figure of other backends or bases left out"), "{shown:#?}");
+    assert!(shown.stderr.contains("1 figure with another backend or basis left out"), "{shown:#?}");
     let named = say(&tree, &[&history[..], &["--backend", "sim"]].concat());
     assert_eq!(named.stdout, shown.stdout);
     let none = say(&tree, &[&history[..], &["--backend", "qemu"]].concat());
@@ -307,7 +312,7 @@ fn a_run_that_is_compared_with_itself_is_told_of() {
     std::thread::sleep(Duration::from_millis(5));
     store.begin("rtmark run", "0", None).expect("begun");
     for command in commands {
-        say(&tree, command).refused(4, &["the same run", "measure again"]);
+        say(&tree, command).refused(4, &["the same run", "let a run finish"]);
     }
 }
 

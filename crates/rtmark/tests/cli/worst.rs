@@ -59,7 +59,7 @@ fn the_worst_moment_is_told_and_can_be_opened() {
     image(folder);
     let options = ["--explain", "--picture", "a.svg", "--snapshot", "a.snapshot"];
     let told = fine(worst(folder, &options));
-    for word in ["every one of them", "PRIMASK", "longest held back", "cpsie", "no bound"] {
+    for word in ["all searched", "PRIMASK", "longest stretches", "cpsie", "not a bound"] {
         assert!(told.stdout.contains(word), "no `{word}` in {told:#?}");
     }
     let picture = std::fs::read_to_string(folder.join("a.svg")).expect("drawn");
@@ -225,7 +225,7 @@ fn parts_join_to_the_whole_and_searches_go_on() {
     std::fs::write(folder.join("x.worst"), "RTMARKWC and nothing").expect("writable");
     said(folder, &["merge", "x.worst"]).refused(2, &["too short"]);
     let none = said(folder, &["merge", "a.elf"]);
-    none.refused(2, &["a.elf", "no part of a run", "--state"]);
+    none.refused(2, &["a.elf", "not a part of a run", "--state"]);
 }
 
 #[test]
@@ -248,7 +248,7 @@ fn a_program_that_stands_the_interrupt_has_no_race() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     image(folder.path());
     let checked = fine(worst(folder.path(), &["--check"]));
-    assert!(checked.stdout.contains("no race: the program ended well"), "{checked:#?}");
+    assert!(checked.stdout.contains("no race: the program succeeded"), "{checked:#?}");
 }
 
 #[test]
@@ -311,7 +311,8 @@ fn a_window_goes_no_further_than_the_program() {
     assert!((90..=100).contains(&to_the_end), "{to_the_end}");
     assert_eq!((points(end + 1), points(u64::MAX)), (to_the_end, to_the_end));
     let behind = format!("{}:{}", end + 1000, end + 2000);
-    worst(folder, &["--window", &behind]).refused(2, &["begins behind its end", "it ends well"]);
+    worst(folder, &["--window", &behind])
+        .refused(2, &["starts after the end", "exits successfully"]);
     // Within one instruction: a nop takes a cycle, the branch that is taken two.
     let within = (900..920).map(|at| format!("{at}:{}", at + 1));
     let refused: Vec<_> = within
@@ -320,7 +321,7 @@ fn a_window_goes_no_further_than_the_program() {
         .collect();
     assert!(!refused.is_empty());
     for said in refused {
-        said.refused(2, &["no instruction begins in cycles", "a longer one"]);
+        said.refused(2, &["no instruction starts in cycles", "a longer one"]);
     }
 }
 
@@ -384,7 +385,7 @@ fn a_priority_that_the_program_gives_on_the_way_is_told() {
     let all = found("0:30");
     assert_eq!((&all["priority"], &all["later_priority"]), (&0.into(), &0x40.into()));
     let text = fine(worst(folder, &["--window", "0:30"]));
-    assert!(text.stdout.contains("priority 0x00, by the program 0x40 later"), "{text:#?}");
+    assert!(text.stdout.contains("priority 0x00, later set to 0x40 by the program"), "{text:#?}");
     let later = found("20:30");
     assert_eq!((&later["priority"], &later["later_priority"]), (&0x40.into(), &Value::Null));
 }
@@ -454,7 +455,7 @@ fn the_most_urgent_priority_of_a_hazard3_is_its_greatest() {
         "{least:#?}"
     );
     let text = said(folder, &[&asked[..], &["--window", "30:130", "--priority", "0"]].concat());
-    assert!(text.stdout.contains("no answer at 100 points"), "{text:#?}");
+    assert!(text.stdout.contains("no result at 100 points"), "{text:#?}");
     // Whose calls are looked for makes no difference to what is held back.
     std::fs::write(folder.join("own.toml"), "name = \"own\"\ncalls = [\"start\"]\n")
         .expect("writable");

@@ -29,38 +29,42 @@ use crate::shelf::{self, StoreFlag};
 use crate::sources::{FoundSources, Sources};
 use crate::tools::refuse_without_tools;
 
-/// Build the kernels' firmware, run the scenarios, show and keep what they cost
+/// Build kernels' firmware, run scenarios on it, and show and store what they cost
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   rtmark run --kernel freertos --scenario 'queue.*' --soc stm32f405
   rtmark run --image zephyr=lat.elf --image threadx=tm.elf --kernel freertos --soc stm32f405
-  rtmark run --backend sim --clocked --soc stm32f405        what a board would run, simulated
-  rtmark run --partition 2/8 --state part2.run              what one of eight computers measures
+  rtmark run --backend sim --clocked --soc stm32f405        simulate the firmware of a board
+  rtmark run --partition 2/8 --state part2.run              measure the share of one of 8 computers
   rtmark run --backend board --soc stm32c031 --port /dev/ttyACM0 \\
       --load 'probe-rs download --chip STM32C031C6Tx {elf} && probe-rs reset --chip STM32C031C6Tx'
-  rtmark run --backend board --from session.jsonl           what a board once printed
+  rtmark run --backend board --from session.jsonl           read the recording of a board
 
-Boards have not been tried yet: what can be tested without one is. docs/boards.md says what.
+--backend board has not been tried with a real board yet: docs/boards.md describes what is tested
+without one.
 
 Exit codes: see `rtmark help exit-codes`.")]
 pub struct Arguments {
-    /// Kernels, by name or pattern; all without
+    /// Kernels, by name or pattern [default: `kernel` under `[run]` in rtmark.toml, else all]
     #[arg(short, long, value_name = "KERNEL", num_args = 1..)]
     kernel: Vec<Pattern>,
-    /// Scenarios, by name or pattern such as `semaphore.*`; all without
+    /// Scenarios, by name or pattern such as `semaphore.*` [default: `scenario` under `[run]` in
+    /// rtmark.toml, else all]
     #[arg(short, long, value_name = "GLOB", num_args = 1..)]
     scenario: Vec<Pattern>,
-    /// Socs, by name, pattern or path of a soc file (on QEMU: of a machine file; a board: its name,
-    /// its soc or its file)
+    /// Socs, by name, pattern or path of a soc file; with --backend qemu, machines; with --backend
+    /// board, a board, its soc or its file [default: `soc` under `[run]` in rtmark.toml, else the socs
+    /// of the default suite]
     #[arg(long, value_name = "SOC", num_args = 1..)]
     soc: Vec<String>,
     /// Where the firmware runs
     #[arg(long, value_enum, default_value_t = Runs::Sim)]
     backend: Runs,
-    /// What is counted: cycles on the simulator, instructions there and on QEMU
+    /// What to count [default: instructions on QEMU, else cycles]
     #[arg(long, value_enum)]
     basis: Option<Counts>,
-    /// On the simulator, run the firmware whose probes read a cycle counter, as boards do
+    /// On the simulator, run firmware whose probes read a cycle counter, as on boards, and which
+    /// prints this way [default: semihosting, if given without a value]
     #[arg(long, value_enum, value_name = "PRINTS", num_args = 0..=1, require_equals = true,
           default_missing_value = "semihosting")]
     clocked: Option<Prints>,
@@ -68,70 +72,69 @@ pub struct Arguments {
     images: Images,
     #[command(flatten)]
     variants: Variants,
-    /// The form of the results
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
-    /// Give the run a name, by which it is referred to later
+    /// Name for the run, to refer to it later
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     #[command(flatten)]
     store: StoreFlag,
-    /// Measure again what the store knows of exactly this firmware, soc and simulator
+    /// Measure again even if the store has results of exactly this firmware, soc and simulator
     #[arg(long)]
     fresh: bool,
-    /// Show figures that others have published beside ours, where spans and cores are equal
+    /// Also show other people's published figures, if spans and cores are equal
     #[arg(long)]
     published: bool,
-    /// Show what `rtmark import` has kept beside ours, where spans and cores are equal
+    /// Also show figures imported by `rtmark import`, if spans and cores are equal
     #[arg(long)]
     imported: bool,
-    /// Layouts of the code in which each scenario is measured, the linker's own among them; the table
-    /// shows the one in the middle and how far they lie apart: docs/placement.md
-    /// [default: 9 where the simulator counts cycles, 3 of curves and of what takes long]
+    /// Code layouts in which to measure each scenario, including the linker's own; the table shows the
+    /// middle one and the range (docs/placement.md) [default: 9 if the simulator counts cycles (3 for
+    /// curves and long scenarios), else 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     placements: Option<u32>,
-    /// Cycles after which a scenario is given up, instead of the catalogue's budget
+    /// Cycles after which to give up on a scenario [default: the catalogue's budget]
     #[arg(long, value_name = "N", value_parser = super::sim::cycles)]
     max_cycles: Option<u64>,
-    /// Measure only part K of N: another computer may measure another part; see `rtmark merge`
+    /// Measure only part K of N, so that other computers can measure the others; see `rtmark merge`
     #[arg(long, value_name = "K/N", requires = "state", conflicts_with_all = [
         "image", "format", "name", "fresh", "published", "imported", "record", "from",
     ])]
     partition: Option<Share>,
-    /// With --partition: the file that keeps the part, instead of the store; a run that was interrupted
-    /// goes on from there
+    /// With --partition: file that keeps the part, instead of the store; an interrupted run resumes
+    /// from it
     #[arg(long, value_name = "FILE", requires = "partition")]
     state: Option<PathBuf>,
     #[command(flatten)]
     sources: Sources,
-    // Last, as its heading goes on to the end.
+    // Must be last: its help heading applies to all arguments after it.
     #[command(flatten)]
     board: BoardFlags,
 }
 
-/// How firmware is to be built.
+/// How to build the firmware.
 #[derive(Debug, Args)]
 pub struct Variants {
-    /// Sets of build settings, side by side where there are several: `product` as a release ships,
-    /// optimised and without checks; `documented` as the kernel's own examples set them; `checked`
-    /// with asserts and stack checks; single settings may follow, as in `product+lto=off`
-    /// [default: product]
+    /// Build profiles, shown side by side if there are several: `product`, like a release, optimised
+    /// and without checks; `documented`, as in the kernel's own examples; `checked`, with asserts and
+    /// stack checks. Single settings may follow, as in `product+lto=off` [default: `profile` under
+    /// `[run]` in rtmark.toml, else product]
     #[arg(long, value_name = "PROFILE", num_args = 1..)]
     profile: Vec<Variant>,
-    /// Optimisation of every profile: s for size, 2 or 3 for speed
+    /// Optimisation level in every profile: s for size, 2 or 3 for speed
     #[arg(long, value_name = "LEVEL")]
     opt: Option<String>,
-    /// The C compiler of every profile: gcc or clang
+    /// C compiler in every profile: gcc or clang
     #[arg(long, value_name = "COMPILER")]
     compiler: Option<String>,
-    /// Another value of a setting in every profile, as in `time_slicing=off`; docs/settings.md
-    /// lists them
+    /// Settings to change in every profile, as in `time_slicing=off` (docs/settings.md)
     #[arg(long, value_name = "SETTING=VALUE", num_args = 1..)]
     set: Vec<String>,
 }
 
 impl Variants {
-    /// The variants, each once; the configured profiles where the command line names none.
+    /// Returns the variants, each once; without --profile, those of the configured profiles.
     pub fn resolve(&self, configured: &[String]) -> Result<Vec<Variant>, VariantError> {
         let profiles = match (self.profile.as_slice(), configured) {
             ([], []) => vec![Variant::profile(DEFAULT_PROFILE)],
@@ -158,49 +161,48 @@ impl Variants {
     }
 }
 
-/// In how many layouts scenarios are measured where neither the user nor the catalogue says it:
-/// docs/placement.md has the figures behind it.
+/// The default number of code layouts; docs/placement.md gives the measurements behind it.
 const PLACEMENTS: u32 = 9;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// For people: scenarios down, kernels across
+    /// Text table with a row per scenario and a column per kernel
     #[value(alias = "text")]
     Table,
-    /// For programs: everything, every sample included
+    /// JSON with everything, including every sample
     Json,
-    /// For spreadsheets: one line an answer
+    /// CSV, one line per answer
     Csv,
-    /// For pull requests: GitHub's Markdown, as much as a comment there holds
+    /// GitHub Markdown for a pull request, cut to the size of a comment
     Md,
-    /// For github-action-benchmark: its customSmallerIsBetter
+    /// JSON for github-action-benchmark (customSmallerIsBetter)
     BenchmarkAction,
-    /// For Bencher: its metric format
+    /// Bencher's metric format
     Bencher,
 }
 
-/// Where firmware runs.
+/// The backends of `rtmark run`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Runs {
-    /// rtmark's own simulator
+    /// rtmark's simulator
     Sim,
-    /// QEMU, with probes that read a counter of instructions
+    /// QEMU, with probes that read an instruction counter
     Qemu,
-    /// A board, with probes that read a counter of cycles: docs/boards.md
+    /// A board, with probes that read a cycle counter (docs/boards.md)
     Board,
 }
 
-/// What is counted.
+/// The unit of the figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Counts {
-    /// Cycles of the core's clock
+    /// Cycles of the core's clock; simulator and boards
     Cycles,
-    /// Executed instructions
+    /// Executed instructions; simulator and QEMU
     Instructions,
 }
 
 impl Runs {
-    /// Those that are measured when none is named.
+    /// Returns the platforms that are measured by default.
     fn suite(self, basis: Basis) -> Result<Vec<Platform>, CliError> {
         match self {
             Self::Sim => Ok(on_sim(socs::suite()?, basis)),
@@ -212,7 +214,7 @@ impl Runs {
         match self {
             Self::Sim => Ok(on_sim(socs::builtin()?, basis)),
             Self::Qemu => Ok(machines::builtin()?.into_iter().map(Platform::from).collect()),
-            Self::Board => Err(boards::one_is_wanted()),
+            Self::Board => Err(boards::one_board_needed()),
         }
     }
 
@@ -220,7 +222,7 @@ impl Runs {
         match self {
             Self::Sim => Ok(Platform::Sim(Box::new(socs::find(name)?), basis)),
             Self::Qemu => Ok(Platform::from(machines::find(name)?)),
-            Self::Board => Err(boards::one_is_wanted()),
+            Self::Board => Err(boards::one_board_needed()),
         }
     }
 
@@ -228,13 +230,13 @@ impl Runs {
         match (self, asked) {
             (Self::Sim | Self::Board, None | Some(Counts::Cycles)) => Ok(Basis::Cycles),
             (Self::Board, Some(Counts::Instructions)) => {
-                let hint = "count cycles there, or instructions on the simulator or QEMU";
-                Err(CliError::new(Exit::Usage, "no core counts its instructions", hint))
+                let hint = "count cycles on the board, or instructions on the simulator or QEMU";
+                Err(CliError::new(Exit::Usage, "boards cannot count instructions", hint))
             }
             (Self::Qemu, None) | (_, Some(Counts::Instructions)) => Ok(Basis::Instructions),
             (Self::Qemu, Some(Counts::Cycles)) => {
-                let hint = "count instructions there, or cycles on the simulator";
-                Err(CliError::new(Exit::Usage, "QEMU knows no cycles", hint))
+                let hint = "count instructions on QEMU, or cycles on the simulator";
+                Err(CliError::new(Exit::Usage, "QEMU cannot count cycles", hint))
             }
         }
     }
@@ -244,12 +246,12 @@ fn on_sim(files: Vec<SocFile>, basis: Basis) -> Vec<Platform> {
     files.into_iter().map(|file| Platform::Sim(Box::new(file), basis)).collect()
 }
 
-/// The socs that were asked for, on the simulator, where cycles count.
+/// Returns the selected socs on the simulator, counting cycles.
 pub(super) fn simulated(asked: &[String]) -> Result<Vec<Platform>, CliError> {
     wanted(asked, Runs::Sim, Basis::Cycles)
 }
 
-/// The socs that were asked for: names, patterns of names, paths.
+/// Finds the selected platforms: names, patterns of names, or paths.
 fn wanted(asked: &[String], runs: Runs, basis: Basis) -> Result<Vec<Platform>, CliError> {
     if asked.is_empty() {
         return runs.suite(basis);
@@ -261,14 +263,14 @@ fn wanted(asked: &[String], runs: Runs, basis: Basis) -> Result<Vec<Platform>, C
                 CliError::new(
                     Exit::Usage,
                     error,
-                    "`*` stands for any text; quote it from the shell",
+                    "`*` matches any text; quote the pattern for the shell",
                 )
             })?;
             let mut fitting = runs.builtin(basis)?;
             fitting.retain(|platform| pattern.matches(platform.name()));
             if fitting.is_empty() {
-                let message = format!("no soc fits `{name}`");
-                let hint = "`rtmark list socs` shows what there is, `rtmark list machines` on QEMU";
+                let message = format!("no soc matches `{name}`");
+                let hint = "`rtmark list socs` shows the names; on QEMU, `rtmark list machines`";
                 return Err(CliError::new(Exit::NothingSelected, message, hint));
             }
             fitting
@@ -281,16 +283,12 @@ fn wanted(asked: &[String], runs: Runs, basis: Basis) -> Result<Vec<Platform>, C
                 Some(known) if known.sha256() == file.sha256() => {}
                 Some(known) => {
                     let message = format!(
-                        "{} and {} both describe a soc called {}",
+                        "{} and {} describe different socs of the same name, {}",
                         known.origin(),
                         file.origin(),
                         file.name()
                     );
-                    return Err(CliError::new(
-                        Exit::Usage,
-                        message,
-                        "give one of them another name",
-                    ));
+                    return Err(CliError::new(Exit::Usage, message, "rename one of them"));
                 }
             }
         }
@@ -302,8 +300,8 @@ impl Arguments {
     pub fn run(self, verbosity: Verbosity) -> Result<Exit, CliError> {
         let began = Instant::now();
         if (self.published || self.imported) && self.format != Format::Table {
-            let message = "figures of others are shown beside ours in tables only";
-            let hint = "leave out --format; `rtmark list published --format json` has the figures";
+            let message = "--published and --imported only apply to tables";
+            let hint = "leave out --format; `rtmark list published --format json` prints published figures";
             return Err(CliError::new(Exit::Usage, message, hint));
         }
         let config = Config::load()?;
@@ -324,7 +322,7 @@ impl Arguments {
         let asked = |asked: Vec<Pattern>, configured: &[Pattern]| {
             if asked.is_empty() { configured.to_vec() } else { asked }
         };
-        // With images, kernels are those that the command line names.
+        // With images, only kernels that the command line names are included.
         let alone = !images.is_empty() && self.kernel.is_empty();
         let kernels = if alone { Vec::new() } else { kernels };
         let configured = if alone { &[][..] } else { &config.run.kernel };
@@ -350,9 +348,9 @@ impl Arguments {
         if let Some(name) = &self.name {
             store.name(&shelf::run_of(&store, &id, verbosity)?, name)?;
         }
-        // What was recorded is to be complete: nothing is recalled.
+        // A recording must be complete, so nothing is recalled.
         let fresh = self.fresh || recorder.is_some();
-        // With images, columns are still to come.
+        // With images, tables wait for the images' columns.
         let as_measured = self.format == Format::Table && images.is_empty();
         let tables = if as_measured { Tables::AS_MEASURED } else { Tables::Later };
         let mut observer =
@@ -378,7 +376,7 @@ impl Arguments {
         };
         if self.published || self.imported {
             let theirs =
-                shelf::of_others(self.published, self.imported.then_some(&store), &catalogue)?;
+                shelf::other_figures(self.published, self.imported.then_some(&store), &catalogue)?;
             let beside = rtmark_report::beside(&answers, &theirs, &catalogue, output::width());
             text.push('\n');
             text.push_str(&beside);
@@ -389,40 +387,38 @@ impl Arguments {
             let seconds = began.elapsed().as_secs_f64();
             let recalled = match observer.recalled {
                 0 => String::new(),
-                some => format!(" ({some} known from before; --fresh measures again)"),
+                some => format!(" ({some} recalled; --fresh measures again)"),
             };
             let file = store.path().display();
             let count = output::count(answers.len(), "answer");
             let short = shelf::short(&id);
-            say(format!("{count}{recalled} in {seconds:.1} s, kept as run {short} in {file}"));
+            say(format!("{count}{recalled} in {seconds:.1} s, stored as run {short} in {file}"));
         }
         Ok(exit)
     }
 }
 
 impl Arguments {
-    /// The images that become columns, which the simulator alone can measure.
+    /// Reads the images to show as columns, which only the simulator can measure.
     fn images(&self, basis: Basis) -> Result<Vec<Foreign>, CliError> {
         let simulated = self.backend == Runs::Sim && self.clocked.is_none();
         if self.images.any() && !(simulated && basis == Basis::Cycles) {
-            let message = "--image: calls of an image are timed in the simulator's cycles only";
+            let message = "--image only works with the simulator, counting cycles";
             let hint = "leave out --backend, --clocked and --basis";
             return Err(CliError::new(Exit::Usage, message, hint));
         }
         self.images.read()
     }
 
-    /// Where firmware is to run.
+    /// Returns the platforms to run on.
     fn platforms(&self, socs: &[String], basis: Basis) -> Result<Vec<Platform>, CliError> {
         let refuse = |message: &str, hint: &str| Err(CliError::new(Exit::Usage, message, hint));
-        if self.backend != Runs::Board && self.board.name_a_board() {
-            let message =
-                "--port, --probe, --chip and --from are for boards, and this runs elsewhere";
+        if self.backend != Runs::Board && self.board.require_a_board() {
+            let message = "--port, --probe, --chip and --from only apply to boards";
             return refuse(message, "add --backend board");
         }
         if self.backend != Runs::Board && self.clocked.is_none() && self.board.keep() {
-            let message =
-                "--record keeps what clocked firmware prints, and this one is not clocked";
+            let message = "--record only applies to clocked firmware, and this run does not use it";
             return refuse(message, "add --backend board, or --clocked for the simulator");
         }
         match (self.backend, self.clocked) {
@@ -431,7 +427,7 @@ impl Arguments {
                 Ok(vec![Platform::Board(Box::new(self.board.bench(file)?))])
             }
             (Runs::Sim, Some(_)) if basis != Basis::Cycles => {
-                refuse("clocked probes count cycles", "leave out --basis or --clocked")
+                refuse("--clocked firmware counts cycles", "leave out --basis or --clocked")
             }
             (Runs::Sim, Some(prints)) => {
                 if socs.is_empty() {
@@ -441,22 +437,23 @@ impl Arguments {
                 socs.iter().map(|name| boards::rehearsal(name, prints)).collect()
             }
             (_, Some(_)) => refuse(
-                "--clocked is for the simulator: elsewhere probes read a counter anyway",
-                "leave it out",
+                "--clocked only applies to the simulator; elsewhere probes always read a counter",
+                "leave out --clocked",
             ),
             (_, None) => wanted(socs, self.backend, basis),
         }
     }
 
-    /// In how many layouts scenarios are measured.
+    /// Returns the number of code layouts to measure.
     fn placements(&self) -> Result<Placements, CliError> {
         let placeable = self.backend == Runs::Sim
             && self.clocked.is_none()
             && self.basis != Some(Counts::Instructions);
         match self.placements {
             Some(2..) if !placeable => {
-                let message = "layouts of the code are measured in the simulator's cycles only";
-                let hint = "leave out --placements; elsewhere code stays where the linker puts it";
+                let message = "--placements only applies to the simulator, counting cycles";
+                let hint =
+                    "leave out --placements; other backends only measure the linker's layout";
                 Err(CliError::new(Exit::Usage, message, hint))
             }
             Some(placements) => Ok(Placements::Exactly(placements)),
@@ -465,7 +462,7 @@ impl Arguments {
         }
     }
 
-    /// The answers of a recording, kept and shown like those of a run.
+    /// Stores and shows the answers of a recording, like those of a run.
     fn read_again(
         self,
         recording: &Path,
@@ -475,7 +472,7 @@ impl Arguments {
     ) -> Result<Exit, CliError> {
         if self.backend != Runs::Board {
             let hint = "add --backend board";
-            return Err(CliError::new(Exit::Usage, "--from reads what a board printed", hint));
+            return Err(CliError::new(Exit::Usage, "--from only applies to boards", hint));
         }
         let selection =
             Selection { kernels: self.kernel.clone(), scenarios: self.scenario.clone() };
@@ -495,20 +492,20 @@ impl Arguments {
         output::data(&render(self.format, &answers)?)?;
         if !verbosity.quiet {
             let (count, short) = (output::count(answers.len(), "answer"), shelf::short(&id));
-            say(format!("{count} of {}, kept as run {short}", recording.display()));
+            say(format!("{count} from {}, stored as run {short}", recording.display()));
         }
         Ok(show_failures(&answers))
     }
 }
 
-/// What carries out plans with the firmware of a tree; `max_cycles` stands for the catalogue's
+/// Creates a suite that runs plans with the firmware of a tree; `max_cycles` overrides the catalogue's
 /// budgets.
 pub(super) fn suite(tree: Tree, max_cycles: Option<Cycles>) -> Suite {
     let plain = Suite::plain(Builder::new(tree), env!("CARGO_PKG_VERSION"));
     Suite { rtmark_sha256: own_sha256(), max_cycles, ..plain }
 }
 
-/// SHA-256 of this program: what the simulator and its timing are.
+/// Returns the SHA-256 of this program, which identifies the simulator and its timing.
 fn own_sha256() -> Option<String> {
     let bytes = std::fs::read(std::env::current_exe().ok()?).ok()?;
     Some(rtmark_firmware::sha256(&bytes))
@@ -519,10 +516,10 @@ pub fn command_line() -> String {
     std::iter::once("rtmark".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
-/// Answers in a form.
+/// Formats answers.
 pub fn render(format: Format, answers: &[Answer]) -> Result<String, CliError> {
     let failed = |error: &dyn std::fmt::Display| {
-        CliError::new(Exit::Internal, error, "report this as a defect of rtmark")
+        CliError::new(Exit::Internal, error, "report this as a bug in rtmark")
     };
     Ok(match format {
         Format::Table => rtmark_report::table(answers, output::width()),

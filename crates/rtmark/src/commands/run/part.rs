@@ -1,7 +1,7 @@
-//! Parts of a run: what one of several computers has measured, and the whole that they join to.
+//! Parts of a partitioned run, and merging them.
 //!
-//! A part is kept in a file and not in the store, in which a run is a complete measurement. The file holds
-//! what the whole run asks, so that parts are joined only where all of that is equal.
+//! A part is kept in a file rather than the store, in which a run is a complete measurement. The file records
+//! the question that the whole run asks, and only parts with equal questions are merged.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -28,10 +28,10 @@ const FORM: Form = Form {
     made_by: "rtmark run --partition K/N --state FILE",
 };
 
-/// How often a part that may be interrupted is written to its file.
+/// How often a part is saved while it is measured.
 const KEPT_EACH: Duration = Duration::from_secs(5);
 
-/// What a whole run asks, and how it is divided.
+/// The question that a whole run asks, and how it is partitioned.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Question {
     rtmark: String,
@@ -40,9 +40,9 @@ struct Question {
     max_cycles: Option<Cycles>,
     /// The digests of soc and machine files, by name.
     socs: BTreeMap<String, String>,
-    /// What the answers are about, in their order.
+    /// The keys of all answers, in order.
     keys: Vec<Key>,
-    /// In how many parts it is measured.
+    /// The number of parts.
     parts: usize,
 }
 
@@ -66,39 +66,40 @@ impl Question {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RunPart {
     question: Question,
-    /// Which part, counted from 1.
+    /// The number of this part, starting at 1.
     number: usize,
     /// The commit that was measured.
     revision: Option<String>,
-    /// Whether nothing is missing.
+    /// Whether the part is complete.
     complete: bool,
-    /// The answers, each with the digest of what it depends on where it may be recalled.
+    /// The answers, each with the digest of what it depends on if it can be recalled.
     answers: Vec<(Option<String>, Answer)>,
 }
 
 impl RunPart {
-    /// Whether a file claims to hold one.
+    /// Returns whether a file starts like a part.
     pub fn is_in(path: &Path) -> Result<bool, CliError> {
         FORM.is_of(path)
     }
 
-    /// Reads one from its file.
+    /// Reads a part from its file.
     pub fn read(path: &Path) -> Result<Self, CliError> {
         serde_json::from_slice(&FORM.read(path)?).map_err(|error| FORM.damaged(path, error))
     }
 
     fn write(&self, path: &Path) -> Result<(), CliError> {
-        let contents = serde_json::to_vec(self)
-            .map_err(|error| CliError::new(Exit::Internal, error, "report this as a defect"))?;
+        let contents = serde_json::to_vec(self).map_err(|error| {
+            CliError::new(Exit::Internal, error, "report this as a bug in rtmark")
+        })?;
         FORM.write(path, &contents)
     }
 }
 
-/// Shows progress, and keeps answers in a part's file.
+/// Shows progress, and saves answers in a part's file.
 struct PartKeeper {
     part: RunPart,
     path: PathBuf,
-    /// What the file held before.
+    /// The answers that the file already had.
     known: BTreeMap<String, Answer>,
     recalled: usize,
     written: Instant,
@@ -118,7 +119,7 @@ impl SuiteObserver for PartKeeper {
         known
     }
 
-    // Parts join to the same bytes whoever measured them, how fast ever.
+    // Durations are not recorded: merged parts must not depend on the computers' speed.
     fn record(
         &mut self,
         answer: &Answer,
@@ -135,7 +136,7 @@ impl SuiteObserver for PartKeeper {
     }
 }
 
-/// Measures one part of a plan into a file, and goes on where the file holds some of it.
+/// Measures one part of a plan into a file, resuming if the file already has some answers.
 pub fn measure(
     plan: &Plan,
     suite: &Suite,
@@ -149,14 +150,14 @@ pub fn measure(
     if path.exists() {
         let before = RunPart::read(path)?;
         if (&before.question, before.number) != (&question, share.number) {
-            let hint = "name another file, or remove this one to measure anew";
-            return Err(refuse(path, "the state of another run, or of another part", hint));
+            let hint = "give another file, or delete this one to start again";
+            return Err(refuse(path, "the file holds another run, or another part", hint));
         }
         known = before.answers.into_iter().filter_map(|(q, answer)| Some((q?, answer))).collect();
     }
     let part =
         RunPart { question, number: share.number, revision, complete: false, answers: Vec::new() };
-    // Before hours have passed: whether it can be written.
+    // Fail early, before hours of measuring, if the file cannot be written.
     part.write(path)?;
     let mut keeper = PartKeeper {
         part,
@@ -175,21 +176,21 @@ pub fn measure(
     if !verbosity.quiet {
         let recalled = match keeper.recalled {
             0 => String::new(),
-            some => format!(" ({some} known from before)"),
+            some => format!(" ({some} recalled)"),
         };
         let count = output::count(answers.len(), "answer");
         let path = path.display();
-        say(format!("{count}{recalled}, part {share} of the run, kept in {path}"));
+        say(format!("{count}{recalled}, part {share} of the run, saved in {path}"));
     }
     Ok(exit)
 }
 
-/// What parts join to.
+/// The merged parts of a run.
 #[derive(Debug)]
 pub struct Joined {
     /// The answers, in the order of the whole run.
     pub answers: Vec<Answer>,
-    /// The parts of which nothing or not all is there, counted from 1.
+    /// The parts that are missing or incomplete, numbered from 1.
     pub missing: Vec<usize>,
     /// The commit that was measured.
     pub revision: Option<String>,
@@ -197,18 +198,18 @@ pub struct Joined {
     pub rtmark: String,
 }
 
-/// Joins the parts of one run.
+/// Merges the parts of one run.
 ///
 /// # Errors
-/// When they are of different runs, or of kernels that were built by different compilers.
+/// If they belong to different runs, or their kernels were built by different compilers.
 pub fn join(parts: &[(PathBuf, RunPart)]) -> Result<Option<Joined>, CliError> {
     let Some((first_path, first)) = parts.first() else { return Ok(None) };
     let mut by_number: BTreeMap<usize, (&Path, &RunPart)> = BTreeMap::new();
     for (path, part) in parts {
         if (&part.question, &part.revision) != (&first.question, &first.revision) {
             let message =
-                format!("{} and {} are of different runs", first_path.display(), path.display());
-            let hint = "join parts that the same rtmark has measured of the same sources, socs, \
+                format!("{} and {} belong to different runs", first_path.display(), path.display());
+            let hint = "merge parts that were measured by the same rtmark, from the same sources, socs, \
                         scenarios and settings";
             return Err(CliError::new(Exit::Incomparable, message, hint));
         }
@@ -233,7 +234,7 @@ pub fn join(parts: &[(PathBuf, RunPart)]) -> Result<Option<Joined>, CliError> {
     }))
 }
 
-/// Refuses parts whose computers have compiled a kernel differently.
+/// Returns an error if parts were measured with differently compiled kernels.
 fn same_compilers<'a>(
     parts: impl Iterator<Item = (&'a Path, &'a RunPart)>,
 ) -> Result<(), CliError> {
@@ -246,13 +247,13 @@ fn same_compilers<'a>(
                 *compilers.entry([soc, kernel.as_str(), profile]).or_insert((path, here));
             if there != here {
                 let message = format!(
-                    "{} and {}: {kernel} for {soc} was compiled by {} there and by {} here",
+                    "{} and {}: {kernel} for {soc} was compiled by {} in the first, and by {} in the second",
                     first.display(),
                     path.display(),
-                    told(there),
-                    told(here)
+                    described(there),
+                    described(here)
                 );
-                let hint = "measure all parts with the same compilers, as by one container image";
+                let hint = "measure all parts with the same compilers, for example in the same container image";
                 return Err(CliError::new(Exit::Incomparable, message, hint));
             }
         }
@@ -260,7 +261,8 @@ fn same_compilers<'a>(
     Ok(())
 }
 
-fn told(compiler: &Compiler) -> String {
+/// Formats a compiler's version and flags.
+fn described(compiler: &Compiler) -> String {
     let words = std::iter::once(&compiler.version).chain(&compiler.flags);
     words.map(String::as_str).collect::<Vec<_>>().join(" ")
 }

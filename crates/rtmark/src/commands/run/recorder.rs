@@ -1,4 +1,4 @@
-//! Keeps the answers of a run, and shows progress and tables while it goes on.
+//! Stores the answers of a run, and shows progress and tables while it is measured.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::cli::Verbosity;
 use crate::output;
 use crate::progress::Progress;
 
-/// Shows progress and keeps answers.
+/// Shows progress and stores answers.
 pub struct RunRecorder<'a> {
     pub(super) store: &'a Store,
     pub(super) run: RunWriter<'a>,
@@ -25,19 +25,19 @@ pub struct RunRecorder<'a> {
 /// When tables are shown.
 #[derive(Debug, Default)]
 pub enum Tables {
-    /// By whoever has all answers.
+    /// At the end, by the caller, which has all answers.
     #[default]
     Later,
-    /// Each platform's as soon as it and those before are measured, in the order of one table of all.
+    /// Each platform's table as soon as that platform and all earlier ones are measured.
     AsMeasured {
-        /// What is written before the next one.
+        /// Text to write before the next table.
         before: &'static str,
         written: std::io::Result<()>,
     },
 }
 
 impl Tables {
-    /// None was shown yet.
+    /// Tables as measured, before the first one.
     pub(super) const AS_MEASURED: Self = Self::AsMeasured { before: "", written: Ok(()) };
 
     fn show(&mut self, answers: &[Answer], progress: &Progress) {
@@ -51,14 +51,14 @@ impl Tables {
 }
 
 impl<'a> RunRecorder<'a> {
-    /// One that keeps answers in this run, and recalls what the store knows.
+    /// Creates a recorder that stores answers in this run, and recalls those that the store has.
     pub fn new(store: &'a Store, run: RunWriter<'a>, verbosity: Verbosity) -> Self {
         let progress = Progress::new(verbosity);
         let tables = Tables::default();
         Self { store, run, fresh: false, progress, recalled: 0, recorder: None, tables }
     }
 
-    /// This recorder, recalling nothing.
+    /// Turns off recalling.
     pub fn fresh(self) -> Self {
         Self { fresh: true, ..self }
     }
@@ -83,7 +83,7 @@ impl SuiteObserver for RunRecorder<'_> {
     }
 
     fn recall(&mut self, question: &Fingerprint) -> Option<Answer> {
-        // An answer that cannot be read is measured again.
+        // A stored answer that cannot be read is measured again.
         let known = if self.fresh { None } else { self.store.find(question).ok().flatten() };
         self.recalled += usize::from(known.is_some());
         known

@@ -1,6 +1,6 @@
-//! Where the frames go that a program logs by defmt: to a file, to stdout, or nowhere.
+//! `--defmt`: writes a program's defmt frames to a file or to stdout.
 //!
-//! What they say is left to `defmt-print`, defmt's own decoder.
+//! Frames are not decoded here: `defmt-print`, defmt's own decoder, does that.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -13,7 +13,7 @@ use super::{Arguments, Format, file};
 use crate::error::CliError;
 use crate::output;
 
-/// Takes what is logged while the program runs.
+/// Receives the defmt frames of a running program.
 pub struct Frames {
     to: Option<(PathBuf, Option<File>)>,
     bytes: u64,
@@ -33,8 +33,8 @@ impl Frames {
             trace.filter(|path| file(path).is_none()).map(|_| "the trace")
         };
         if let (None, Some(other)) = (named, other) {
-            let problem = format!("stdout takes {other} already");
-            return Err(wrong("--defmt", problem, "give it a file: --defmt=FILE"));
+            let problem = format!("{other} already goes to stdout");
+            return Err(wrong("--defmt", problem, "write the log to a file: --defmt=FILE"));
         }
         let created = named.map(|path| File::create(path).map_err(|error| unwritten(path, &error)));
         let to = Some((path.clone(), created.transpose()?));
@@ -53,7 +53,7 @@ impl Frames {
         };
     }
 
-    /// How many bytes were logged, if any.
+    /// Returns how many bytes were logged, if any.
     pub fn finish(self) -> Result<Option<NonZeroU64>, CliError> {
         let path = self.to.map(|(path, _)| path).unwrap_or_default();
         self.written.map_err(|error| unwritten(&path, &error))?;

@@ -1,21 +1,21 @@
-//! How a run ended: in words, as an exit code, and what to do about it.
+//! How a run ended: its name, its exit code, and a hint.
 
 use rtmark_runner::Ending;
 use rtmark_sim::FaultKind;
 
 use crate::exit::Exit;
 
-/// How the run ended, the ends that this command itself asked for included.
+/// How a run ended, including the endings that the options ask for.
 pub enum End {
-    /// The function that `--entry` called has returned.
+    /// The function that `--entry` called returned.
     Returned,
-    /// The place that `--until` names is reached.
+    /// The address of `--until` was reached.
     Until,
-    /// What `--until-output` awaits was printed.
+    /// A text of `--until-output` was printed.
     UntilOutput,
-    /// What `--fail-output` awaits was printed: this.
+    /// This text of `--fail-output` was printed.
     FailOutput(String),
-    /// The time of `--for` is up.
+    /// The time of `--for` elapsed.
     Lasted,
     Other(Ending),
 }
@@ -62,39 +62,40 @@ pub fn exit(end: &End) -> Exit {
     }
 }
 
-/// What to do about an ending that is not what one wants.
+/// Returns a hint for an ending that is probably unwanted.
 pub fn hint(end: &End) -> Option<&'static str> {
     let ending = match end {
-        End::FailOutput(_) => return Some("that ends a run by --fail-output"),
+        End::FailOutput(_) => return Some("--fail-output names this text as a failure"),
         End::Other(ending) => ending,
         _ => return None,
     };
     match ending {
         Ending::Exit(_) | Ending::Observer => None,
         Ending::Fault(report) if report.kind == FaultKind::NoCoprocessor => Some(
-            "switch the FPU on first, which is the startup code's part; with --entry none runs: \
+            "enable the FPU first, as startup code does; --entry runs no startup code, so use \
              --set 0xE000ED88=0xF00000 on a Cortex-M",
         ),
         Ending::Fault(report) if report.kind == FaultKind::Unmodelled => Some(
-            "give the soc file a [[peripheral]] there, or leave out --strict: it will read as zero",
+            "add a [[peripheral]] for this address to the soc file, or leave out --strict, so that it reads \
+             as zero",
         ),
         Ending::Fault(report) if report.kind == FaultKind::ControlRegister => Some(
-            "the core's documentation lists those that it has (of a Hazard3: RP2350 datasheet, \
-             3.8.9; of an Ibex: its Reference Guide); user mode may read counters at the most",
+            "the core's documentation lists its control registers (Hazard3: RP2350 datasheet, 3.8.9; \
+             Ibex: its Reference Guide); user mode may at most read counters",
         ),
-        Ending::Fault(_) | Ending::Lockup(_) => Some(
-            "look up the address with arm-none-eabi-addr2line, and what the function accesses there",
-        ),
+        Ending::Fault(_) | Ending::Lockup(_) => {
+            Some("look up the source line with addr2line, and check what it accesses")
+        }
         Ending::Breakpoint(_) => {
-            Some("a BKPT is often the end of a panic or an assert: see the console above")
+            Some("a breakpoint instruction often ends a panic or assert: see the output above")
         }
-        Ending::Reset => Some("firmware that panics often resets: see the console above"),
-        Ending::Asleep => {
-            Some("let it end by semihosting SYS_EXIT, or enable an interrupt that wakes it")
-        }
+        Ending::Reset => Some("firmware often resets after a panic: see the output above"),
+        Ending::Asleep => Some(
+            "let the program exit through semihosting SYS_EXIT, or enable an interrupt that wakes it",
+        ),
         _ => Some(
-            "allow more with --max-cycles; a program that never ends by itself is ended by \
-             --until-output TEXT or --for TIME",
+            "raise --max-cycles; for a program that never exits, use --until-output TEXT or \
+             --for TIME",
         ),
     }
 }
@@ -105,7 +106,7 @@ mod tests {
     use rtmark_sim::{Cycles, InternalError};
 
     #[test]
-    fn a_mistake_of_the_simulator_is_no_fault_of_the_firmware() {
+    fn an_error_of_the_simulator_is_not_a_fault_of_the_firmware() {
         let error = InternalError {
             pc: 0x0800_0124,
             instruction: Some("str.w r1, [r0, #1]".to_owned()),

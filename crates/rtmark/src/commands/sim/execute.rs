@@ -1,4 +1,4 @@
-//! The second part of the command: the run itself, with whoever looks on.
+//! The second phase of the command: the run itself, with its observers.
 
 use std::io;
 use std::net::SocketAddr;
@@ -17,12 +17,12 @@ use super::prepare::{Prepared, RunSource};
 use super::terminal::{self, Pace, Terminal, Typed};
 use super::{Arguments, Format, file};
 use crate::commands::inputs::{Inputs, TypedLine};
-use crate::commands::mistaken;
+use crate::commands::internal_error;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, say};
 
-/// A run that is over, with what was gathered on the way.
+/// A finished run, with everything that was gathered.
 pub struct Executed<'a> {
     pub session: Session<'a>,
     pub entry: Option<u32>,
@@ -31,32 +31,31 @@ pub struct Executed<'a> {
     pub dumps: Vec<(String, u32, usize)>,
     pub gathered: Gathered,
     pub console: Console,
-    /// How many bytes were logged by defmt.
+    /// How many bytes of defmt log there were, if any.
     pub logged: Option<NonZeroU64>,
-    /// What is to be said of input that the program has not read, of output that nobody has, and of what was
-    /// awaited and never came.
-    pub unread: Vec<String>,
+    /// Notes about unread input, lost output, and options whose event never occurred.
+    pub notes: Vec<String>,
 }
 
-/// Where what the program prints goes.
+/// Where the program's output goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum To {
-    /// Into the result.
+    /// Into the JSON result.
     Result,
-    /// To stdout, as it comes.
+    /// To stdout, unchanged.
     Stdout,
-    /// To a terminal on stdout, which it must not steer.
+    /// To a terminal on stdout, with control characters escaped.
     Terminal,
-    /// To stderr, as stdout has other lines.
+    /// To stderr, because stdout carries other data.
     Stderr,
 }
 
-/// Takes what the program prints.
+/// Receives the program's output.
 pub struct Console {
     to: To,
-    /// What is kept for the result.
+    /// The output kept for the JSON result.
     pub kept: Vec<u8>,
-    /// Whether the last line on a stream has no end yet.
+    /// Whether the last line of output is unterminated.
     pub line_open: bool,
     written: io::Result<()>,
 }
@@ -64,7 +63,7 @@ pub struct Console {
 impl Console {
     fn new(arguments: &Arguments) -> Self {
         let streams = [&arguments.trace, &arguments.defmt];
-        // What else is on stdout is not to be mixed with other lines.
+        // Other data on stdout must not be mixed with the program's output.
         let taken = streams.into_iter().flatten().any(|path| file(path).is_none());
         let to = match arguments.format {
             Format::Json => To::Result,
@@ -95,19 +94,19 @@ impl Audience for Console {
     }
 
     fn lost(&mut self, reason: &str) {
-        say(format!("GDB has gone: {reason}"));
+        say(format!("GDB disconnected: {reason}"));
     }
 }
 
-/// What looks on from one part of a run to the next.
-struct Onlookers<'a> {
+/// What observes the run, across all its parts.
+struct Spectators<'a> {
     observers: Observers<'a>,
     console: Console,
     frames: Frames,
     terminal: Option<Terminal>,
 }
 
-impl Onlookers<'_> {
+impl Spectators<'_> {
     fn run(&mut self, session: &mut Session<'_>, limit: u64) -> Ending {
         let Self { observers, console, frames, terminal } = self;
         let look = |machine: &mut Machine| {
@@ -122,8 +121,8 @@ impl Onlookers<'_> {
     }
 }
 
-impl Onlookers<'_> {
-    /// As [`Self::run`], with what somebody types at the terminal put on a line on the way.
+impl Spectators<'_> {
+    /// Runs like [`Self::run`], passing typed input to a UART line.
     fn converse(
         &mut self,
         session: &mut Session<'_>,
@@ -140,15 +139,18 @@ impl Onlookers<'_> {
             let left = Cycles(limit.saturating_sub(session.machine.cycles().0)).at(clock);
             let wait = match &ending {
                 Ending::Limit if until < limit => pace.ahead(&session.machine),
-                // What is typed may wake it.
+                // Typed input may wake it.
                 Ending::Asleep => Duration::from_nanos(left.0),
                 _ => return Ok(ending),
             };
-            match terminal.typed(wait)? {
+            match terminal.typed(wait).map_err(|error| terminal::failed(&error))? {
                 Typed::Bytes(bytes) => line.put(&bytes, &mut session.machine)?,
                 Typed::Nothing if matches!(ending, Ending::Asleep) => return Ok(Ending::Limit),
                 Typed::Nothing => {}
-                Typed::Closed if terminal.awaited(Some(terminal::REOPENED_WITHIN))? => {}
+                Typed::Closed
+                    if terminal
+                        .wait_until_open(Some(terminal::REOPENED_WITHIN))
+                        .map_err(|error| terminal::failed(&error))? => {}
                 Typed::Closed => {
                     say(format!("{} was closed", terminal.name()));
                     return Ok(Ending::Observer);
@@ -157,7 +159,7 @@ impl Onlookers<'_> {
         }
     }
 
-    /// Runs on, in whichever of the two ways.
+    /// Runs on, interactively if the input is typed.
     fn go_on(
         &mut self,
         session: &mut Session<'_>,
@@ -171,18 +173,18 @@ impl Onlookers<'_> {
     }
 }
 
-/// A terminal where somebody types, which somebody has opened.
+/// Creates the terminal for typed input, if there is any, and waits until it is opened.
 fn opened(inputs: &Inputs) -> Result<Option<Terminal>, CliError> {
     let Some(_) = inputs.typed() else { return Ok(None) };
     let terminal = Terminal::new()?;
     let name = terminal.name();
     say(format!("waiting for a terminal on {name}: `screen {name}`"));
-    terminal.awaited(None)?;
+    terminal.wait_until_open(None).map_err(|error| terminal::failed(&error))?;
     Ok(Some(terminal))
 }
 
 impl Arguments {
-    /// Runs to the end, under a debugger where that is wanted, and keeps a moment on the way.
+    /// Runs to the end, under a debugger if asked for, and saves a snapshot on the way.
     pub(super) fn execute<'a>(
         &self,
         source: &'a RunSource,
@@ -190,7 +192,7 @@ impl Arguments {
     ) -> Result<Executed<'a>, CliError> {
         let Prepared { mut session, entry, until, mut ended, limit, dumps, inputs } = prepared;
         let RunSource { image, bytes, .. } = source;
-        let mut onlookers = Onlookers {
+        let mut spectators = Spectators {
             observers: self.observers(&session.machine, image)?,
             console: Console::new(self),
             frames: Frames::new(self)?,
@@ -198,67 +200,74 @@ impl Arguments {
         };
         if let Some(address) = &self.gdb {
             let (machine, stopped) =
-                debug(address, session.machine, Cycles(limit), &mut onlookers.console)?;
+                debug(address, session.machine, Cycles(limit), &mut spectators.console)?;
             (session, ended) = (Session::with(machine, image), stopped);
         }
         session = session.with_file(bytes);
         let first = self.snapshot_at.map_or(limit, |at| at.min(limit));
         let mut ended = match ended {
             Some(ended) => ended,
-            None => onlookers.go_on(&mut session, &inputs, first)?,
+            None => spectators.go_on(&mut session, &inputs, first)?,
         };
         if let Some(path) = &self.snapshot {
             self.keep(&session.machine, Cycles(first), (bytes, &source.soc), path)?;
             if matches!(ended, Ending::Limit) && first < limit {
-                ended = onlookers.run(&mut session, limit);
+                ended = spectators.run(&mut session, limit);
             }
         }
-        let Onlookers { observers, mut console, mut frames, terminal } = onlookers;
+        let Spectators { observers, mut console, mut frames, terminal } = spectators;
         std::mem::replace(&mut console.written, Ok(()))?;
-        let lost = terminal.map(Terminal::finish).transpose()?.flatten();
+        let lost = terminal
+            .map(Terminal::finish)
+            .transpose()
+            .map_err(|error| terminal::failed(&error))?
+            .flatten();
         if let Ending::Internal(error) = &ended {
-            // What was counted, and all that is made of it, is of no use.
-            return Err(mistaken(error, image, bytes));
+            // Nothing that was counted or derived is meaningful.
+            return Err(internal_error(error, image, bytes));
         }
         frames.write(&session.machine.take_defmt());
         let logged = frames.finish()?;
         let gathered = self.finish(observers, image, bytes)?;
-        let mut unread: Vec<String> =
+        let mut notes: Vec<String> =
             [inputs.unread(&mut session.machine), lost].into_iter().flatten().collect();
-        unread.extend(self.unmet(&session, until, &ended));
-        unread.extend(gathered.unmet.clone());
-        Ok(Executed { session, entry, until, ended, dumps, gathered, console, logged, unread })
+        notes.extend(self.missed(&session, until, &ended));
+        notes.extend(gathered.missed.clone());
+        Ok(Executed { session, entry, until, ended, dumps, gathered, console, logged, notes })
     }
 }
 
 impl Arguments {
-    /// What was awaited and never came, though the run is over.
-    fn unmet(&self, session: &Session<'_>, until: Option<u32>, ended: &Ending) -> Vec<String> {
-        let mut unmet = Vec::new();
+    /// Describes the options whose event had not occurred when the run ended.
+    fn missed(&self, session: &Session<'_>, until: Option<u32>, ended: &Ending) -> Vec<String> {
+        let mut missed = Vec::new();
         let reached = matches!(ended, Ending::Breakpoint(address) if until == Some(*address));
         if let Some(address) = until.filter(|_| !reached) {
-            unmet.push(format!("--until: {} was never reached", session.place(address)));
+            missed.push(format!("--until: {} was never reached", session.place(address)));
         }
         if !matches!(ended, Ending::Output(_)) {
             let text = |text: &String| {
                 format!("--until-output: `{}` was never printed", visible(text.as_bytes()))
             };
-            unmet.extend(self.until_output.iter().map(text));
+            missed.extend(self.until_output.iter().map(text));
         }
         let end = session.machine.cycles().0;
         let late = self.irq.iter().filter(|pend| pend.cycle > end);
-        unmet.extend(late.map(|pend| {
+        missed.extend(late.map(|pend| {
             format!("--irq {}@{}: the run ended in cycle {end}", pend.interrupt, pend.cycle)
         }));
         if let Some(at) = self.snapshot_at.filter(|at| *at > end) {
-            unmet.push(format!("--snapshot-at {at}: the run ended in cycle {end}, which is kept"));
+            missed.push(format!(
+                "--snapshot-at {at}: the run ended in cycle {end}, which was saved instead"
+            ));
         }
-        unmet
+        missed
     }
 }
 
-/// Lets a debugger have the machine. Answers how the run has ended with it, or nothing if it is to
-/// go on.
+/// Lets a debugger control the machine.
+///
+/// Returns how the run ended, or `None` if the debugger detached and the run continues.
 fn debug(
     address: &str,
     machine: Machine,

@@ -1,8 +1,7 @@
-//! Draws folded stacks as a flame graph: a picture in SVG that needs nothing else.
+//! Draws folded stacks as a flame graph: a self-contained SVG picture.
 //!
-//! Each function is a bar above its caller, as wide as its share of the cycles;
-//! pointing at it shows its name and count. Knows nothing of profiles but the folded
-//! lines, `caller;callee cycles`.
+//! Each function is a bar above its caller, as wide as its share of the cycles; a tooltip shows its name and
+//! cycles. The only input is folded lines, `caller;callee cycles`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,13 +9,13 @@ use std::fmt::Write as _;
 const WIDTH: f64 = 1200.0;
 const ROW: usize = 17;
 const MARGIN: usize = 10;
-/// Above the bars: the title.
+/// The height above the bars, for the title.
 const HEAD: usize = 34;
-/// Bars narrower than this would not be seen.
+/// The width below which bars are left out, because they would be invisible.
 const NARROWEST: f64 = 0.1;
 const CHARACTER: f64 = 6.6;
 
-/// A function as one path of calls reaches it.
+/// A function reached by one path of calls.
 #[derive(Debug, Default)]
 struct Frame {
     cycles: u64,
@@ -36,7 +35,7 @@ impl Frame {
     }
 }
 
-/// The picture of folded lines. Equal lines give equal pictures.
+/// Draws folded lines. Equal lines give equal pictures.
 pub fn graph<'a>(title: &str, lines: impl Iterator<Item = &'a str>) -> String {
     let mut all = Frame::default();
     for line in lines {
@@ -62,9 +61,9 @@ pub fn graph<'a>(title: &str, lines: impl Iterator<Item = &'a str>) -> String {
 
 struct Picture {
     all: u64,
-    /// Width of a cycle.
+    /// The width of one cycle.
     scale: f64,
-    /// Where the lowest row begins.
+    /// The top of the lowest row.
     bottom: usize,
 }
 
@@ -103,7 +102,7 @@ impl Picture {
     }
 }
 
-/// A warm colour that belongs to the name.
+/// Derives a warm colour from a name.
 fn colour(name: &str) -> String {
     let hash =
         name.bytes().fold(0x811C_9DC5_u32, |h, b| (h ^ u32::from(b)).wrapping_mul(0x0100_0193));
@@ -111,7 +110,7 @@ fn colour(name: &str) -> String {
     format!("hsl({hue},85%,{light}%)")
 }
 
-/// Text as XML takes it; control characters, which it cannot hold, are left out.
+/// Escapes text for XML, dropping control characters, which XML cannot contain.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
@@ -144,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_at_all_is_a_picture_too() {
+    fn an_empty_profile_gives_a_picture() {
         assert!(graph("empty", std::iter::empty()).ends_with("</svg>\n"));
     }
 }

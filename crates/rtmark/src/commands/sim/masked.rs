@@ -1,10 +1,10 @@
-//! The longest times for which interrupts were held back, as a table.
+//! Formats the longest intervals in which interrupts were held back.
 
 use std::fmt::Write as _;
 
 use rtmark_model::HeldInterval;
 
-/// Two lines an interval: how long and by what, then from where to where.
+/// Formats a table: three lines per interval, with its length and cause, its start, and its end.
 pub fn table(intervals: &[HeldInterval]) -> String {
     if intervals.is_empty() {
         return "interrupts were never held back\n".to_owned();
@@ -13,7 +13,7 @@ pub fn table(intervals: &[HeldInterval]) -> String {
     let _ = writeln!(
         text,
         "{:>10} {:>9} {:>12} {:>12}  held back by",
-        "longest", "times", "in all", "at cycle"
+        "cycles", "times", "total cycles", "at cycle"
     );
     for interval in intervals {
         let HeldInterval { cycles, began, times, total_cycles, by, from, to, .. } = interval;

@@ -1,4 +1,4 @@
-//! `rtmark sim`: a run is prepared by the arguments, executed, and presented.
+//! `rtmark sim`: prepares a run from the arguments, executes it, and presents the result.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -31,15 +31,14 @@ pub use snapshot::keep_moment;
 use values::{Dump, Pend, Place, Setting, When};
 pub use values::{cycles, number, time};
 
-/// Stands for stdout where an option takes a file.
+/// The file name that means stdout.
 const NO_FILE: &str = "-";
 
-/// Run any firmware in the simulator: print its console, say how it ended
+/// Run any firmware on the simulator: show its output, and how it ended
 ///
-/// The image is an ELF file, Intel HEX, UF2 or a raw binary, recognised by its contents.
-/// What the program prints, and what --stats and --dump show, goes to stdout; how it
-/// ended goes to stderr. Numbers are decimal, or hexadecimal after 0x, and may have
-/// underscores.
+/// The image is an ELF file, Intel HEX, UF2 or a raw binary, recognised by its contents. The
+/// program's output, and that of --stats and --dump, goes to stdout; how the run ended goes to
+/// stderr. Numbers are decimal, or hexadecimal with the prefix 0x, and may contain underscores.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes: see `rtmark help exit-codes`.")]
 #[command(after_long_help = "\
@@ -58,170 +57,171 @@ Examples:
 
 Exit codes: see `rtmark help exit-codes`.")]
 pub struct Arguments {
-    /// The image: an ELF file, Intel HEX, UF2 or a raw binary
+    /// Image: an ELF file, Intel HEX, UF2 or a raw binary
     #[arg(required_unless_present = "resume")]
     image: Option<PathBuf>,
-    /// The soc, by name or path of a soc file
+    /// Soc, by name or path of a soc file
     #[arg(long, required_unless_present = "resume")]
     soc: Option<String>,
-    /// Where a raw binary belongs [default: where the soc's first memory begins]
+    /// Load address of a raw binary [default: the start of the soc's first memory]
     #[arg(long, value_name = "ADDR", value_parser = values::word)]
     base: Option<u32>,
-    /// Where the vector table is that the core starts from [default: where the soc says]
+    /// Address of the vector table that the core starts from [default: that of the soc]
     ///
-    /// For applications that a bootloader starts: VTOR is there at the beginning, as the
-    /// bootloader leaves it. A raw binary with --base that is such an application is taken
-    /// for one.
+    /// For applications that a bootloader starts: VTOR has this value at the start, as the bootloader
+    /// would leave it. It is not needed for a raw binary with --base that starts with its vector
+    /// table.
     #[arg(long, value_name = "ADDR|SYMBOL", value_parser = values::place)]
     vectors: Option<Place>,
-    /// Call the function there instead of starting from the reset vector
+    /// Call this function instead of starting from the reset vector
     ///
-    /// The stack pointer still comes from the vector table unless --set sp=VALUE gives it.
-    /// The run ends when the function returns, and tells r0. No startup code has run:
-    /// memories hold what the image puts there, and an FPU is off unless
-    /// --set 0xE000ED88=0xF00000 switches it on.
+    /// The stack pointer still comes from the vector table, unless --set sp=VALUE sets it. The run
+    /// ends when the function returns, and shows its result (r0, or a0 on RISC-V). No startup code
+    /// runs: memory contains only what the image loads, and an FPU is off unless
+    /// --set 0xE000ED88=0xF00000 enables it.
     #[arg(long, value_name = "ADDR|SYMBOL", value_parser = values::place)]
     entry: Option<Place>,
-    /// Stop before the instruction there executes for the first time
+    /// Stop before the instruction at this address first executes
     ///
-    /// This takes no time and changes no memory. An instruction that its condition
-    /// skips does not count.
+    /// This takes no simulated time and does not modify memory. An instruction whose condition fails
+    /// does not count.
     #[arg(long, value_name = "ADDR|SYMBOL", value_parser = values::place)]
     until: Option<Place>,
-    /// Cycles after which to stop [default: ten seconds of the soc's clock]
+    /// Cycles after which to give up on the run [default: ten seconds of the soc's clock]
     #[arg(long, value_name = "N", value_parser = values::cycles)]
     max_cycles: Option<u64>,
-    /// End the run, as a success, when the program prints this; may be repeated
+    /// End the run successfully when the program prints this text; may be repeated
     ///
-    /// For programs that never end by themselves: --until-output 'PROJECT EXECUTION SUCCESSFUL'.
+    /// For programs that never exit: --until-output 'PROJECT EXECUTION SUCCESSFUL'.
     #[arg(long, value_name = "TEXT", value_parser = values::text)]
     until_output: Vec<String>,
-    /// End the run, as a failure, when the program prints this; may be repeated
+    /// End the run as failed when the program prints this text; may be repeated
     #[arg(long, value_name = "TEXT", value_parser = values::text)]
     fail_output: Vec<String>,
-    /// End the run, as a success, after so long on the soc's clock: 100ms, 2s, 50us
+    /// End the run successfully after this time on the soc's clock, such as 100ms, 2s or 50us
     #[arg(long = "for", value_name = "TIME", value_parser = values::time,
           conflicts_with = "max_cycles")]
     lasts: Option<Duration>,
-    /// Show so many bytes of memory after the run; may be repeated
+    /// Show LENGTH bytes of memory after the run; may be repeated
     #[arg(long, value_name = "ADDR|SYMBOL:LENGTH", value_parser = values::dump)]
     dump: Vec<Dump>,
-    /// Put a value into a register before the run; may be repeated
+    /// Set a register, or a word of memory, before the run; may be repeated
     ///
-    /// Registers of an Arm core are r0 to r14, sp, lr, pc, s0 to s31 and fpscr, xpsr, msp, psp,
-    /// primask, basepri, faultmask and control of a Cortex-M, cpsr of a Cortex-R; of a RISC-V core
-    /// x0 to x31 by number or by name, pc and CSRs such as mstatus. s0=1.5 and s0=2 are numbers,
-    /// s0=0x3FC00000 is bits. An address in the place of a register stores a word there:
+    /// Arm cores have r0 to r14, sp, lr, pc, s0 to s31 and fpscr; Cortex-M also xpsr, msp, psp,
+    /// primask, basepri, faultmask and control, Cortex-R also cpsr. RISC-V cores have x0 to x31, by
+    /// number or ABI name, pc, and CSRs such as mstatus. s0=1.5 and s0=2 set a floating-point value,
+    /// s0=0x3FC00000 sets the bits. With an address instead of a register, a word is stored there:
     /// --set 0x20000000=1.
     #[arg(long, value_name = "REG=VALUE", value_parser = values::setting)]
     set: Vec<Setting>,
-    /// Make external interrupt N pending in a cycle; may be repeated
+    /// Make external interrupt N pending in this cycle; may be repeated
     #[arg(long, value_name = "N@CYCLE", value_parser = values::pend)]
     irq: Vec<Pend>,
-    /// End the run at the first access to a device's register that has no model
+    /// End the run at the first access to a peripheral register without a model
     ///
-    /// Without it such a register reads as zero, and the run's end tells which there were.
+    /// By default such registers read as zero, and are listed at the end of the run.
     #[arg(long)]
     strict: bool,
-    /// Let the program's own fault handlers run, as on the chip
+    /// Run the program's own fault handlers, as the chip would
     ///
-    /// Without it a fault that no handler but HardFault would take ends the run, with the
-    /// faulting place and state in view; so does a breakpoint.
+    /// By default a fault that only the HardFault handler would take ends the run and is shown with
+    /// its address and state; so does a breakpoint.
     #[arg(long, conflicts_with = "gdb")]
     deliver_faults: bool,
-    /// Show cycles, instructions, exceptions, devices without a model, and registers
+    /// Show cycles, instructions, exceptions, accesses without a model, and registers
     #[arg(long)]
     stats: bool,
-    /// Write a line for each instruction: cycle, address, encoding, symbol, assembly language
+    /// Write a line per instruction: cycle, address, encoding, symbol, disassembly
     ///
-    /// To FILE, or to stdout, when what the program prints goes to stderr.
+    /// The trace goes to FILE, or else to stdout; the program's output then goes to stderr.
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true,
           default_missing_value = NO_FILE)]
     trace: Option<PathBuf>,
-    /// Begin the trace there, each time that the place is reached
+    /// Start the trace at this address or cycle, each time that it is reached
     #[arg(long, value_name = "ADDR|SYMBOL|@CYCLE", value_parser = values::when, requires = "trace")]
     trace_from: Option<When>,
-    /// End the trace before the instruction there
+    /// End the trace before the instruction at this address or cycle
     #[arg(long, value_name = "ADDR|SYMBOL|@CYCLE", value_parser = values::when, requires = "trace")]
     trace_to: Option<When>,
-    /// Show which functions and source lines took the cycles; with FILE also every stack
+    /// Show the cycles of functions and source lines; with FILE, write all stacks there
     ///
-    /// A function's own cycles, and those with all that it calls. Handlers have stacks of
-    /// their own, and so has each task. FILE takes one line a stack, as flame graph tools
-    /// read them; functions that were inlined stand there with `_[i]` behind their names.
+    /// The table gives a function's own cycles and those including its callees. Each handler and each
+    /// task has its own stack. FILE gets one line per stack, in the folded format of flame graph tools;
+    /// names of inlined functions end in `_[i]`.
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true,
           default_missing_value = NO_FILE)]
     profile: Option<PathBuf>,
-    /// Write what the program logs by defmt over RTT, as defmt encodes it
+    /// Write the program's defmt log (over RTT), still encoded
     ///
-    /// To FILE, or to stdout, when what the program prints goes to stderr:
-    /// rtmark sim app.elf --soc stm32f405 --defmt | defmt-print -e app.elf
+    /// The log goes to FILE, or else to stdout; the program's output then goes to stderr. defmt-print
+    /// decodes it, as in the examples.
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true,
           default_missing_value = NO_FILE)]
     defmt: Option<PathBuf>,
-    /// Draw the profile as a flame graph in SVG
+    /// Draw the profile as a flame graph, in this SVG file
     #[arg(long, value_name = "FILE")]
     flame: Option<PathBuf>,
-    /// Show the N longest times for which interrupts were held back by PRIMASK, BASEPRI or
-    /// FAULTMASK: how long, from where to where, called by whom [default: 10]
+    /// Show the N longest intervals in which PRIMASK, BASEPRI or FAULTMASK masked interrupts: their
+    /// length in cycles, start, end and callers [default: 10]
     ///
-    /// From the end of the instruction that sets a mask to the end of the one that clears
-    /// it, time asleep left out. Equal ways count once, with how often they occurred.
+    /// An interval lasts from the end of the instruction that sets a mask to the end of the one that
+    /// clears it, without time asleep. Intervals with the same start and end are shown once, with
+    /// their number.
     #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true,
           default_missing_value = "10", conflicts_with = "gdb", value_parser = values::lines)]
     masked: Option<usize>,
-    /// With --masked: held back by whatever it is, for an interrupt of this priority
+    /// With --masked: show what held back an interrupt of this priority, not only masks
     ///
-    /// As NVIC_SetPriority takes it: 0 is the most urgent, except on a Hazard3, where it is the
-    /// least. Then handlers of this priority and of more urgent ones count, too, and instructions
-    /// that take long.
+    /// Handlers of the same or a more urgent priority, and long instructions, then count as well. The
+    /// priority is given as for NVIC_SetPriority: 0 is the most urgent, except on a Hazard3, where it
+    /// is the least urgent.
     #[arg(long, value_name = "PRIORITY", requires = "masked")]
     masked_priority: Option<u8>,
-    /// Wait for GDB before the first instruction, and do as it says
+    /// Wait for GDB before the first instruction, and let it control the run
     ///
-    /// Breakpoints, watchpoints, single steps, registers and memory as on a chip;
-    /// reverse-stepi and reverse-continue, too. `monitor help` lists more. Without a
-    /// host it listens on this computer's own address alone; port 0 is any free one.
+    /// GDB can use breakpoints, watchpoints, single steps, registers and memory as on a chip, and also
+    /// reverse-stepi and reverse-continue; `monitor help` lists more. Without a host, only connections
+    /// from this computer are accepted; port 0 means any free port.
     #[arg(long, value_name = "[HOST]:PORT", value_parser = rtmark_gdb::address,
           conflicts_with_all = ["trace", "profile", "flame"])]
     gdb: Option<String>,
-    /// Keep the moment at which the run ends in a file, for --resume
+    /// Save a snapshot of the end of the run in this file, for --resume
     ///
-    /// It holds the image and the soc, too, and is all that another computer needs.
+    /// The file also contains the image and the soc, so that it can be used on another computer.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["gdb", "uart_in", "pin"])]
     snapshot: Option<PathBuf>,
-    /// Keep this cycle instead, and run on
+    /// With --snapshot: save this cycle instead of the end, and run on
     #[arg(long, value_name = "CYCLE", requires = "snapshot",
           value_parser = values::cycles)]
     snapshot_at: Option<u64>,
-    /// Begin at the moment that a file of --snapshot holds
+    /// Continue from a file written by --snapshot
     ///
-    /// The machine runs there again at full speed, and its state is compared.
+    /// The run is repeated at full speed up to that point, and its state is verified.
     #[arg(long, value_name = "FILE", conflicts_with_all = [
           "image", "soc", "base", "vectors", "entry", "set", "irq", "strict", "deliver_faults",
           "select", "snapshot", "uart_in", "pin"])]
     resume: Option<PathBuf>,
-    /// Let the program use the files of this folder by semihosting
+    /// Let the program use the files of this folder through semihosting
     ///
-    /// It can open, read, write, rename and remove what is in it, and nothing outside.
-    /// Without it every file is refused.
+    /// It can open, read, write, rename and remove files in this folder, and nothing outside. By default
+    /// it cannot open any file.
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["gdb", "snapshot", "resume"])]
     semihosting_dir: Option<PathBuf>,
     #[command(flatten)]
     inputs: InputArgs,
-    /// For images of rtmark's own: the scenario to run
+    /// Scenario to run, for images built by rtmark
     #[arg(long, value_name = "SCENARIO")]
     select: Option<ScenarioId>,
-    /// The form of the result
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Format {
-    /// The console as it comes, then the ending in words
+    /// The program's output as it comes, then how the run ended
     Text,
-    /// One JSON object at the end
+    /// JSON at the end of the run: docs/schema/sim.schema.json
     Json,
 }
 

@@ -1,4 +1,4 @@
-//! What looks on while a program runs: the trace and the profile, as asked for.
+//! The observers of a run: trace, profile and masked intervals, as the options ask for them.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -17,36 +17,35 @@ use super::{Arguments, Format, file};
 use crate::error::CliError;
 use crate::replacement::replace;
 
-/// Those that were asked for.
+/// The observers that the options ask for.
 pub struct Observers<'a> {
     trace: Option<Trace<'a>>,
     profile: Option<Profile<'a>>,
     held: Option<HeldBack<'a>>,
-    /// Where they look, if they need not see every instruction.
+    /// Where to observe, if not every instruction is needed.
     landmarks: Option<Landmarks>,
 }
 
-/// Cycles before its beginning from which on a trace looks on: more than anything takes in one go that is
-/// no sleep.
+/// How many cycles before a trace's start to begin observing: more than any single step takes, except sleep.
 const APPROACH: u64 = 1 << 12;
 
-/// What they have gathered.
+/// The results of the observers.
 #[derive(Default)]
 pub struct Gathered {
     pub profile: Option<Report>,
     /// The longest intervals in which an interrupt was held back.
     pub masked: Option<Vec<HeldInterval>>,
-    /// What to say of a trace that was to be, and has no line.
-    pub unmet: Option<String>,
+    /// A note about a trace without any line.
+    pub missed: Option<String>,
 }
 
 impl Observers<'_> {
-    /// Whether anybody looks on at all.
+    /// Returns whether there is any observer.
     fn are_needed(&self) -> bool {
         self.trace.is_some() || self.profile.is_some() || self.held.is_some()
     }
 
-    /// Runs a session that they observe.
+    /// Runs a session under observation.
     pub fn observe(
         &mut self,
         session: &mut Session<'_>,
@@ -72,12 +71,12 @@ impl Observers<'_> {
         session.run(limit, look)
     }
 
-    /// The trace, if nothing else looks on.
+    /// Returns the trace, if it is the only observer.
     fn lone_trace(&self) -> Option<&Trace<'_>> {
         self.trace.as_ref().filter(|_| self.profile.is_none() && self.held.is_none())
     }
 
-    /// Whether nobody needs to be told anything any more.
+    /// Returns whether no observer needs further events.
     fn is_over(&self, machine: &Machine) -> bool {
         self.lone_trace().is_some_and(|trace| trace.is_over(machine.cycles().0))
     }
@@ -127,10 +126,10 @@ impl LandmarkObserver for Observers<'_> {
     }
 }
 
-/// What was to be written to a file, or to stdout.
+/// Returns the error for output that could not be written to a file or stdout.
 pub fn unwritten(path: &Path, error: &io::Error) -> CliError {
     let path = file(path).unwrap_or(Path::new("stdout"));
-    CliError::unwritten(path, error, "choose a file that can be written")
+    CliError::unwritten(path, error, "choose a file that you may write")
 }
 
 fn written(path: &Path, result: io::Result<()>) -> Result<(), CliError> {
@@ -156,8 +155,8 @@ impl Arguments {
         let trace = match &self.trace {
             None => None,
             Some(path) if file(path).is_none() && self.format == Format::Json => {
-                let problem = "stdout takes the JSON result already";
-                return Err(wrong("--trace", problem, "give the trace a file: --trace=FILE"));
+                let problem = "the JSON result already goes to stdout";
+                return Err(wrong("--trace", problem, "write the trace to a file: --trace=FILE"));
             }
             Some(path) => {
                 let trace =
@@ -175,50 +174,51 @@ impl Arguments {
         Ok(Observers { trace, profile, held, landmarks })
     }
 
-    /// Which interrupts --masked is about.
+    /// Returns the interrupts that --masked asks about.
     fn whose(&self, soc: &Soc) -> Result<HeldInterrupt, CliError> {
         let Some(priority) = self.masked_priority else { return Ok(HeldInterrupt::Masked) };
         let last = (1_u32 << soc.priority_bits.min(8)) - 1;
         if u32::from(priority) > last {
             let problem = format!("{} has no priority {priority}", soc.name);
-            let hint = format!("its priorities are 0 to {last}, as NVIC_SetPriority takes them");
+            let hint = format!("its priorities are 0 to {last}, as for NVIC_SetPriority");
             return Err(wrong("--masked-priority", problem, &hint));
         }
-        // As CMSIS' NVIC_SetPriority takes it: the bits that exist, right-aligned.
+        // CMSIS' NVIC_SetPriority takes the implemented bits, right-aligned.
         let shift = 8_u8.saturating_sub(soc.priority_bits);
         Ok(HeldInterrupt::OfPriority(priority.checked_shl(shift.into()).unwrap_or(0)))
     }
 
-    /// Writes what the observers have gathered, and answers the rest.
-    /// `file_bytes` is the image's file.
+    /// Writes the observers' files, and returns their other results.
+    /// `file_bytes` are the contents of the image's file.
     pub(super) fn finish(
         &self,
         observers: Observers<'_>,
         image: &Image,
         file_bytes: &[u8],
     ) -> Result<Gathered, CliError> {
-        let mut unmet = None;
+        let mut missed = None;
         if let Some(trace) = observers.trace {
             if trace.is_empty() && (self.trace_from.is_some() || self.trace_to.is_some()) {
-                unmet = Some(
-                    "--trace: no instruction lies between --trace-from and --trace-to".to_owned(),
+                missed = Some(
+                    "--trace: no instruction executed between --trace-from and --trace-to"
+                        .to_owned(),
                 );
             }
             written(self.trace.as_deref().unwrap_or(Path::new("trace")), trace.finish())?;
         }
         if observers.profile.is_none() && observers.held.is_none() {
-            return Ok(Gathered { unmet, ..Gathered::default() });
+            return Ok(Gathered { missed, ..Gathered::default() });
         }
         let lines = Lines::new(file_bytes);
         let masked = observers.held.map(|held| {
             let mut intervals = held.intervals(Map::new(image, lines.as_ref()));
-            // An instruction that is over as it begins holds nothing back.
+            // An instruction of zero cycles holds nothing back.
             intervals.retain(|interval| interval.cycles > 0);
             intervals.truncate(self.masked.unwrap_or_default());
             intervals
         });
         let Some(profile) = observers.profile else {
-            return Ok(Gathered { profile: None, masked, unmet });
+            return Ok(Gathered { profile: None, masked, missed });
         };
         let report = profile.report(lines.as_ref());
         if let Some(path) = self.profile.as_deref().and_then(file) {
@@ -231,6 +231,6 @@ impl Arguments {
             let title = rtmark_model::visible(title.to_string_lossy().as_bytes());
             written(path, replace(path, profile::flame_graph(&report, &title).as_bytes()))?;
         }
-        Ok(Gathered { profile: Some(report), masked, unmet })
+        Ok(Gathered { profile: Some(report), masked, missed })
     }
 }

@@ -1,4 +1,4 @@
-//! What a run came to, as JSON and as text.
+//! The result of a run, as JSON and as text.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,9 @@ use serde::{Serialize, Serializer};
 use rtmark_model::HeldInterval;
 use rtmark_observe::FunctionCost;
 
-/// The version of [`Outcome`]'s form.
+use crate::output::count;
+
+/// The version of [`Outcome`].
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// What `rtmark sim --format json` prints. Fields may be added; `schema_version` rises
@@ -79,7 +81,7 @@ pub struct Unmodelled {
 }
 
 impl Unmodelled {
-    /// Those of a run on a soc.
+    /// Describes the accesses to a register of a soc.
     pub fn of(of: rtmark_sim::Unmodelled, soc: &Soc) -> Self {
         let rtmark_sim::Unmodelled { address, reads, writes } = of;
         let holds = |block: &&Peripheral| {
@@ -96,7 +98,7 @@ impl Unmodelled {
         Self { address, register, reads, writes }
     }
 
-    /// Its address, and its name where that is known.
+    /// Formats the address, with the register's name if known.
     fn place(&self) -> String {
         match &self.register {
             Some(register) => format!("{register} ({:#010x})", self.address),
@@ -117,10 +119,10 @@ impl Unmodelled {
     }
 }
 
-/// How many registers without a model are named one by one when nobody asked.
+/// How many registers without a model are named without --stats.
 const NAMED_UNMODELLED: usize = 8;
 
-/// Reads of a register without a model that look like waiting.
+/// The number of reads of a register without a model that suggests polling.
 const MANY_READS: u64 = 1_000;
 
 /// A piece of memory after the run.
@@ -149,16 +151,16 @@ fn hexadecimal<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::E
     serializer.serialize_str(&text)
 }
 
-/// Every register that the core has, by name.
+/// Returns all registers of the core, by name.
 pub fn registers(machine: &Machine) -> Vec<(String, u32)> {
     let all = machine.named_registers().into_iter();
     all.map(|(name, register)| (name.to_owned(), machine.register(register))).collect()
 }
 
 impl Dumped {
-    /// Sixteen bytes a line, with their address and as text.
+    /// Formats a hex dump: 16 bytes per line, with address and text.
     pub fn text(&self) -> String {
-        let mut text = format!("{}: {} bytes\n", self.what, self.bytes.len());
+        let mut text = format!("{}: {}\n", self.what, count(self.bytes.len(), "byte"));
         for (at, line) in self.bytes.chunks(16).enumerate() {
             let _ = write!(text, "{:08x} ", self.address.wrapping_add(at as u32 * 16));
             for byte in line {
@@ -176,10 +178,10 @@ impl Dumped {
 }
 
 impl Outcome<'_> {
-    /// Which registers the program has used that have no model, in a line.
+    /// Lists the registers without a model that the program accessed, in one line.
     pub fn without_model(&self) -> String {
         let mut text = String::from("no model: ");
-        // What was read most comes first: the program may have waited for it.
+        // The most often read first: the program may have polled it.
         let mut busiest: Vec<_> = self.unmodelled.iter().collect();
         busiest.sort_by_key(|register| std::cmp::Reverse(register.reads));
         let busiest = busiest.into_iter().take(NAMED_UNMODELLED);
@@ -192,43 +194,44 @@ impl Outcome<'_> {
         text
     }
 
-    /// The register without a model that the program seems to have waited for.
+    /// Returns a hint if the program seems to have polled a register without a model.
     pub fn waits_for(&self) -> Option<String> {
         let busiest = self.unmodelled.iter().max_by_key(|register| register.reads)?;
         (busiest.reads >= MANY_READS).then(|| {
             let (place, reads) = (busiest.place(), busiest.reads);
             format!(
-                "it may be waiting for {place}, which has no model and was read {reads} \
-                 times: give the soc file a [[peripheral]] there (docs/socs.md), or allow more \
-                 with --max-cycles"
+                "the program may be waiting for {place}, which has no model and was read {reads} \
+                 times: add a [[peripheral]] for it to the soc file (docs/socs.md), or raise \
+                 --max-cycles"
             )
         })
     }
 
-    /// The register without a model by which the program has started what might have woken it.
+    /// Returns a hint if the program wrote to a register without a model, perhaps to start something that
+    /// would wake it.
     pub fn started(&self) -> Option<String> {
         let started = self.unmodelled.iter().find(|register| register.writes > 0)?;
         let place = started.place();
         Some(format!(
-            "it may be waiting for what it has started by {place}, which has no model: give the soc \
-             file a [[peripheral]] that does it (docs/socs.md)"
+            "the program may be waiting for something that it started through {place}, which has no model: \
+             add a [[peripheral]] for it to the soc file (docs/socs.md)"
         ))
     }
 
-    /// What `--stats` shows.
+    /// Formats the output of `--stats`.
     pub fn statistics(&self) -> String {
         let mut text = String::new();
         let _ = writeln!(text, "cycles        {}", self.cycles);
         let _ = writeln!(text, "instructions  {}", self.instructions);
         if self.instructions > 0 {
             let ratio = self.cycles as f64 / self.instructions as f64;
-            let _ = writeln!(text, "cycles each   {ratio:.3}");
+            let _ = writeln!(text, "cycles/instr. {ratio:.3}");
         }
         let _ = writeln!(text, "exceptions    {}", self.exceptions);
         let unmodelled: Vec<_> = self.unmodelled.iter().map(Unmodelled::text).collect();
         let unmodelled =
             if unmodelled.is_empty() { "none".to_owned() } else { unmodelled.join(", ") };
-        let _ = writeln!(text, "unmodelled    {unmodelled}");
+        let _ = writeln!(text, "without model {unmodelled}");
         for line in self.registers.chunks(4) {
             for (name, value) in line {
                 let _ = write!(text, "{name:<10}{value:#010x}  ");

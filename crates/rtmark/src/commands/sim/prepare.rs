@@ -1,4 +1,4 @@
-//! The first part of the command: the image, the machine, and what the options put into it.
+//! The first phase of the command: the image, the machine, and its state as the options set it.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -30,11 +30,10 @@ pub fn wrong(option: &str, problem: impl std::fmt::Display, hint: &str) -> CliEr
     CliError::new(Exit::Usage, format!("{option}: {problem}"), hint)
 }
 
-/// How long an image may run on the soc's own clock unless --max-cycles says
-/// otherwise, in seconds.
+/// The default time limit, in seconds of the soc's clock.
 const SECONDS: u64 = 10;
 
-/// What is run: as these arguments name it, or as a snapshot holds it.
+/// The image and soc to run, from the arguments or a snapshot.
 pub struct RunSource {
     pub image: Image,
     /// The contents of the image's file.
@@ -43,40 +42,40 @@ pub struct RunSource {
     resumed: Option<Resumed>,
 }
 
-/// A run that was begun before.
+/// A snapshot to resume from.
 struct Resumed {
     path: PathBuf,
     snapshot: Snapshot,
-    /// With these arguments.
+    /// The arguments of the original run.
     begun: Arguments,
 }
 
 impl RunSource {
-    /// The arguments that the run was begun with, if they are not the ones given now.
+    /// Returns the arguments that the run started with: those of the snapshot, or the given ones.
     pub fn begun<'a>(&'a self, given: &'a Arguments) -> &'a Arguments {
         self.resumed.as_ref().map_or(given, |resumed| &resumed.begun)
     }
 }
 
-/// A run that is ready to go on.
+/// A machine that is ready to run.
 pub struct Prepared<'a> {
     pub session: Session<'a>,
     /// The function that is called, if any.
     pub entry: Option<u32>,
-    /// Where it is to stop, if anywhere.
+    /// The address of --until.
     pub until: Option<u32>,
-    /// The end of a run that had ended when a snapshot was made.
+    /// The ending, if the run had already ended when its snapshot was made.
     pub ended: Option<Ending>,
-    /// The cycle since reset at which it is cut off.
+    /// The cycle since reset at which to give up.
     pub limit: u64,
-    /// What is to be dumped, its address and length.
+    /// The memory to dump: its name, address and length.
     pub dumps: Vec<(String, u32, usize)>,
-    /// What is sent to the program.
+    /// The inputs from outside the chip.
     pub inputs: Inputs,
 }
 
 impl Arguments {
-    /// Reads what is to be run.
+    /// Reads the image and the soc, or the snapshot.
     pub(super) fn source(&self, verbosity: Verbosity) -> Result<RunSource, CliError> {
         let Some(path) = &self.resume else {
             let (bytes, soc) = self.read()?;
@@ -91,15 +90,15 @@ impl Arguments {
         Ok(RunSource { image, bytes, soc, resumed })
     }
 
-    /// The folder that the program may use.
+    /// Opens the folder of --semihosting-dir.
     pub(super) fn folder(&self) -> Result<Option<Folder>, CliError> {
         let open = |path: &PathBuf| {
-            Folder::new(path).map_err(|error| refuse(path, error, "name a folder that is there"))
+            Folder::new(path).map_err(|error| refuse(path, error, "give an existing folder"))
         };
         self.semihosting_dir.as_ref().map(open).transpose()
     }
 
-    /// Brings a machine to where this run begins.
+    /// Brings a machine to the start of this run.
     pub(super) fn prepare<'a>(
         &self,
         source: &'a RunSource,
@@ -120,10 +119,10 @@ impl Arguments {
         if let Some(folder) = folder {
             session = session.with_host(folder);
         }
-        let inputs = self.inputs.read_or_await()?;
+        let inputs = self.inputs.read_interactive()?;
         if self.gdb.is_some() && inputs.typed().is_some() {
             let hint = "give a file, or leave out --gdb";
-            return Err(wrong("--uart-in pty", "under GDB nobody can type", hint));
+            return Err(wrong("--uart-in pty", "typed input does not work under GDB", hint));
         }
         inputs.connect(&mut session.machine)?;
         for text in self.until_output.iter().chain(&self.fail_output) {
@@ -133,7 +132,7 @@ impl Arguments {
         Ok(Prepared { session, entry, until, ended, limit, dumps, inputs })
     }
 
-    /// The cycle since reset at which a machine that goes on now is cut off.
+    /// Returns the cycle since reset at which to give up on the run.
     fn limit(&self, machine: &Machine, soc: &Soc) -> u64 {
         if self.inputs.are_typed() && self.max_cycles.is_none() && self.lasts.is_none() {
             return u64::MAX;
@@ -147,12 +146,12 @@ impl Arguments {
         self.base.unwrap_or_else(|| soc.memories.first().map_or(0, |memory| memory.base))
     }
 
-    /// The image's path, as it was given.
+    /// Returns the image's path, as given.
     pub(super) fn image(&self) -> &Path {
         self.image.as_deref().unwrap_or(Path::new(""))
     }
 
-    /// The contents of the image's file, and the soc.
+    /// Reads the image's file and finds the soc.
     fn read(&self) -> Result<(Vec<u8>, SocFile), CliError> {
         let path = self.image();
         let soc = socs::find(self.soc.as_deref().unwrap_or_default())?;
@@ -171,31 +170,33 @@ impl Arguments {
         let format = ImageFormat::of(bytes);
         let base = self.raw_base(soc);
         if self.base.is_some() && format != ImageFormat::Raw {
-            let problem = format!("--base is for raw binaries; this is {format}");
-            return Err(refuse(path, problem, "leave out --base: the file says where it belongs"));
+            let problem = format!("--base only applies to raw binaries, and this is {format}");
+            return Err(refuse(path, problem, "leave out --base: the file contains its address"));
         }
         let image = Image::from_bytes(bytes, base).map_err(|error| {
             let hint = match error {
                 ImageError::OtherMachine(_) => {
-                    "compile for Arm Cortex-M, for instance with arm-none-eabi-gcc or a thumb target of Rust"
+                    "build for a core that rtmark simulates (`rtmark list cores`), such as with arm-none-eabi-gcc"
                 }
-                ImageError::Empty => "give an ELF file, Intel HEX, UF2 or a raw binary with contents",
-                ImageError::Hex { .. } | ImageError::Uf2 { .. } => "make it again and copy it whole",
-                _ => "link it again and copy it whole",
+                ImageError::Empty => "give an ELF file, Intel HEX, UF2 or raw binary that is not empty",
+                ImageError::Hex { .. } | ImageError::Uf2 { .. } => {
+                    "create the file again, and copy it completely"
+                }
+                _ => "link the file again, and copy it completely",
             };
             refuse(path, error, hint)
         })?;
         if format == ImageFormat::Raw && self.base.is_none() && !verbosity.quiet {
             let memory = soc.memories.first().map_or("its memory", |memory| &memory.name);
             say(format!(
-                "{}: taken for a raw binary at {base:#010x}, where {memory} begins; --base gives another address",
+                "{}: loading as a raw binary at {base:#010x}, the start of {memory}; --base changes the address",
                 visible(path.display().to_string().as_bytes())
             ));
         }
         Ok(image)
     }
 
-    /// A machine with the image, and the function it is to call, if any.
+    /// Loads the image into a machine, and resolves the function to call, if any.
     fn begin<'a>(
         &self,
         soc: &Soc,
@@ -213,13 +214,13 @@ impl Arguments {
         loaded.map_err(|error| {
             let hint = match (&error, image.format()) {
                 (LoadError::NoVectors { .. }, ImageFormat::Raw) => {
-                    "if it is a raw binary, say with --base where it belongs, with --vectors where \
-                     its vector table is, or with --entry where to begin"
+                    "if this is a raw binary, give its address with --base, its vector table with \
+                     --vectors, or a function to call with --entry"
                         .to_owned()
                 }
                 (LoadError::NoVectors { .. }, _) => format!(
-                    "link it for the memories of {}, or say with --vectors where its vector table \
-                     is (it may be for a bootloader), or with --entry where to begin",
+                    "link it for the memories of {}; or give its vector table with --vectors, if a \
+                     bootloader starts it, or a function to call with --entry",
                     soc.name
                 ),
                 _ => format!(
@@ -240,26 +241,26 @@ impl Arguments {
             )
         };
         if sets(&[Register::Pc]) {
-            let hint = "leave out one of them";
-            return Err(wrong("--entry", "--set pc says where to begin, too", hint));
+            let hint = "leave out one of the two";
+            return Err(wrong("--entry", "--set pc also sets where to start", hint));
         }
         let sp = machine.register(Register::Sp);
         if !sets(&[Register::Sp, Register::R(13), Register::Msp]) && !is_stack(soc, sp) {
             let problem = format!(
-                "the vector table at {vectors:#010x} gives no stack pointer: {sp:#010x} is not in RAM"
+                "the vector table at {vectors:#010x} has no stack pointer: {sp:#010x} is not in RAM"
             );
-            return Err(wrong("--entry", problem, "give one with --set sp=ADDR"));
+            return Err(wrong("--entry", problem, "set it with --set sp=ADDR"));
         }
         Ok((Session::with(machine, image), Some(entry)))
     }
 
-    /// Where the vector table is.
+    /// Returns the address of the vector table.
     fn vector_table(&self, soc: &Soc, image: &Image) -> Result<u32, CliError> {
         let usual = soc.vector_base();
         if let Some(place) = &self.vectors {
             return Ok(resolve("--vectors", place, image)? & !1);
         }
-        // A raw binary elsewhere whose second word leads into itself.
+        // A raw binary at another address, whose reset vector points into itself.
         let own = image.segments().first().filter(|_| image.format() == ImageFormat::Raw);
         let own = own.filter(|own| {
             let within =
@@ -270,8 +271,8 @@ impl Arguments {
         Ok(own.map_or(usual, |own| own.load_address))
     }
 
-    /// A machine with everything in it that the options ask for; the function that it is
-    /// to call, and where it is to stop, if anywhere.
+    /// Sets up a machine as the options ask. Also returns the function to call and the address of --until,
+    /// if any.
     pub(super) fn ready<'a>(
         &self,
         soc: &Soc,
@@ -295,13 +296,13 @@ impl Arguments {
         Ok((session, entry, until))
     }
 
-    /// Where `--until` is.
+    /// Resolves `--until`.
     fn stop_place(&self, image: &Image) -> Result<Option<u32>, CliError> {
         let until = self.until.as_ref().map(|place| resolve("--until", place, image));
         Ok(until.transpose()?.map(|address| address & !1))
     }
 
-    /// Does what `--until` says.
+    /// Applies `--until`.
     fn stop_before(machine: &mut Machine, soc: &Soc, until: Option<u32>) -> Result<(), CliError> {
         if let Some(address) = until {
             if machine.peek(address, 2).len() < 2 {
@@ -313,7 +314,7 @@ impl Arguments {
         Ok(())
     }
 
-    /// Does what `--set` and `--irq` say.
+    /// Applies `--set` and `--irq`.
     fn set(&self, machine: &mut Machine, soc: &Soc) -> Result<(), CliError> {
         for setting in &self.set {
             match setting.target {
@@ -326,7 +327,7 @@ impl Arguments {
                     .poke_word(address, setting.value)
                     .or_else(|_| machine.store_word(address, setting.value))
                     .map_err(|_| {
-                        let problem = format!("nothing takes a word at {address:#010x}");
+                        let problem = format!("no word can be stored at {address:#010x}");
                         wrong("--set", problem, &memories(soc))
                     })?,
             }
@@ -342,7 +343,7 @@ impl Arguments {
         Ok(())
     }
 
-    /// What is to be dumped, its address and length, all of it in one memory.
+    /// Resolves `--dump`: each range must be within one memory.
     fn find_dumps(
         &self,
         machine: &Machine,
@@ -355,7 +356,7 @@ impl Arguments {
             let there = machine.peek(address, length).len();
             if there < length {
                 let problem =
-                    format!("{length} bytes from {address:#010x} on, where memory has {there}");
+                    format!("{length} bytes from {address:#010x}: only {there} are in memory");
                 return Err(wrong("--dump", problem, &memories(soc)));
             }
             Ok((visible(dump.what.as_bytes()), address, length))
@@ -372,7 +373,7 @@ pub fn memories(soc: &Soc) -> String {
     format!("the memories of {} are {}", soc.name, soc.memory_map())
 }
 
-/// Whether a stack may begin at an address: in RAM, or where it ends.
+/// Returns whether a stack may start at an address: within RAM, or at its end.
 fn is_stack(soc: &Soc, sp: u32) -> bool {
     soc.memories.iter().filter(|memory| memory.kind == MemoryKind::Ram).any(|memory| {
         let bases = std::iter::once(memory.base).chain(memory.aliases.iter().copied());

@@ -1,4 +1,4 @@
-//! The last part of the command: how the run ended, on stdout, on stderr and as an exit code.
+//! The last phase of the command: prints the results and returns the exit code.
 
 use rtmark_model::visible;
 use rtmark_observe::untold;
@@ -16,7 +16,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, say};
 
-/// How long cycles take, to the nanosecond below a second, else to the microsecond.
+/// Formats the duration of cycles: to the nanosecond below one second, else to the microsecond.
 fn duration(cycles: Cycles, clock: Hertz) -> String {
     let ns = cycles.at(clock).0;
     match ns {
@@ -27,7 +27,7 @@ fn duration(cycles: Cycles, clock: Hertz) -> String {
 }
 
 impl Executed<'_> {
-    /// The end in words, with addresses and symbols.
+    /// Describes the ending, with addresses and symbols.
     fn message(&self, end: &End) -> String {
         let (session, machine) = (&self.session, &self.session.machine);
         match end {
@@ -41,15 +41,17 @@ impl Executed<'_> {
             }
             End::Until => format!("stopped before {}", session.here()),
             End::UntilOutput => session.tell(&Ending::Output(0)),
-            End::FailOutput(text) => format!("it has printed `{}`", visible(text.as_bytes())),
-            End::Lasted => format!("ended at {} as its time was up", session.here()),
+            End::FailOutput(text) => format!("the program printed `{}`", visible(text.as_bytes())),
+            End::Lasted => {
+                format!("ended at {} when the time of --for had elapsed", session.here())
+            }
             End::Other(ending) => session.tell(ending),
         }
     }
 }
 
 impl Arguments {
-    /// Shows what the run came to.
+    /// Shows the result of the run.
     pub(super) fn present(
         &self,
         source: &RunSource,
@@ -65,7 +67,7 @@ impl Arguments {
         Ok(ending::exit(&end))
     }
 
-    /// How the run ended, as the arguments see it.
+    /// Classifies the ending with regard to the options.
     fn end(&self, executed: &Executed<'_>) -> End {
         match &executed.ended {
             Ending::Breakpoint(Machine::RETURN_ADDRESS) if executed.entry.is_some() => {
@@ -120,7 +122,7 @@ impl Arguments {
         }
     }
 
-    /// What the options want to see goes to stdout, how it ended to stderr.
+    /// Prints the requested data to stdout, and how the run ended to stderr.
     fn show(
         &self,
         source: &RunSource,
@@ -160,7 +162,7 @@ impl Arguments {
         Ok(())
     }
 
-    /// Says what the run took, and what may surprise in it.
+    /// Prints what the run took, and notes about it.
     fn say_costs(&self, source: &RunSource, executed: &Executed<'_>, outcome: &Outcome<'_>) {
         let machine = &executed.session.machine;
         let (cycles, clock) = (machine.cycles(), source.soc.soc.clock);
@@ -175,11 +177,12 @@ impl Arguments {
         {
             say(untold);
         }
-        for unread in &executed.unread {
-            say(unread);
+        for note in &executed.notes {
+            say(note);
         }
         if let (Some(bytes), None) = (executed.logged, &self.defmt) {
-            say(format!("{bytes} bytes logged by defmt: --defmt | defmt-print -e ELF shows them"));
+            let bytes = output::count(bytes.get(), "byte");
+            say(format!("{bytes} of defmt log; to see it: --defmt | defmt-print -e ELF"));
         }
     }
 }

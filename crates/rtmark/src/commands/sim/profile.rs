@@ -1,4 +1,4 @@
-//! A profile as tables, and as a drawing.
+//! Formats a profile as tables and as a flame graph.
 
 use std::fmt::Write as _;
 
@@ -6,10 +6,10 @@ use rtmark_observe::Report;
 
 use super::flame;
 
-/// Rows that a table shows.
+/// The maximum number of rows of a table.
 const ROWS: usize = 20;
 
-/// The functions and lines that cost most.
+/// Formats the functions and source lines with the most cycles.
 pub fn table(report: &Report) -> String {
     let mut text = String::new();
     let percent = |cycles: u64| cycles as f64 * 100.0 / report.cycles.max(1) as f64;
@@ -48,7 +48,7 @@ pub fn table(report: &Report) -> String {
     text
 }
 
-/// The stacks as a flame graph in SVG.
+/// Draws the stacks as a flame graph in SVG.
 pub fn flame_graph(report: &Report, title: &str) -> String {
     flame::graph(title, report.folded.iter().map(String::as_str))
 }

@@ -1,7 +1,7 @@
-//! `--snapshot` and `--resume`: a moment of a run in a file of its own.
+//! `--snapshot` and `--resume`: saves a point of a run in a file, and continues from it.
 //!
-//! The file's form is `rtmark-snapshot`'s. What it leaves to others is here: the options of a run as
-//! text, files, and running to the moment again.
+//! `rtmark-snapshot` defines the file's format. This module turns options into text and back, reads and
+//! writes the files, and repeats a run up to the point.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use super::Arguments;
 use super::prepare::refuse;
 use super::values::Place;
 use crate::cli::Verbosity;
-use crate::commands::mistaken;
+use crate::commands::internal_error;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::replacement::replace;
@@ -28,7 +28,7 @@ fn place(place: &Place) -> String {
 }
 
 impl Arguments {
-    /// The options that say how a run goes, as text again.
+    /// Formats the options that affect the run as text.
     fn options(&self) -> Vec<String> {
         let mut options = Vec::new();
         options.extend(self.base.map(|base| format!("--base={base:#x}")));
@@ -46,8 +46,8 @@ impl Arguments {
         options
     }
 
-    /// Keeps the moment in a file at which a machine stands that these arguments have brought
-    /// there, of an image's file and a soc.
+    /// Saves the current state of a machine that these arguments set up, with the contents of the image's
+    /// file and the soc.
     pub(super) fn keep(
         &self,
         machine: &Machine,
@@ -62,10 +62,10 @@ impl Arguments {
             soc: soc.text.clone(),
             options: self.options(),
         };
-        let bytes = Snapshot::new(begun, machine, limit)
-            .to_bytes()
-            .map_err(|error| CliError::new(Exit::Internal, error, "report this as a defect"))?;
-        let hint = "choose a file that can be written";
+        let bytes = Snapshot::new(begun, machine, limit).to_bytes().map_err(|error| {
+            CliError::new(Exit::Internal, error, "report this as a bug in rtmark")
+        })?;
+        let hint = "choose a file that you may write";
         replace(file, &bytes).map_err(|error| CliError::unwritten(file, &error, hint))
     }
 }
@@ -76,8 +76,7 @@ fn parse(words: impl Iterator<Item = String>) -> Result<Arguments, clap::Error> 
     Arguments::from_arg_matches(&matches)
 }
 
-/// Writes the moment to a file in which a run begun with these words, `sim` first, comes to
-/// a cycle.
+/// Runs a command line, whose first word is `sim`, up to a cycle, and saves a snapshot.
 pub fn keep_moment(
     words: &[String],
     image: &[u8],
@@ -86,41 +85,42 @@ pub fn keep_moment(
     file: &Path,
 ) -> Result<(), CliError> {
     let arguments = parse(words.iter().cloned())
-        .map_err(|error| CliError::new(Exit::Internal, error, "report this as a defect"))?;
+        .map_err(|error| CliError::new(Exit::Internal, error, "report this as a bug in rtmark"))?;
     let verbosity = Verbosity { quiet: true, verbose: 0 };
     let loaded = arguments.load(image, &soc.soc, verbosity)?;
     let (mut session, _, _) = arguments.ready(&soc.soc, &loaded)?;
     let ended = session.run(Cycles(cycle), |machine| drop(machine.take_console()));
     if let Ending::Internal(error) = &ended {
-        return Err(mistaken(error, &loaded, image));
+        return Err(internal_error(error, &loaded, image));
     }
     arguments.keep(&session.machine, Cycles(cycle), (image, soc), file)
 }
 
-/// Reads a file.
+/// Reads a snapshot's file.
 pub fn read(path: &Path) -> Result<Snapshot, CliError> {
     let bytes = given::read_bytes(path).map_err(|error| refuse(path, error, "check the path"))?;
     Snapshot::from_bytes(&bytes).map_err(|error| refuse(path, &error, error.hint()))
 }
 
-/// The soc that it was made on.
+/// Returns the soc of a snapshot.
 pub fn soc(snapshot: &Snapshot) -> Result<SocFile, CliError> {
     let begun = snapshot.begun();
     Ok(socs::from_text(&begun.soc_name, &begun.soc)?)
 }
 
-/// The arguments that the run was begun with.
+/// Parses the arguments of the original run.
 pub fn arguments(snapshot: &Snapshot, path: &Path) -> Result<Arguments, CliError> {
     let begun = snapshot.begun();
     let words = ["sim", &begun.image_name, "--soc", &begun.soc_name].map(str::to_owned);
     parse(words.into_iter().chain(begun.options.iter().cloned())).map_err(|_| {
-        let problem = "its options are none of this rtmark";
-        refuse(path, problem, "make it again with this rtmark")
+        let problem = "this rtmark does not know the options in the snapshot";
+        refuse(path, problem, "create the snapshot again with this rtmark")
     })
 }
 
-/// Brings a prepared machine to the moment, without a word of what it prints. Answers
-/// the end of the program if it had ended by then.
+/// Runs a prepared machine to the snapshot's point, discarding its output.
+///
+/// Returns the ending, if the program had ended by then.
 pub fn replay(
     snapshot: &Snapshot,
     session: &mut Session<'_>,
@@ -128,7 +128,7 @@ pub fn replay(
 ) -> Result<Option<Ending>, CliError> {
     let ended = session.run(snapshot.limit(), |machine| drop(machine.take_console()));
     snapshot.check(&session.machine).map_err(|error| {
-        let hint = "use the rtmark that made it; if that is this one, report a defect";
+        let hint = "use the rtmark that created the snapshot; if this is the one, report a bug";
         refuse(path, error, hint)
     })?;
     Ok(Some(ended)
@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nobody_wrote_is_refused_without_harm() {
+    fn forged_snapshots_are_rejected() {
         let soc = socs::find("stm32c031").expect("there");
         let machine = Machine::new(&soc.soc);
         let texts = ["", "name =", "\u{0}", "--", "--soc", "--set=r0", "--irq=@", "a.bin", "-h"];

@@ -1,4 +1,4 @@
-//! A pseudo-terminal at a UART of the chip: what is typed there, and what the program prints.
+//! A pseudo-terminal connected to a UART of the chip: typed input, and the program's output.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -14,35 +14,41 @@ use linux::Pair;
 #[cfg(not(target_os = "linux"))]
 use other::Pair;
 
-/// How long a run waits for a terminal that was closed to be opened again, before it ends.
+/// How long a run waits for a closed terminal to be reopened before it ends.
 pub const REOPENED_WITHIN: Duration = Duration::from_secs(2);
-/// How often it looks whether somebody has opened it.
+/// How often to check whether the terminal was opened.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
-/// How long the program waits for a terminal that reads nothing; what it prints is lost then.
+/// How long the program waits for a terminal that is not read, before its output is dropped.
 const UNREAD_FOR: Duration = Duration::from_secs(1);
-/// After which part of the chip's time a run looks for what was typed.
+/// How often, in the chip's time, a run checks for typed input.
 pub const LOOKS: Duration = Duration::from_millis(5);
 
-/// A terminal that other programs open by its name.
+/// A pseudo-terminal that other programs open by name.
 #[derive(Debug)]
 pub struct Terminal {
     pair: Pair,
-    /// How many bytes of what the program printed were lost, as nobody read them.
+    /// How many bytes of output were dropped because they were not read.
     lost: usize,
     shown: io::Result<()>,
 }
 
-/// What has come from a terminal.
+/// Returns the error for a pseudo-terminal that cannot be read or written.
+pub fn failed(error: &io::Error) -> CliError {
+    let hint = "start the run again, or give a file, or - for stdin: --uart-in commands.txt";
+    CliError::new(Exit::Internal, format!("--uart-in pty: {error}"), hint)
+}
+
+/// Input from a terminal.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Typed {
     Bytes(Vec<u8>),
     Nothing,
-    /// Nobody has it open any more.
+    /// No program has the terminal open any more.
     Closed,
 }
 
 impl Terminal {
-    /// A new one, which nobody has opened yet.
+    /// Creates a pseudo-terminal.
     pub fn new() -> Result<Self, CliError> {
         let pair = Pair::new().map_err(|error| {
             let hint = "give a file, or - for stdin: --uart-in commands.txt";
@@ -51,13 +57,13 @@ impl Terminal {
         Ok(Self { pair, lost: 0, shown: Ok(()) })
     }
 
-    /// The name by which others open it.
+    /// Returns the name by which other programs open it.
     pub fn name(&self) -> &str {
         self.pair.name()
     }
 
-    /// Waits until somebody has it open, at most so long; answers whether somebody has.
-    pub fn awaited(&self, within: Option<Duration>) -> io::Result<bool> {
+    /// Waits until another program has it open, up to a time limit. Returns whether one has.
+    pub fn wait_until_open(&self, within: Option<Duration>) -> io::Result<bool> {
         let began = Instant::now();
         while !self.pair.is_open()? {
             if within.is_some_and(|within| began.elapsed() >= within) {
@@ -68,13 +74,15 @@ impl Terminal {
         Ok(true)
     }
 
-    /// What was typed, as soon as there is something, or nothing after a time.
+    /// Waits for typed input, up to a time limit.
     pub fn typed(&self, wait: Duration) -> io::Result<Typed> {
         self.pair.typed(wait)
     }
 
-    /// Shows what the program prints. The program is held up while the terminal takes nothing, for a
-    /// second; then the rest is lost, as on a line that nobody listens to.
+    /// Writes the program's output to the terminal.
+    ///
+    /// Waits up to one second for a terminal that is not read; then the rest is dropped, as on a serial line
+    /// without a listener.
     pub fn show(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() && self.shown.is_ok() {
             match self.pair.write(bytes, UNREAD_FOR) {
@@ -88,8 +96,9 @@ impl Terminal {
         }
     }
 
-    /// Waits until what was shown is read, as closing it throws away what is not. Answers what is to be
-    /// said of what was lost.
+    /// Waits until the output is read, because closing the terminal discards the rest.
+    ///
+    /// Returns a note about dropped output, if there was any.
     pub fn finish(self) -> io::Result<Option<String>> {
         self.shown?;
         let began = Instant::now();
@@ -98,7 +107,7 @@ impl Terminal {
         }
         Ok((self.lost > 0).then(|| {
             format!(
-                "{} printed bytes were lost, as nobody read them on {}",
+                "{} bytes of output were lost because nothing read them on {}",
                 self.lost,
                 self.pair.name()
             )
@@ -106,8 +115,8 @@ impl Terminal {
     }
 }
 
-/// Keeps the chip's clock from running ahead of the one on the wall: a program that sleeps until
-/// somebody types would otherwise see days go by.
+/// Keeps the chip's clock from running ahead of real time: for a program that sleeps until a key is pressed,
+/// days would pass otherwise.
 #[derive(Debug)]
 pub struct Pace {
     clock: Hertz,
@@ -119,7 +128,7 @@ impl Pace {
         Self { clock: machine.soc().clock, from: (Instant::now(), machine.cycles()) }
     }
 
-    /// How far the chip is ahead. What it has fallen behind is forgiven.
+    /// Returns how far the chip is ahead of real time. If it is behind, counting restarts from now.
     pub fn ahead(&mut self, machine: &Machine) -> Duration {
         let (began, cycles) = self.from;
         let lasted = Duration::from_nanos((machine.cycles() - cycles).at(self.clock).0);
@@ -144,7 +153,7 @@ mod linux {
 
     use super::Typed;
 
-    /// The side of a pseudo-terminal that this program has, and the name of the other one.
+    /// This program's side of a pseudo-terminal, and the name of the other side.
     #[derive(Debug)]
     pub struct Pair {
         controller: File,
@@ -160,7 +169,7 @@ mod linux {
             let name = ptsname(&controller, Vec::new())?.to_string_lossy().into_owned();
             rustix::io::ioctl_fionbio(&controller, true)?;
             let pair = Self { controller: controller.into(), name };
-            // Bytes pass as they are. That it was open once is what a later hang-up is told by.
+            // Raw mode passes bytes unchanged. Opening the other side once makes later hang-ups detectable.
             let other = pair.other()?;
             let mut settings = tcgetattr(&other)?;
             settings.make_raw();
@@ -172,7 +181,7 @@ mod linux {
             &self.name
         }
 
-        /// The side that others open.
+        /// Opens the other side.
         fn other(&self) -> io::Result<OwnedFd> {
             let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
             Ok(rustix::fs::open(&self.name, flags, Mode::empty())?)
@@ -202,7 +211,7 @@ mod linux {
             Ok(if ready.contains(PollFlags::HUP) { Typed::Closed } else { Typed::Nothing })
         }
 
-        /// How many bytes were written: none when nobody reads for that time.
+        /// Writes bytes; returns how many were written, 0 if nothing is read for that time.
         pub fn write(&self, bytes: &[u8], wait: Duration) -> io::Result<usize> {
             let ready = self.wait_for(PollFlags::OUT, wait)?;
             if ready.contains(PollFlags::HUP) || !ready.contains(PollFlags::OUT) {
@@ -214,8 +223,8 @@ mod linux {
             }
         }
 
-        /// Whether bytes were written that nobody has read. Those that are still on their way count:
-        /// polling brings them there, which asking for their number (FIONREAD) does not.
+        /// Returns whether there are unread bytes, including those still in transit: polling delivers them,
+        /// while FIONREAD does not.
         pub fn has_unread(&self) -> io::Result<bool> {
             Ok(!polled(&self.other()?, PollFlags::IN, Duration::ZERO)?.is_empty())
         }
@@ -231,7 +240,7 @@ mod linux {
         }
     }
 
-    /// Whether an error says that there is nothing, or nobody, at the other end.
+    /// Returns whether an error means that there is no data, or no program at the other end.
     fn is_silence(error: &io::Error) -> bool {
         let nobody = rustix::io::Errno::IO.raw_os_error();
         error.kind() == io::ErrorKind::WouldBlock || error.raw_os_error() == Some(nobody)
@@ -246,13 +255,13 @@ mod other {
 
     use super::Typed;
 
-    /// There is none.
+    /// A pseudo-terminal, which cannot exist here.
     #[derive(Debug)]
     pub struct Pair(Infallible);
 
     impl Pair {
         pub fn new() -> io::Result<Self> {
-            let problem = "rtmark opens pseudo-terminals on Linux alone";
+            let problem = "pseudo-terminals are only supported on Linux";
             Err(io::Error::new(io::ErrorKind::Unsupported, problem))
         }
 
@@ -290,19 +299,22 @@ mod tests {
     #[test]
     fn both_ends_and_a_hang_up() {
         let mut terminal = Terminal::new().expect("a terminal");
-        assert!(!terminal.awaited(Some(Duration::ZERO)).expect("asked"), "nobody has opened it");
+        assert!(
+            !terminal.wait_until_open(Some(Duration::ZERO)).expect("asked"),
+            "nobody has opened it"
+        );
         let mut other =
             OpenOptions::new().read(true).write(true).open(terminal.name()).expect("opened");
-        assert!(terminal.awaited(None).expect("asked"));
+        assert!(terminal.wait_until_open(None).expect("asked"));
         assert_eq!(terminal.typed(Duration::ZERO).expect("read"), Typed::Nothing);
-        // Nothing echoes, nothing is translated, and no line need end.
+        // No echo, no translation, no line buffering.
         other.write_all(b"a\r\x03").expect("written");
         assert_eq!(terminal.typed(MINUTE).expect("read"), Typed::Bytes(b"a\r\x03".to_vec()));
         terminal.show(b"b\n");
         let mut shown = [0; 2];
         other.read_exact(&mut shown).expect("read");
         assert_eq!(&shown, b"b\n");
-        // What was typed before it was closed still arrives.
+        // Input typed before the terminal was closed still arrives.
         other.write_all(b"c").expect("written");
         drop(other);
         assert_eq!(terminal.typed(MINUTE).expect("read"), Typed::Bytes(b"c".to_vec()));
@@ -310,12 +322,21 @@ mod tests {
         terminal.show(b"nobody");
         assert!(terminal.lost == 6 && terminal.shown.is_ok(), "{terminal:?}");
         let again = OpenOptions::new().read(true).write(true).open(terminal.name());
-        assert!(again.is_ok() && terminal.awaited(Some(MINUTE)).expect("asked"));
+        assert!(again.is_ok() && terminal.wait_until_open(Some(MINUTE)).expect("asked"));
         assert!(terminal.finish().expect("asked").is_some_and(|said| said.starts_with("6 ")));
     }
 
     #[test]
-    fn what_nobody_reads_is_lost_after_a_while() {
+    fn its_errors_are_not_taken_for_those_of_stdout() {
+        let error = failed(&io::Error::other("gone"));
+        assert_eq!(
+            (error.exit, error.to_string().as_str()),
+            (Exit::Internal, "--uart-in pty: gone")
+        );
+    }
+
+    #[test]
+    fn unread_output_is_dropped_after_a_while() {
         let mut terminal = Terminal::new().expect("a terminal");
         let other = OpenOptions::new().read(true).write(true).open(terminal.name());
         let much = vec![b'x'; 1 << 20];

@@ -1,4 +1,4 @@
-//! `--trace`: one line an instruction, as it executes.
+//! `--trace`: writes one line per executed instruction.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -10,12 +10,12 @@ use std::path::Path;
 use rtmark_model::visible;
 use rtmark_sim::{Machine, Observer, Register, Symbols};
 
-/// Where a trace begins or ends.
+/// Where a trace starts or ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// In the first instruction that begins in this cycle or later.
+    /// At the first instruction that starts in this cycle or later.
     Cycle(u64),
-    /// Each time that the instruction there is about to execute.
+    /// Each time that the instruction at this address is about to execute.
     Address(u32),
 }
 
@@ -28,7 +28,7 @@ impl Mark {
     }
 }
 
-/// Writes the lines; the first error ends the writing, and [`Trace::finish`] tells it.
+/// Writes a trace. The first error ends the writing; [`Trace::finish`] reports it.
 pub struct Trace<'a> {
     out: Box<dyn Write>,
     symbols: &'a Symbols,
@@ -36,13 +36,13 @@ pub struct Trace<'a> {
     to: Option<Mark>,
     on: bool,
     is_empty: bool,
-    /// What has been written before, by address, bytes and condition.
+    /// Formatted instructions, by address, bytes and condition.
     known: HashMap<(u32, u32, u8), String>,
     result: io::Result<()>,
 }
 
 impl<'a> Trace<'a> {
-    /// A trace to a file, or to stdout.
+    /// Creates a trace that is written to a file, or to stdout.
     pub fn new(path: Option<&Path>, symbols: &'a Symbols) -> io::Result<Self> {
         let out: Box<dyn Write> = match path {
             Some(path) => Box::new(BufWriter::new(File::create(path)?)),
@@ -61,13 +61,13 @@ impl<'a> Trace<'a> {
         })
     }
 
-    /// Writes only what lies between two marks.
+    /// Limits the trace to what executes between two marks.
     pub fn between(mut self, from: Option<Mark>, to: Option<Mark>) -> Self {
         (self.from, self.to, self.on) = (from, to, from.is_none());
         self
     }
 
-    /// The cycle before which nothing is written, if that is known.
+    /// Returns the cycle before which nothing is written, if known.
     pub fn begins_at(&self) -> Option<u64> {
         match self.from {
             Some(Mark::Cycle(at)) if !self.on => Some(at),
@@ -75,7 +75,7 @@ impl<'a> Trace<'a> {
         }
     }
 
-    /// Whether nothing more will be written, whatever executes from a cycle on.
+    /// Returns whether nothing more will be written from a cycle on.
     pub fn is_over(&self, cycle: u64) -> bool {
         let has_ended = match self.to {
             Some(Mark::Cycle(at)) => cycle >= at,
@@ -85,8 +85,7 @@ impl<'a> Trace<'a> {
         has_ended && !self.on
     }
 
-    /// Writes what is still buffered; tells what went wrong until then. That whoever
-    /// reads has enough is no error.
+    /// Flushes the trace, and returns the first error. A closed pipe is not an error.
     pub fn finish(mut self) -> io::Result<()> {
         match std::mem::replace(&mut self.result, Ok(())).and_then(|()| self.out.flush()) {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -94,7 +93,7 @@ impl<'a> Trace<'a> {
         }
     }
 
-    /// Whether it has no line.
+    /// Returns whether no line was written.
     pub fn is_empty(&self) -> bool {
         self.is_empty
     }
@@ -110,9 +109,9 @@ impl<'a> Trace<'a> {
         self.symbols.name_at(address).map(|at| visible(at.to_string().as_bytes()))
     }
 
-    /// Address, symbol and instruction.
+    /// Formats address, encoding, symbol and instruction.
     fn text(&mut self, machine: &Machine, pc: u32) -> String {
-        // ITSTATE changes what the same bits mean.
+        // ITSTATE changes the meaning of the same encoding.
         let condition = (machine.register(Register::Xpsr) >> 8) as u8 & 0xFC;
         let mut bytes = [0; 4];
         let there = machine.peek(pc, 4);
@@ -122,7 +121,7 @@ impl<'a> Trace<'a> {
             return known.clone();
         }
         let Some(instruction) = machine.disassembly(pc) else {
-            return format!("{pc:08x}  nothing to execute");
+            return format!("{pc:08x}  not an instruction");
         };
         let symbol = self.symbol(pc).unwrap_or_default();
         let width = usize::from(instruction.size) * 2;

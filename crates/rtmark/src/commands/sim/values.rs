@@ -1,34 +1,34 @@
-//! What the options of `rtmark sim` say, parsed: numbers, places, registers.
+//! Parses the values of `rtmark sim`'s options: numbers, places, registers.
 
 use std::time::Duration;
 
 use rtmark_runner::nearest;
 use rtmark_sim::{Image, Register, riscv};
 
-/// An address, or what a symbol will turn out to be.
+/// An address, or a symbol to be resolved.
 #[derive(Clone, Debug)]
 pub enum Place {
     Address(u32),
     Symbol { name: String, offset: u32 },
 }
 
-/// A piece of memory to be shown after the run.
+/// A range of memory to show after the run.
 #[derive(Clone, Debug)]
 pub struct Dump {
-    /// As it was asked for.
+    /// The place, as given.
     pub what: String,
     pub place: Place,
     pub length: u32,
 }
 
-/// Where a value is put before the run.
+/// Where a value is stored before the run.
 #[derive(Clone, Copy, Debug)]
 pub enum Target {
     Register(Register),
     Word(u32),
 }
 
-/// A value put into a register or a word before the run.
+/// A value to store in a register or word before the run.
 #[derive(Clone, Debug)]
 pub struct Setting {
     pub name: String,
@@ -43,43 +43,43 @@ pub struct Pend {
     pub cycle: u64,
 }
 
-/// A number in decimal, or in hexadecimal after `0x`; underscores may group digits.
+/// Parses a decimal number, or a hexadecimal one with the prefix `0x`; underscores are ignored.
 pub fn number(text: &str) -> Result<u64, String> {
     let digits = text.replace('_', "");
     let hexadecimal = digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X"));
     let (digits, radix) = hexadecimal.map_or((digits.as_str(), 10), |hex| (hex, 16));
-    // A sign would be accepted by the library function.
+    // `from_str_radix` would accept a sign.
     if !digits.starts_with(|first: char| first.is_digit(radix)) {
-        return Err(format!("`{text}` is no number, such as 4096 or 0x1000"));
+        return Err(format!("`{text}` is not a number, such as 4096 or 0x1000"));
     }
     u64::from_str_radix(digits, radix)
-        .map_err(|_| format!("`{text}` is no number of up to 64 bits, such as 4096 or 0x1000"))
+        .map_err(|_| format!("`{text}` is not a number of up to 64 bits, such as 4096 or 0x1000"))
 }
 
-/// So many cycles, as `number` and not 0.
+/// Parses a number of cycles, which must not be 0.
 pub fn cycles(text: &str) -> Result<u64, String> {
     match number(text)? {
-        0 => Err("1 is the least".to_owned()),
+        0 => Err("it must be at least 1".to_owned()),
         cycles => Ok(cycles),
     }
 }
 
-/// How many lines of a table, of which there is at least one.
+/// Parses a number of table lines, which must not be 0.
 pub fn lines(text: &str) -> Result<usize, String> {
     cycles(text).map(|lines| usize::try_from(lines).unwrap_or(usize::MAX))
 }
 
-/// A text that a program prints, which is not empty.
+/// Parses a text that a program prints, which must not be empty.
 pub fn text(text: &str) -> Result<String, String> {
     if text.is_empty() {
-        return Err("nothing is always printed: give a text".to_owned());
+        return Err("an empty text always matches: give a text".to_owned());
     }
     Ok(text.to_owned())
 }
 
-/// A time with its unit: `100ms`, `2s`, `50us`, `800ns`.
+/// Parses a time with its unit: `100ms`, `2s`, `50us`, `800ns`.
 pub fn time(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("`{text}` is no time, such as 100ms, 2s or 50us");
+    let wrong = || format!("`{text}` is not a time, such as 100ms, 2s or 50us");
     let unit = text.find(|it: char| !it.is_ascii_digit() && it != '_').ok_or_else(wrong)?;
     let (count, unit) = text.split_at(unit);
     let count = number(count).map_err(|_| wrong())?;
@@ -94,16 +94,16 @@ pub fn time(text: &str) -> Result<Duration, String> {
     time.filter(|time| !time.is_zero()).ok_or_else(wrong)
 }
 
-/// As `number`, of 32 bits.
+/// Parses a number of up to 32 bits.
 pub fn word(text: &str) -> Result<u32, String> {
-    u32::try_from(number(text)?).map_err(|_| format!("`{text}` does not fit 32 bits"))
+    u32::try_from(number(text)?).map_err(|_| format!("`{text}` does not fit in 32 bits"))
 }
 
-/// A word that may be negative.
+/// Parses a number of 32 bits that may be negative.
 fn signed_word(text: &str) -> Result<u32, String> {
     let Some(positive) = text.strip_prefix('-') else { return word(text) };
     let value = i64::try_from(number(positive)?).ok().and_then(|value| i32::try_from(-value).ok());
-    value.map(|value| value as u32).ok_or_else(|| format!("`{text}` does not fit 32 bits"))
+    value.map(|value| value as u32).ok_or_else(|| format!("`{text}` does not fit in 32 bits"))
 }
 
 pub fn place(text: &str) -> Result<Place, String> {
@@ -118,7 +118,7 @@ pub fn place(text: &str) -> Result<Place, String> {
     Ok(Place::Symbol { name: name.to_owned(), offset })
 }
 
-/// A place, or a cycle after `@`.
+/// A place, or a cycle, written `@CYCLE`.
 #[derive(Clone, Debug)]
 pub enum When {
     Cycle(u64),
@@ -133,7 +133,7 @@ pub fn when(text: &str) -> Result<When, String> {
 }
 
 pub fn dump(text: &str) -> Result<Dump, String> {
-    // Names of Rust and C++ have colons of their own.
+    // Rust and C++ names contain colons.
     let (at, length) = text.rsplit_once(':').ok_or("a length is missing, as in buffer:16")?;
     if at.ends_with(':') {
         return Err(format!("a length is missing, as in {text}:16"));
@@ -147,11 +147,11 @@ pub fn dump(text: &str) -> Result<Dump, String> {
 
 pub fn pend(text: &str) -> Result<Pend, String> {
     let (interrupt, cycle) = text.split_once('@').ok_or("a cycle is missing, as in 5@1000")?;
-    let interrupt = u16::try_from(number(interrupt)?).map_err(|_| "no core has as many interrupts");
+    let interrupt = u16::try_from(number(interrupt)?).map_err(|_| "no core has so many interrupts");
     Ok(Pend { interrupt: interrupt?, cycle: number(cycle)? })
 }
 
-/// The registers of Arm cores that go by a name of their own, and what others have of them.
+/// The named registers of Arm cores, and their counterparts on other cores.
 const NAMED: [(&str, Register); 11] = [
     ("sp", Register::Sp),
     ("lr", Register::Link),
@@ -166,7 +166,7 @@ const NAMED: [(&str, Register); 11] = [
     ("fpscr", Register::Fpscr),
 ];
 
-/// Other names that people use for some of them.
+/// Alternative names of some registers.
 const ALIASES: [(&str, Register); 3] =
     [("r15", Register::Pc), ("ip", Register::R(12)), ("cpsr", Register::Xpsr)];
 
@@ -175,7 +175,7 @@ fn register(name: &str) -> Option<Register> {
         return Some(*register);
     }
     let is_it = |(known, _): &(&str, Register)| *known == name;
-    // Those that both have are Arm's: `x8` is another name of a RISC-V core's `s0`.
+    // A name that both architectures have means Arm's register; RISC-V's `s0` can be set as `x8`.
     let is_float = name.strip_prefix('s').is_some_and(|rest| rest.parse::<u8>().is_ok());
     if let Some((_, register)) = riscv::named_registers().find(is_it).filter(|_| !is_float) {
         return Some(register);
@@ -189,13 +189,15 @@ fn register(name: &str) -> Option<Register> {
     }
 }
 
-/// The bits of a single-precision register: hexadecimal as they are, else a number.
+/// Parses the contents of a single-precision register: its bits in hexadecimal, else a number.
 fn float(text: &str) -> Result<u32, String> {
     if text.starts_with("0x") || text.starts_with("0X") {
         return word(text);
     }
     let value: Result<f32, _> = text.parse();
-    value.map(f32::to_bits).map_err(|_| format!("`{text}` is no number, such as 1.5 or 0x3FC00000"))
+    value
+        .map(f32::to_bits)
+        .map_err(|_| format!("`{text}` is not a number, such as 1.5 or 0x3FC00000"))
 }
 
 pub fn setting(text: &str) -> Result<Setting, String> {
@@ -206,7 +208,7 @@ pub fn setting(text: &str) -> Result<Setting, String> {
     } else {
         let register = register(&name).ok_or_else(|| {
             format!(
-                "no register is called `{name}`; there are r0 to r14, sp, lr, pc, xpsr, msp, psp, \
+                "no register is called `{name}`; the registers are r0 to r14, sp, lr, pc, xpsr, msp, psp, \
                  primask, basepri, faultmask, control, s0 to s31 and fpscr; cpsr on Cortex-R; on RISC-V \
                  x0 to x31, ra, sp, gp, tp, t0 to t6, fp, a0 to a7, pc, mstatus, mie, mtvec, \
                  mscratch, mepc and mcause"
@@ -218,18 +220,21 @@ pub fn setting(text: &str) -> Result<Setting, String> {
     Ok(Setting { name, target, value })
 }
 
-/// Where a place is in an image; otherwise what is wrong, and what to do.
+/// Resolves a place in an image.
+///
+/// # Errors
+/// If there is no such symbol, or several: the problem and a hint.
 pub fn resolve(place: &Place, image: &Image) -> Result<u32, (String, String)> {
     let (name, offset) = match place {
         Place::Address(address) => return Ok(*address),
         Place::Symbol { name, offset } => (name, offset),
     };
     let symbols = image.symbols();
-    // Functions of different files may share a name, and none of them is meant more.
+    // Functions of different files may share a name; there is no way to prefer one.
     let same = symbols.iter().filter(|(_, other)| other == name);
     let same: Vec<_> = same.map(|(address, _)| format!("{address:#010x}")).collect();
     if same.len() > 1 {
-        let problem = format!("`{name}` is the name of {} symbols", same.len());
+        let problem = format!("{} symbols are called `{name}`", same.len());
         return Err((problem, format!("give one of their addresses: {}", same.join(", "))));
     }
     if let Some(address) = symbols.find(name) {
@@ -237,8 +242,9 @@ pub fn resolve(place: &Place, image: &Image) -> Result<u32, (String, String)> {
     }
     let mut known: Vec<String> = symbols.names().collect();
     if known.is_empty() {
-        let hint = format!("its format is {}; give an address such as 0x08000100", image.format());
-        return Err((format!("no symbol `{name}`: it has no symbols at all"), hint));
+        let hint =
+            format!("the image's format is {}; give an address such as 0x08000100", image.format());
+        return Err((format!("no symbol `{name}`: the image has no symbols"), hint));
     }
     let mut near = Vec::new();
     while near.len() < 3
@@ -248,7 +254,7 @@ pub fn resolve(place: &Place, image: &Image) -> Result<u32, (String, String)> {
         near.push(format!("`{next}`"));
     }
     let hint = match near.as_slice() {
-        [] => "`arm-none-eabi-nm` lists its symbols; an address such as 0x08000100 will do, too"
+        [] => "`arm-none-eabi-nm` lists the symbols; an address such as 0x08000100 also works"
             .to_owned(),
         near => format!("did you mean {}?", near.join(" or ")),
     };

@@ -1,4 +1,4 @@
-//! Which firmware is looked at: an image, or kernels with scenarios or their mixed load.
+//! Options that choose the firmware to run: an image, or kernels with scenarios or their mixed load.
 
 use std::path::PathBuf;
 
@@ -19,30 +19,30 @@ use crate::exit::Exit;
 use crate::output::say;
 use crate::sources::{FoundSources, Sources};
 
-/// The arguments that choose it.
+/// The options that choose the firmware.
 #[derive(Debug, Args)]
 pub struct Choice {
-    /// An image instead of the kernels' own: an ELF file
+    /// ELF file to use instead of kernels
     #[arg(requires = "soc")]
     image: Option<PathBuf>,
-    /// Kernels, by name or pattern; all without
+    /// Kernels, by name or pattern [default: all]
     #[arg(short, long, value_name = "KERNEL", num_args = 1.., conflicts_with = "image")]
     kernel: Vec<Pattern>,
     /// Scenarios, by name or pattern such as `semaphore.*`
     #[arg(short, long, value_name = "GLOB", num_args = 1.., conflicts_with = "image",
           required_unless_present_any = ["image", "load"])]
     scenario: Vec<Pattern>,
-    /// The kernels' mixed load instead of scenarios: several tasks, timers, a queue, a lock and a
-    /// device, over a hyperperiod; its handler of interrupt 8 uses the kernel
+    /// Use the kernels' mixed load instead of scenarios: several tasks, timers, a queue, a lock and a
+    /// device, over a hyperperiod; its handler of interrupt 8 calls the kernel
     #[arg(long, conflicts_with_all = ["image", "scenario"])]
     load: bool,
-    /// The scenario of an image of rtmark's own
+    /// Scenario to run, for an image built by rtmark
     #[arg(long, value_name = "SCENARIO", requires = "image")]
     select: Option<ScenarioId>,
-    /// Socs, by name or path of a soc file; the default suite's without
+    /// Socs, by name or path of a soc file [default: the socs of the default suite]
     #[arg(long, value_name = "SOC", num_args = 1..)]
     soc: Vec<String>,
-    /// The set of build settings; `product+opt=3` changes single ones of it
+    /// Build profile, optionally with settings, as in `product+opt=3`
     #[arg(long, default_value = DEFAULT_PROFILE)]
     profile: Variant,
     #[command(flatten)]
@@ -51,8 +51,15 @@ pub struct Choice {
     sources: Sources,
 }
 
+/// The usage of a command with this choice: clap would show only one of the three ways.
+pub fn usage(command: &str) -> String {
+    let output = if command == "trace" { " --output <FILE>" } else { "" };
+    let ways = ["--soc <SOC>... <IMAGE>", "--scenario <GLOB>...", "--load"];
+    ways.map(|way| format!("rtmark {command} [OPTIONS]{output} {way}")).join("\n       ")
+}
+
 impl Choice {
-    /// What was chosen, built where it has to be.
+    /// Returns the chosen programs, building firmware if necessary.
     pub fn subjects(&self, verbosity: Verbosity) -> Result<Vec<Subject>, CliError> {
         let socs: Result<Vec<_>, _> = match self.soc.as_slice() {
             [] => socs::suite(),
@@ -106,19 +113,19 @@ impl Choice {
             }
             let found = Subject::of_unit(&builder, unit, what)?;
             if found.is_empty() && what == What::Load && !verbosity.quiet {
-                say(format!("{} has no mixed load", unit.kernel.manifest.id));
+                say(format!("note: {} has no mixed load", unit.kernel.manifest.id));
             }
             subjects.extend(found.into_iter().map(|it| Subject { inputs: inputs.clone(), ..it }));
         }
         if subjects.is_empty() {
             let (message, hint) = match what {
                 What::Scenarios => (
-                    "none of these kernels has any of these scenarios",
-                    "`rtmark list scenarios` shows them; `rtmark run` says why a kernel lacks one",
+                    "none of these kernels supports any of these scenarios",
+                    "`rtmark list scenarios` shows the names; `rtmark run` shows why a kernel lacks one",
                 ),
                 What::Load => (
                     "none of these kernels has a mixed load",
-                    "docs/worst.md tells which have one; `--scenario` searches what others have",
+                    "docs/worst.md lists the kernels that have one; use --scenario for the others",
                 ),
             };
             return Err(CliError::new(Exit::NothingSelected, message, hint));

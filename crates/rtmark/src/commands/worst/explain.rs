@@ -1,4 +1,4 @@
-//! Worst cases, run again: its timeline, and its moment as a snapshot.
+//! Replays a worst case: prints its timeline, or saves a snapshot of its moment.
 
 use std::fmt::Write as _;
 use std::path::Path as FilePath;
@@ -10,7 +10,7 @@ use super::subject::Subject;
 use crate::commands::sim;
 use crate::error::CliError;
 
-/// The timeline of the worst point, a line a step; of two interrupts that of each.
+/// Formats the timeline of the worst point, one line per step; with two interrupts, one timeline for each.
 pub fn explain(subject: &Subject, path: &Path, findings: &Findings) -> String {
     [Aspect::Handler, Aspect::Second]
         .into_iter()
@@ -51,7 +51,7 @@ fn timeline(subject: &Subject, path: &Path, case: Case, witness: &Witness) -> St
             }
             Moment::Entered(exception) => format!("enters {}", called(exception)),
             Moment::Returned(exception) => format!("leaves {}", called(exception)),
-            Moment::Slept => "has slept".to_owned(),
+            Moment::Slept => "slept".to_owned(),
         };
         let held = step
             .held
@@ -61,7 +61,7 @@ fn timeline(subject: &Subject, path: &Path, case: Case, witness: &Witness) -> St
     }
     let _ = writeln!(
         text,
-        "\n{} cycles. The same point again, up to the handler:\n  rtmark {} --until={:#x} --stats",
+        "\n{} cycles. To replay this point up to the handler:\n  rtmark {} --until={:#x} --stats",
         witness.cycles,
         replay(subject, path, witness.interrupt, case).join(" "),
         path.handler_of(witness.interrupt)
@@ -69,7 +69,7 @@ fn timeline(subject: &Subject, path: &Path, case: Case, witness: &Witness) -> St
     text
 }
 
-/// Keeps the moment in which the interrupt becomes pending, or the earlier one of two.
+/// Saves a snapshot of the moment at which the interrupt becomes pending, or the earlier one of two.
 pub fn keep(subject: &Subject, path: &Path, case: Case, file: &FilePath) -> Result<(), CliError> {
     let words = replay(subject, path, path.question().interrupt, case);
     let point = case.point.min(case.point.saturating_add_signed(case.distance.unwrap_or(0)));

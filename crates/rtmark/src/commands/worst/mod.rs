@@ -26,18 +26,19 @@ mod report;
 mod subject;
 mod text;
 
-pub use choice::Choice;
+pub use choice::{Choice, usage};
 pub use parts::Part;
 pub use report::held_by;
 use report::{Document, Found, SCHEMA_VERSION};
-pub use subject::{INJECTED, Subject, What, Wish, WishSecond};
+pub use subject::{INJECTED, SearchOptions, SecondInterrupt, Subject, What};
 
-/// Interrupt a kernel at every moment of a scenario, and show the worst one
+/// Interrupt a kernel at every cycle of a scenario, and show the worst case
 ///
-/// Every cycle of the scenario's spans is a point at which the interrupt becomes pending,
-/// also those inside instructions. What is found is exact for the path that the scenario
-/// takes, and no bound over all inputs: docs/worst.md says what it can tell and what not.
+/// The interrupt becomes pending at every cycle of the scenario's spans, including those within
+/// instructions. The results are exact for the path that the scenario takes, but not a bound over
+/// all inputs: docs/worst.md explains what they show and what they do not.
 #[derive(Debug, Args)]
+#[command(override_usage = usage("worst"))]
 #[command(after_help = "Exit codes: see `rtmark help exit-codes`.")]
 #[command(after_long_help = "\
 Examples:
@@ -59,94 +60,96 @@ Exit codes: see `rtmark help exit-codes`.")]
 pub struct Arguments {
     #[command(flatten)]
     choice: Choice,
-    /// The external interrupt; the default's handler is in every image and returns at once
+    /// Number of the external interrupt; rtmark's own images handle the default one by returning at
+    /// once
     #[arg(long, value_name = "N", default_value_t = INJECTED)]
     interrupt: u16,
-    /// Its priority, as the register holds it [default: the most urgent that may call the kernel]
+    /// Priority of the interrupt, as the priority register holds it [default: the most urgent that may
+    /// call the kernel]
     #[arg(long, value_name = "P", value_parser = byte)]
     priority: Option<u8>,
-    /// The most urgent priority, above all masks but PRIMASK: the same as --priority 0, on a Hazard3
-    /// as --priority 0xf0
+    /// Use the most urgent priority, above all masks but PRIMASK: like --priority 0, or --priority 0xf0
+    /// on a Hazard3
     #[arg(long, conflicts_with = "priority")]
     above: bool,
-    /// A second interrupt, which becomes pending before and after the first one at every distance
+    /// Number of a second interrupt, which becomes pending at every distance before and after the first
     ///
-    /// Each pair of moments is searched: both interrupts' longest waits are told, and how the two
-    /// met, nested, tail-chained or one overtaking the other's entry. Every image of rtmark's own
-    /// has a handler for number 9 that returns at once.
+    /// All pairs of moments are searched. The result gives both interrupts' worst latencies, and how
+    /// the two met: nested, tail-chained, or one overtaking the other's entry. rtmark's own images
+    /// handle interrupt 9 by returning at once.
     #[arg(long, value_name = "N", conflicts_with_all = ["follow", "check"])]
     second: Option<u16>,
-    /// The second interrupt's priority, as the register holds it [default: the first one's]
+    /// Priority of the second interrupt, as the priority register holds it [default: that of the first]
     #[arg(long, value_name = "P", value_parser = byte, requires = "second")]
     second_priority: Option<u8>,
-    /// The most cycles between the two [default: until the earlier one's handler has returned]
+    /// Maximum number of cycles between the two [default: until the earlier one's handler returns]
     #[arg(long, value_name = "CYCLES", requires = "second", value_parser = number)]
     distance: Option<u64>,
-    /// Follow each point until the interrupted code and its span have gone on
+    /// Follow each point until the interrupted code resumes and its span ends
     ///
-    /// Takes longer: each point is run in a copy of the machine.
+    /// This takes longer, because each point runs in a copy of the machine.
     #[arg(long)]
     follow: bool,
-    /// With --follow: a function or label at which the task goes on that the handler wakes
+    /// With --follow: function or label at which the task woken by the handler continues
     ///
-    /// Without it the span's own end is looked for.
+    /// By default, the end of the span is used.
     #[arg(long, value_name = "SYMBOL", requires = "follow")]
     woken: Option<String>,
-    /// Search for races: let the interrupt come at each moment, run on to the end of the
-    /// program, and see whether it is content with its own check
+    /// Search for races: interrupt at each moment, run to the end of the program, and see whether it
+    /// still reports success
     ///
-    /// The interrupt's handler must do what the program has to stand, such as giving a
-    /// semaphore that a task waits for; the program ends by semihosting.
+    /// The interrupt's handler should do what the program must cope with, such as giving a semaphore
+    /// that a task waits for. The program reports its result through semihosting.
     #[arg(long, conflicts_with_all = ["follow", "explain"])]
     check: bool,
-    /// With --check: a text behind which a program that never ends by itself has ended well
+    /// With --check: text whose output means success, for a program that never exits
     #[arg(long, value_name = "TEXT", requires = "check", conflicts_with = "state",
           value_parser = clap::builder::NonEmptyStringValueParser::new())]
     until_output: Option<String>,
-    /// Cycles of the run to search, instead of the scenario's spans
+    /// Cycles of the run to search [default: the scenario's spans]
     #[arg(long, value_name = "FROM:TO", value_parser = window)]
     window: Option<Window>,
-    /// Search from the first span's beginning to the last one's end, also what lies between
+    /// Search from the start of the first span to the end of the last, including what is in between
     #[arg(long, conflicts_with = "window")]
     whole_run: bool,
-    /// Points after which to stop; what was found by then is shown as incomplete
+    /// Number of points after which to stop; the results so far are then shown as incomplete
     #[arg(long, value_name = "POINTS", default_value_t = u64::MAX, hide_default_value = true,
           value_parser = number)]
     budget: u64,
-    /// Cycles after which a run that has not ended is given up [default: ten seconds of the clock]
+    /// Cycles after which to give up on a run [default: ten seconds of the clock]
     #[arg(long, value_name = "N", value_parser = super::sim::cycles)]
     max_cycles: Option<u64>,
-    /// Search only part K of N: another computer may search another part
+    /// Search only part K of N, so that other computers can search the others; see `rtmark merge`
     #[arg(long, value_name = "K/N", requires = "state")]
     partition: Option<Share>,
-    /// Keep what is found in a file, and go on from there if it is there; see `rtmark merge`
+    /// File that keeps the findings; if it exists, the search resumes from it
     #[arg(long, value_name = "FILE", conflicts_with_all = ["uart_in", "pin"])]
     state: Option<PathBuf>,
     /// Replay the worst case and print its timeline
     #[arg(long)]
     explain: bool,
-    /// Keep the moment of the worst case for `rtmark sim --resume`
+    /// Save a snapshot of the worst case's moment in this file, for `rtmark sim --resume`
     #[arg(long, value_name = "FILE", conflicts_with_all = ["uart_in", "pin"])]
     snapshot: Option<PathBuf>,
-    /// Draw the latencies along the path in SVG
+    /// Draw the latencies along the path, in this SVG file
     #[arg(long, value_name = "FILE")]
     picture: Option<PathBuf>,
-    /// The form of the result
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// For people
+    /// Text tables
     Text,
-    /// For programs: everything; see docs/schema/worst.schema.json
+    /// JSON with everything: docs/schema/worst.schema.json
     Json,
 }
 
 pub fn byte(text: &str) -> Result<u8, String> {
     let value = number(text).ok().and_then(|value| u8::try_from(value).ok());
-    value.ok_or_else(|| "a number from 0 to 255, such as 0x40".into())
+    value.ok_or_else(|| "expected a number from 0 to 255, such as 0x40".into())
 }
 
 pub fn window(text: &str) -> Result<Window, String> {
@@ -154,29 +157,29 @@ pub fn window(text: &str) -> Result<Window, String> {
         text.split_once(':').and_then(|(from, to)| Some((number(from).ok()?, number(to).ok()?)));
     match ends {
         Some((from, to)) if from < to => Ok(Window { from, to }),
-        _ => Err("two cycles, the first one before the second: 1000:2000".into()),
+        _ => Err("expected two cycles, the first below the second, such as 1000:2000".into()),
     }
 }
 
-/// How often a search that may be interrupted is written to its file.
+/// How often a search is saved in its file.
 const KEPT_EACH: Duration = Duration::from_secs(10);
 
-/// What several searches have found.
+/// The results of all searches of a command.
 #[derive(Default)]
 struct All {
     found: Vec<Found>,
     explanations: String,
-    /// Whether points were left out.
+    /// Whether any search is incomplete.
     is_cut: bool,
-    /// Programs with races.
+    /// The number of programs with races.
     races: usize,
 }
 
-/// Shows what was found.
+/// Prints findings.
 pub fn show(found: Vec<Found>, format: Format, picture: Option<&FilePath>) -> Result<(), CliError> {
     if let Some(path) = picture {
         replace(path, picture::picture(&found).as_bytes()).map_err(|error| {
-            CliError::unwritten(path, &error, "choose a file that can be written")
+            CliError::unwritten(path, &error, "choose a file that you may write")
         })?;
     }
     match format {
@@ -196,7 +199,7 @@ pub fn show(found: Vec<Found>, format: Format, picture: Option<&FilePath>) -> Re
     Ok(())
 }
 
-/// Writes what a part and its question have found.
+/// Describes the findings of a part of a search.
 pub fn found_of(part: &Part, path: &FilePath) -> Result<Found, CliError> {
     let subject = part.subject(path)?;
     let way = subject.path_for(part.question.clone())?;
@@ -208,13 +211,16 @@ impl Arguments {
         let subjects = self.choice.subjects(verbosity)?;
         let one_only = self.state.is_some() || self.snapshot.is_some();
         if one_only && subjects.len() != 1 {
-            let message = format!("{} searches were asked for", subjects.len());
-            let hint = "--state and --snapshot take one search: name one kernel, scenario and soc";
+            let message = format!(
+                "--state and --snapshot apply to a single search, but {} were selected",
+                subjects.len()
+            );
+            let hint = "choose a single kernel, scenario and soc";
             return Err(CliError::new(Exit::Usage, message, hint));
         }
         let cancelled = AtomicBool::new(false);
         let cancelled: &'static AtomicBool = Box::leak(Box::new(cancelled));
-        // Where a handler is set already, the process ends as it would have anyway.
+        // If this fails, Ctrl-C ends the process at once, as without a handler.
         let _ = ctrlc::set_handler(|| cancelled.store(true, Ordering::Relaxed));
         let mut all = All::default();
         let mut refused = None;
@@ -225,7 +231,7 @@ impl Arguments {
             }
             match self.search_one(subject, cancelled, verbosity, &mut all) {
                 Ok(()) => {}
-                // What the others find is not lost.
+                // The findings of the other searches must not be lost.
                 Err(error) if subjects.len() > 1 => {
                     let exit = error.show();
                     refused.get_or_insert(exit);
@@ -233,11 +239,11 @@ impl Arguments {
                 Err(error) => return Err(error),
             }
         }
-        let exit = self.tell(all)?;
+        let exit = self.conclude(all)?;
         Ok(if exit == Exit::Fine { refused.unwrap_or(exit) } else { exit })
     }
 
-    /// Searches one program.
+    /// Runs the search of one program.
     fn search_one(
         &self,
         subject: &Subject,
@@ -248,9 +254,9 @@ impl Arguments {
         let budget = self.max_cycles.unwrap_or(10 * u64::from(subject.soc.soc.clock.0));
         let subject = &Subject { until_output: self.until_output.clone(), ..subject.clone() };
         if self.check {
-            subject.ends_well_alone(budget)?;
+            subject.check_without_interrupt(budget)?;
         }
-        let path = subject.path(&self.wish(budget))?;
+        let path = subject.path(&self.options(budget))?;
         let findings = self.search(subject, &path, cancelled, verbosity)?;
         let share = self.partition.unwrap_or(Share::WHOLE);
         let mine = (0..path.len()).filter(|piece| share.holds(*piece)).count();
@@ -260,9 +266,8 @@ impl Arguments {
             && mine > 0
         {
             let problem =
-                format!("{}: no instruction begins in cycles {from} to {to}", subject.name());
-            let hint =
-                "points belong to the instructions that begin in a window: name a longer one";
+                format!("{}: no instruction starts in cycles {from} to {to}", subject.name());
+            let hint = "a window includes the instructions that start in it: give a longer one with --window";
             return Err(CliError::new(Exit::Usage, problem, hint));
         }
         all.races += usize::from(!findings.failures.is_empty());
@@ -280,8 +285,8 @@ impl Arguments {
         Ok(())
     }
 
-    /// Shows what was found, and says what it comes to.
-    fn tell(&self, all: All) -> Result<Exit, CliError> {
+    /// Prints the findings, and returns the exit code.
+    fn conclude(&self, all: All) -> Result<Exit, CliError> {
         let All { found, explanations, is_cut, races } = all;
         show(found, self.format, self.picture.as_deref())?;
         if !explanations.is_empty() {
@@ -292,27 +297,26 @@ impl Arguments {
         }
         if races > 0 {
             let message = format!(
-                "{} had moments at which an interrupt does harm",
+                "{} with moments at which the interrupt does harm",
                 output::count(races, "program")
             );
-            let hint =
-                "`--snapshot FILE` keeps the first one for `rtmark sim --resume FILE --gdb :3333`";
+            let hint = "save the first one with --snapshot FILE, then debug it: `rtmark sim --resume FILE --gdb :3333`";
             return Ok(CliError::new(Exit::Faulted, message, hint).show());
         }
         if is_cut {
-            let message = "the search is incomplete: what is shown is about a part of the points";
-            let hint = "allow more with --budget, or run again with the same --state to go on";
+            let message = "the search is incomplete: the results cover only some of the points";
+            let hint = "raise --budget, or run again with the same --state to resume";
             return Ok(CliError::new(Exit::OutOfBudget, message, hint).show());
         }
         Ok(Exit::Fine)
     }
 
-    fn wish(&self, budget: u64) -> Wish {
-        Wish {
+    fn options(&self, budget: u64) -> SearchOptions {
+        SearchOptions {
             interrupt: self.interrupt,
             priority: self.priority,
             above: self.above,
-            second: self.second.map(|interrupt| WishSecond {
+            second: self.second.map(|interrupt| SecondInterrupt {
                 interrupt,
                 priority: self.second_priority,
                 distance: self.distance,
@@ -341,8 +345,8 @@ impl Arguments {
             let known = Part::read(file)?;
             let wanted = Part::new(subject, path.question(), Findings::default());
             if !known.belongs_with(&wanted) {
-                let message = format!("{}: the state of another search", file.display());
-                let hint = "name another file, or remove this one to search anew";
+                let message = format!("{}: the file holds another search", file.display());
+                let hint = "give another file, or delete this one to start again";
                 return Err(CliError::new(Exit::Usage, message, hint));
             }
             begun = known.findings;
@@ -353,7 +357,7 @@ impl Arguments {
         let bar = if verbosity.quiet {
             ProgressBar::hidden()
         } else {
-            // Nothing is drawn where stderr is no terminal.
+            // Nothing is drawn if stderr is not a terminal.
             ProgressBar::new(total)
         };
         let template =
@@ -373,12 +377,12 @@ impl Arguments {
                 && last.elapsed() >= KEPT_EACH
             {
                 *last = Instant::now();
-                // The last writing tells what is wrong, if anything is.
+                // Errors are ignored here: the final write reports them.
                 let _ = Part::new(subject, path.question(), findings.clone()).write(file);
             }
         });
         bar.finish_and_clear();
-        let findings = findings.map_err(|error| subject.mistaken(&error))?;
+        let findings = findings.map_err(|error| subject.internal_error(&error))?;
         if let Some(file) = &self.state {
             Part::new(subject, path.question(), findings.clone()).write(file)?;
         }
@@ -387,11 +391,12 @@ impl Arguments {
             let points = findings.points - began.1;
             let pairs = match findings.pairs {
                 0 => String::new(),
-                pairs => format!(", {pairs} pairs"),
+                pairs => format!(", {}", output::count(pairs, "pair")),
             };
             say(format!(
-                "{}: {points} points{pairs} in {seconds:.2} s, {} entries tried out, {} followed",
+                "{}: {}{pairs} in {seconds:.2} s; {} entries simulated, {} points followed",
                 subject.name(),
+                output::count(points, "point"),
                 findings.tried,
                 findings.followed
             ));

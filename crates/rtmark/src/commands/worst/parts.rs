@@ -1,8 +1,7 @@
-//! Files that hold a part of a search: what another computer has searched, or what an
-//! interrupted search had come to.
+//! Files that hold a part of a search: one computer's share, or the state of an interrupted search.
 //!
-//! A part holds the question, the firmware and the soc, too: parts are joined only where
-//! all of these are equal, and whoever joins them needs nothing else.
+//! A part also contains the question, the firmware and the soc. Parts are merged only if all of these are
+//! equal, and merging needs no other files.
 
 use std::path::Path as FilePath;
 
@@ -57,13 +56,13 @@ impl Part {
         }
     }
 
-    /// Whether both are of one search. Where the image lies makes no difference.
+    /// Returns whether both are parts of the same search. The image's path does not matter.
     pub fn belongs_with(&self, other: &Self) -> bool {
         (&self.timing_model, &self.scenario, &self.soc, &self.elf, &self.question)
             == (&other.timing_model, &other.scenario, &other.soc, &other.elf, &other.question)
     }
 
-    /// What it is a part of.
+    /// Returns the program that is searched.
     pub fn subject(&self, path: &FilePath) -> Result<Subject, CliError> {
         let again = FORM.again();
         let image = Image::from_elf(&self.elf).map_err(|error| refuse(path, error, &again))?;
@@ -85,7 +84,7 @@ impl Part {
         })
     }
 
-    /// Whether a file begins as one.
+    /// Returns whether a file starts like a part.
     pub fn is_in(path: &FilePath) -> Result<bool, CliError> {
         FORM.is_of(path)
     }
@@ -96,7 +95,7 @@ impl Part {
             postcard::from_bytes(&contents).map_err(|error| FORM.damaged(path, error))?;
         if part.timing_model != TIMING_MODEL {
             let problem = format!(
-                "made with timing model {}; this rtmark has {TIMING_MODEL}, and cycles differ",
+                "created with timing model {}, but this rtmark has {TIMING_MODEL}, whose cycles differ",
                 part.timing_model
             );
             return Err(refuse(path, problem, FORM.again()));
@@ -105,8 +104,9 @@ impl Part {
     }
 
     pub fn write(&self, path: &FilePath) -> Result<(), CliError> {
-        let contents = postcard::to_allocvec(self)
-            .map_err(|error| CliError::new(Exit::Internal, error, "report this as a defect"))?;
+        let contents = postcard::to_allocvec(self).map_err(|error| {
+            CliError::new(Exit::Internal, error, "report this as a bug in rtmark")
+        })?;
         FORM.write(path, &contents)
     }
 }

@@ -1,4 +1,4 @@
-//! Latency along the path, and how often each was met, as an SVG file.
+//! Draws the latencies along the path as SVG.
 
 use std::fmt::Write as _;
 
@@ -66,7 +66,7 @@ fn chart(svg: &mut String, top: f64, timed: &Timed) {
     );
 }
 
-/// Draws what was found.
+/// Draws findings.
 pub fn picture(found: &[Found]) -> String {
     let charts: usize = found.iter().map(|found| found.latencies.len()).sum();
     let height = 30.0 + found.len() as f64 * 30.0 + charts as f64 * (CHART + GAP);
@@ -93,7 +93,7 @@ pub fn picture(found: &[Found]) -> String {
     svg
 }
 
-/// What the picture shows, for whoever does not see it.
+/// Describes the picture in words, for screen readers.
 fn described(found: &[Found]) -> String {
     let mut text = String::new();
     for found in found {

@@ -1,4 +1,4 @@
-//! What a search has found, as it is told, in JSON or in words.
+//! The findings of a search, as JSON shows them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -15,15 +15,15 @@ use serde::Serialize;
 
 use super::subject::Subject;
 
-/// Rises when a field changes its meaning or goes.
+/// The version of [`Document`], raised when a field changes its meaning or is removed.
 pub const SCHEMA_VERSION: u32 = 1;
-/// Witnesses of different places that are told.
+/// The maximum number of witnesses, each at a different place.
 const WITNESSES: usize = 5;
-/// Stretches that are told.
+/// The maximum number of stretches.
 const STRETCHES: usize = 10;
-/// Measurements at random moments, to which the search is compared.
+/// The number of measurements at random moments that the search is compared with.
 const MEASUREMENTS: u32 = 1000;
-/// How long before a witness calls are followed, in cycles.
+/// How many cycles before a witness calls are followed, to know the stack.
 const FOLLOWED: u64 = 4_000_000;
 
 /// What `rtmark worst --format json` prints.
@@ -221,10 +221,10 @@ pub struct Stretch {
     pub began: u64,
 }
 
-/// What else an interrupt waits for.
+/// What an interrupt waits for if nothing holds it back.
 const HAD_TO_END: &str = "instructions and entries that had to end";
 
-/// What held an interrupt back, in words.
+/// Describes what held an interrupt back.
 pub fn held_by(blocker: Blocker, names: &ExceptionNames) -> String {
     match blocker {
         Blocker::Active(exception) => format!("priority of {}", names.name(exception)),
@@ -233,22 +233,22 @@ pub fn held_by(blocker: Blocker, names: &ExceptionNames) -> String {
     }
 }
 
-/// Why an interrupt was not served, in words.
+/// Describes why an interrupt was not served.
 fn not_served(why: Unserved, names: &ExceptionNames) -> String {
     match why {
         Unserved::Ended(Some(held)) => {
             format!("the program ended while {} held it back", held_by(held, names))
         }
-        Unserved::Ended(None) => "the program ended before".into(),
-        Unserved::Late => "it was given up after too many cycles".into(),
+        Unserved::Ended(None) => "the program ended first".into(),
+        Unserved::Late => "the search gave up after too many cycles".into(),
     }
 }
 
-/// Tells addresses in the words of an image.
+/// Describes addresses and exceptions with an image's symbols and lines.
 pub struct Words<'a> {
     subject: &'a Subject,
     lines: Option<Lines<'a>>,
-    /// What exceptions are called when the first window begins.
+    /// The names of exceptions when the first window starts.
     pub names: ExceptionNames,
 }
 
@@ -290,7 +290,7 @@ impl<'a> Words<'a> {
         Map::new(&self.subject.image, self.lines.as_ref()).place(address)
     }
 
-    /// The calls under way in a cycle of the path, the outermost first.
+    /// Returns the call stack in a cycle of the path, outermost function first.
     fn stack(&self, path: &Path, cycle: u64) -> Vec<String> {
         let mut machine = path.at(cycle.saturating_sub(FOLLOWED));
         let mut up_to = UpTo { calls: Calls::new(self.subject.image.symbols()), cycle };
@@ -302,7 +302,7 @@ impl<'a> Words<'a> {
         Stretch { stack: self.stack(path, stretch.began), ..stretch }
     }
 
-    /// A stretch, without its stack.
+    /// Describes a stretch, without its stack.
     fn stretch(&self, stretches: &Stretches) -> Stretch {
         let Stretches { longest, count } = stretches;
         let by: Vec<_> = match longest.by[..] {
@@ -323,9 +323,9 @@ impl<'a> Words<'a> {
         }
     }
 
-    fn told(&self, path: &Path, case: Case, witness: &Witness) -> Told {
+    fn witness(&self, path: &Path, case: Case, witness: &Witness) -> Told {
         let held = witness.blockers().into_iter();
-        // What had begun comes last, the interrupt's own entry with it.
+        // Started instructions and entries, including the interrupt's own, come last.
         let (by, begun): (Vec<_>, Vec<_>) = held.partition(|(held, _)| held.is_some());
         let named = |(held, cycles): (Option<Blocker>, u64)| {
             (held.map_or_else(|| HAD_TO_END.to_owned(), |held| held_by(held, &self.names)), cycles)
@@ -347,7 +347,7 @@ impl<'a> Words<'a> {
     }
 }
 
-/// The arguments of `rtmark` that run a case of an interrupt again.
+/// Returns the arguments of `rtmark` that replay a case of an interrupt.
 pub fn replay(subject: &Subject, path: &Path, interrupt: u16, case: Case) -> Vec<String> {
     let question = path.question();
     let first = (question.interrupt, question.priority);
@@ -356,13 +356,13 @@ pub fn replay(subject: &Subject, path: &Path, interrupt: u16, case: Case) -> Vec
         .chain(question.second.map(|second| (second.interrupt, second.priority)))
         .collect();
     let mut words = vec!["sim".to_owned(), subject.path.clone()];
-    // A built-in soc goes by its name: its file may be nowhere near.
+    // Name a built-in soc rather than its file, which may not exist here.
     let known = socs::find(&subject.soc.soc.name);
     let built_in = known.is_ok_and(|known| known.sha256 == subject.soc.sha256);
     let soc = if built_in { &subject.soc.soc.name } else { &subject.soc.origin };
     words.extend(["--soc".to_owned(), soc.clone()]);
     words.extend(subject.scenario.iter().map(|id| format!("--select={id}")));
-    // Two may share a register.
+    // Two interrupts may share a register.
     let mut registers: BTreeMap<u32, u32> = BTreeMap::new();
     for (number, priority) in armed.iter().map(|&(number, priority)| (u32::from(number), priority))
     {
@@ -378,7 +378,7 @@ pub fn replay(subject: &Subject, path: &Path, interrupt: u16, case: Case) -> Vec
     words
 }
 
-/// What is timed, with the interrupts' numbers where there are two.
+/// Describes what is timed, with the interrupts' numbers if there are two.
 fn text_of(path: &Path, aspect: Aspect) -> String {
     let question = path.question();
     match (aspect, question.second) {
@@ -392,7 +392,7 @@ fn text_of(path: &Path, aspect: Aspect) -> String {
     }
 }
 
-/// How both of two interrupts met.
+/// Describes how two interrupts met.
 fn beside(words: &Words<'_>, path: &Path, findings: &Findings) -> Option<Beside> {
     let second = path.question().second?;
     let met = |how: Interleaving| {
@@ -414,7 +414,7 @@ fn beside(words: &Words<'_>, path: &Path, findings: &Findings) -> Option<Beside>
     })
 }
 
-/// What was timed, with the witnesses of so many places.
+/// Describes latencies, with up to `most` witnesses.
 fn timed(
     words: &Words<'_>,
     path: &Path,
@@ -445,29 +445,29 @@ fn timed(
         along_the_path: slices.map(|(at, slice)| (*at, slice.least, slice.most)).collect(),
         witnesses: witnesses
             .take(most)
-            .map(|(case, witness)| words.told(path, case, &witness))
+            .map(|(case, witness)| words.witness(path, case, &witness))
             .collect(),
     })
 }
 
-/// Why points have no answer.
+/// Describes why points have no result.
 fn unserved(words: &Words<'_>, found: &Latencies) -> Vec<(String, u64)> {
     let why = found.unserved.iter();
     why.map(|(why, points)| (not_served(*why, &words.names), *points)).collect()
 }
 
-/// What was to be timed and has no answer at all.
+/// Describes the latencies that have no result at any point.
 fn unanswered(words: &Words<'_>, path: &Path, findings: &Findings) -> Vec<Unanswered> {
     let asked = Aspect::ALL.into_iter().filter_map(|it| Some((it, findings.aspects.get(&it)?)));
     let never = asked.filter(|(_, found)| found.counts.is_empty() && found.missing > 0);
-    let told = never.map(|(aspect, found)| Unanswered {
+    let unanswered = never.map(|(aspect, found)| Unanswered {
         what: aspect.name(),
         text: text_of(path, aspect),
         missing: found.missing,
         first_missing: found.first_missing,
         unserved: unserved(words, found),
     });
-    told.collect()
+    unanswered.collect()
 }
 
 impl Found {
@@ -493,7 +493,7 @@ impl Found {
             points: findings.points,
             windows: question.windows.len(),
             complete: findings.pieces.len() == path.len(),
-            reach: "exact for the path that this load takes; no bound over all inputs",
+            reach: "exact for the path that this load takes; not a bound over all inputs",
             latencies: latencies.collect(),
             unanswered: unanswered(&words, path, findings),
             checked: (question.reach == Reach::Check).then_some(findings.checked),
@@ -512,11 +512,11 @@ impl Found {
     }
 }
 
-/// The longest stretch of each thing that held the interrupt back, the longest first.
+/// Returns the longest stretch of each cause alone, longest first.
 fn by_one(words: &Words<'_>, path: &Path, findings: &Findings) -> Vec<Stretch> {
-    let mut told = BTreeSet::new();
+    let mut seen = BTreeSet::new();
     let longest = findings.held.longest_alone().into_iter();
-    let of_each = longest.filter(|(held, _)| told.insert(*held));
+    let of_each = longest.filter(|(held, _)| seen.insert(*held));
     of_each.map(|(_, interval)| words.with_stack(path, words.stretch(interval))).collect()
 }
 
@@ -543,7 +543,7 @@ fn races(words: &Words<'_>, path: &Path, findings: &Findings) -> Vec<Race> {
         .collect()
 }
 
-/// Functions whose source lines are known and of which nothing was executed.
+/// Returns the functions with known source lines of which nothing was executed.
 fn not_executed(subject: &Subject, words: &Words<'_>, findings: &Findings) -> Vec<String> {
     let symbols = subject.image.symbols();
     let mut starts: Vec<u32> = symbols.iter().map(|(address, _)| address & !1).collect();

@@ -1,4 +1,4 @@
-//! What is searched: an image on a soc with one scenario, its windows, its interrupt.
+//! The subject of a search: an image on a soc with one scenario, its windows, and its interrupt.
 
 use rtmark_firmware::probes::{self, Kind, Record, SECTION};
 use rtmark_firmware::{Builder, SelectError, select};
@@ -14,75 +14,75 @@ use crate::commands::inputs::Inputs;
 use crate::error::CliError;
 use crate::exit::Exit;
 
-/// The interrupt whose handler every image of rtmark's own has.
+/// The default interrupt, which all of rtmark's own images handle.
 pub const INJECTED: u16 = 8;
-/// What a kernel's mixed load is called in its image.
+/// The scenario id of a kernel's mixed load.
 const LOAD: &str = "load.mixed";
-/// Cycles after which one point is given up.
+/// The number of cycles after which to give up on a point.
 const PATIENCE: u64 = 200_000;
 
-/// The most cycles that are suggested where nobody says which.
+/// The maximum number of cycles that a hint suggests for --window.
 const SUGGESTED: u64 = 1_000_000;
 
-/// What of a kernel is searched.
+/// What to search in a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// Scenarios of the catalogue.
     Scenarios,
-    /// Its mixed load: tasks, timers, a queue and a device over a hyperperiod.
+    /// The mixed load: tasks, timers, a queue and a device over a hyperperiod.
     Load,
 }
 
 /// An image with one scenario.
 #[derive(Clone, Debug)]
 pub struct Subject {
-    /// The kernel's name, of rtmark's own images.
+    /// The kernel's name, for rtmark's own images.
     pub kernel: Option<String>,
     pub scenario: Option<ScenarioId>,
     pub soc: SocFile,
-    /// Where the image is.
+    /// The path of the image.
     pub path: String,
     pub elf: Vec<u8>,
     pub image: Image,
     pub sha256: String,
-    /// The priority of an interrupt that may call the kernel, the most urgent such.
+    /// The most urgent priority of an interrupt that may call the kernel.
     pub may_call: u8,
-    /// What it prints when it has ended, if it does not end by itself.
+    /// The text whose output means success, if the program never exits.
     pub until_output: Option<String>,
-    /// What is sent to it.
+    /// The inputs from outside the chip.
     pub inputs: Inputs,
 }
 
-/// What is asked of each subject.
+/// The options of a search, for any subject.
 #[derive(Clone, Debug)]
-pub struct Wish {
+pub struct SearchOptions {
     pub interrupt: u16,
     pub priority: Option<u8>,
-    /// The most urgent priority of the core.
+    /// Whether to use the core's most urgent priority.
     pub above: bool,
-    pub second: Option<WishSecond>,
+    pub second: Option<SecondInterrupt>,
     pub reach: Reach,
-    /// The window instead of the scenario's spans.
+    /// The window to search instead of the scenario's spans.
     pub window: Option<Window>,
-    /// From the first span's beginning to the last one's end.
+    /// Whether to search from the start of the first span to the end of the last.
     pub whole_run: bool,
     pub woken: Option<String>,
     pub budget: u64,
 }
 
-/// The second interrupt that is asked for.
+/// The options for a second interrupt.
 #[derive(Clone, Copy, Debug)]
-pub struct WishSecond {
+pub struct SecondInterrupt {
     pub interrupt: u16,
-    /// The first one's without.
+    /// The priority; by default, that of the first interrupt.
     pub priority: Option<u8>,
     pub distance: Option<u64>,
 }
 
-/// How a run ends, in a few words.
+/// Describes how a run ends.
 fn how_it_ends(stop: &Stop) -> String {
     match Verdict::from(stop) {
-        Verdict::Fine => "it ends well".to_owned(),
+        Verdict::Fine => "the program exits successfully".to_owned(),
         verdict => verdict.text(),
     }
 }
@@ -92,9 +92,9 @@ fn unfit(subject: &Subject, exit: Exit, problem: impl std::fmt::Display, hint: &
 }
 
 impl Subject {
-    /// The simulator was wrong in a run of it.
-    pub fn mistaken(&self, error: &InternalError) -> CliError {
-        commands::mistaken(error, &self.image, &self.elf).about(&self.name())
+    /// Returns the error for a bug in the simulator that a run of this subject has revealed.
+    pub fn internal_error(&self, error: &InternalError) -> CliError {
+        commands::internal_error(error, &self.image, &self.elf).about(&self.name())
     }
 
     pub fn name(&self) -> String {
@@ -106,7 +106,7 @@ impl Subject {
         }
     }
 
-    /// The probes of its image, and of its scenario alone if it has one.
+    /// Reads the probes of the image.
     pub fn records(&self) -> Result<Vec<Record>, CliError> {
         let Some(section) = self.image.section(SECTION) else { return Ok(Vec::new()) };
         probes::parse(section).map_err(|error| {
@@ -114,12 +114,12 @@ impl Subject {
         })
     }
 
-    /// Whether a record is about its scenario, if it has one.
+    /// Returns whether a record belongs to the scenario; without a scenario, all do.
     pub fn holds(&self, record: &Record) -> bool {
         self.scenario.as_ref().is_none_or(|id| record.is_of(id))
     }
 
-    /// A machine that is about to run the scenario.
+    /// Creates a machine that is about to run the scenario.
     pub fn machine(&self, records: &[Record]) -> Result<Machine, CliError> {
         let mut machine = Machine::new(&self.soc.soc);
         machine.load(&self.image).map_err(|error| {
@@ -132,7 +132,8 @@ impl Subject {
         let Some(scenario) = &self.scenario else { return Ok(machine) };
         select(&mut machine, &self.image, records, scenario).map_err(|error| match error {
             SelectError::NoScenario { .. } | SelectError::NoWord => {
-                let hint = "select one of those; leave out --select for other images";
+                let hint =
+                    "choose another with --select, or leave it out for images not built by rtmark";
                 unfit(self, Exit::NothingSelected, error, hint)
             }
             SelectError::NoMemory(_) => {
@@ -142,36 +143,36 @@ impl Subject {
         Ok(machine)
     }
 
-    /// Runs it without any interrupt, and refuses one that does not come to its end, or is not
-    /// content with it: what an interrupt does to it could not be told from that.
-    pub fn ends_well_alone(&self, budget: u64) -> Result<(), CliError> {
+    /// Runs the program without the interrupt, and returns an error unless it exits successfully: otherwise,
+    /// harm done by the interrupt could not be recognised.
+    pub fn check_without_interrupt(&self, budget: u64) -> Result<(), CliError> {
         let run = spans(&self.machine(&self.records()?)?, &[], &[], Cycles(budget));
         if let Stop::Internal(error) = &run.stop {
-            return Err(self.mistaken(error));
+            return Err(self.internal_error(error));
         }
         let verdict = Verdict::from(&run.stop);
         let (exit, hint) = match verdict {
             Verdict::Fine => return Ok(()),
             Verdict::Unfinished | Verdict::Asleep => (
                 Exit::OutOfBudget,
-                "--check looks at how a program ends: give a text that it prints by then with \
-                 --until-output, let it end by semihosting SYS_EXIT, or allow more with --max-cycles",
+                "--check needs a program that ends: give a text that it prints at the end with \
+                 --until-output, let it exit through semihosting SYS_EXIT, or raise --max-cycles",
             ),
             Verdict::Status(_) | Verdict::Fault | Verdict::Other => (
                 Exit::Faulted,
-                "`rtmark sim` shows the same run: --check needs a program that is content by itself",
+                "--check needs a program that succeeds without the interrupt; `rtmark sim` shows that run",
             ),
         };
         let problem = format!(
-            "without the interrupt {}, after {} cycles: no moment was searched",
+            "without the interrupt {}, after {} cycles, so nothing was searched",
             verdict.text(),
             run.cycles
         );
         Err(unfit(self, exit, problem, hint))
     }
 
-    /// The way through it.
-    pub fn path(&self, wish: &Wish) -> Result<Path, CliError> {
+    /// Returns the path to search.
+    pub fn path(&self, options: &SearchOptions) -> Result<Path, CliError> {
         let records = self.records()?;
         let start = self.machine(&records)?;
         let (mut begins, mut ends, mut end_addresses) = (Vec::new(), Vec::new(), Vec::new());
@@ -186,41 +187,41 @@ impl Subject {
                 None => {}
             }
         }
-        let windows = match wish.window {
-            Some(window) => vec![self.until_its_end(&start, window, wish.budget)?],
-            None => self.windows(&start, &begins, &ends, wish)?,
+        let windows = match options.window {
+            Some(window) => vec![self.cut_to_run(&start, window, options.budget)?],
+            None => self.windows(&start, &begins, &ends, options)?,
         };
-        let woken = wish.woken.as_ref().map(|name| {
+        let woken = options.woken.as_ref().map(|name| {
             let found = self.image.symbols().find(name).map(|address| address & !1);
-            let hint = "name a function of the image, as `arm-none-eabi-nm` shows it";
+            let hint = "give a function of the image, as `nm` lists it";
             found.ok_or_else(|| unfit(self, Exit::Usage, format!("no symbol `{name}`"), hint))
         });
         let core = self.soc.soc.core;
-        let above = wish.above.then(|| core.most_urgent_priority());
-        let priority = above.or(wish.priority).unwrap_or(self.may_call);
+        let above = options.above.then(|| core.most_urgent_priority());
+        let priority = above.or(options.priority).unwrap_or(self.may_call);
         let mut question = Question {
-            interrupt: wish.interrupt,
+            interrupt: options.interrupt,
             priority,
             windows,
-            reach: wish.reach,
+            reach: options.reach,
             patience: PATIENCE,
             woken: woken.transpose()?,
             ends: end_addresses,
-            second: wish.second.map(|second| Second {
+            second: options.second.map(|second| Second {
                 interrupt: second.interrupt,
                 priority: second.priority.unwrap_or(priority),
                 distance: second.distance,
             }),
         };
-        // Where nobody asks for a priority, the program's own counts.
+        // Unless a priority is given, use the one that the program sets.
         let own = |question: &mut Question, interrupt, found| match &mut question.second {
             Some(second) if second.interrupt == interrupt => {
                 second.priority = found;
-                wish.second.is_some_and(|wish| wish.priority.is_none())
+                options.second.is_some_and(|second| second.priority.is_none())
             }
             _ => {
                 question.priority = found;
-                wish.priority.is_none() && !wish.above
+                options.priority.is_none() && !options.above
             }
         };
         for _ in 0..=usize::from(question.second.is_some()) {
@@ -228,19 +229,20 @@ impl Subject {
             match result {
                 Err(PathError::Priority { interrupt, found, .. })
                     if own(&mut question, interrupt, found) => {}
-                other => return self.told(other),
+                other => return self.or_hint(other),
             }
         }
-        self.told(Path::new(start, question))
+        self.or_hint(Path::new(start, question))
     }
 
-    fn told(&self, result: Result<Path, PathError>) -> Result<Path, CliError> {
+    /// Adds a hint to the error of a path that cannot be searched.
+    fn or_hint(&self, result: Result<Path, PathError>) -> Result<Path, CliError> {
         result.map_err(|error| {
             let hint = match &error {
-                PathError::Internal(error) => return self.mistaken(error),
+                PathError::Internal(error) => return self.internal_error(error),
                 PathError::Priority { found, .. } => format!(
-                    "ask about the one that it has: --priority {found:#04x} (of the second \
-                     interrupt, --second-priority)"
+                    "use the priority that the program sets: --priority {found:#04x}, or --second-priority for \
+                     the second interrupt"
                 ),
                 _ => "choose interrupts that the soc has and the firmware handles, with \
                       --interrupt and --second"
@@ -250,57 +252,54 @@ impl Subject {
         })
     }
 
-    /// The way of a question that has been asked before.
+    /// Returns the path of a stored question.
     pub fn path_for(&self, question: Question) -> Result<Path, CliError> {
-        self.told(Path::new(self.machine(&self.records()?)?, question))
+        self.or_hint(Path::new(self.machine(&self.records()?)?, question))
     }
 
-    /// A window as far as the program runs without any interrupt.
-    fn until_its_end(
-        &self,
-        start: &Machine,
-        window: Window,
-        budget: u64,
-    ) -> Result<Window, CliError> {
+    /// Cuts a window to the length of a run without the interrupt.
+    fn cut_to_run(&self, start: &Machine, window: Window, budget: u64) -> Result<Window, CliError> {
         let Window { from, to } = window;
         let run = spans(start, &[], &[], Cycles(to.min(budget)));
         match &run.stop {
-            Stop::Internal(error) => Err(self.mistaken(error)),
+            Stop::Internal(error) => Err(self.internal_error(error)),
             Stop::Limit if to > budget => {
-                let problem =
-                    format!("it is still running after {budget} cycles, before the window's end");
-                let hint = "end the window sooner, or allow more with --max-cycles";
+                let problem = format!(
+                    "the program is still running after {budget} cycles, before the window ends"
+                );
+                let hint = "give an earlier --window, or raise --max-cycles";
                 Err(unfit(self, Exit::OutOfBudget, problem, hint))
             }
-            // In its sleep there are moments, too, and the interrupt may wake it.
+            // Cycles asleep are points as well, and the interrupt may wake the program.
             Stop::Limit | Stop::Asleep => Ok(window),
             stop if run.cycles <= from => {
                 let problem = format!(
-                    "the window begins behind its end: {} in cycle {}",
+                    "the window starts after the end of the program: {} in cycle {}",
                     how_it_ends(stop),
                     run.cycles
                 );
-                Err(unfit(self, Exit::Usage, problem, "name earlier cycles with --window FROM:TO"))
+                Err(unfit(self, Exit::Usage, problem, "give earlier cycles with --window FROM:TO"))
             }
             _ => Ok(Window { from, to: to.min(run.cycles) }),
         }
     }
 
+    /// Returns the windows of the scenario's spans, as a run without the interrupt enters them.
     fn windows(
         &self,
         start: &Machine,
         begins: &[Watch],
         ends: &[Watch],
-        wish: &Wish,
+        options: &SearchOptions,
     ) -> Result<Vec<Window>, CliError> {
-        let run = spans(start, begins, ends, Cycles(wish.budget));
+        let run = spans(start, begins, ends, Cycles(options.budget));
         let ended = match &run.stop {
-            Stop::Limit => format!("it was still running after {} cycles", run.cycles),
-            Stop::Exit(status) if status.0 == 0 => "it ran to its end".to_owned(),
+            Stop::Limit => format!("the program was still running after {} cycles", run.cycles),
+            Stop::Exit(status) if status.0 == 0 => "the program ran to its end".to_owned(),
             other => format!("{} in cycle {}", how_it_ends(other), run.cycles),
         };
         if let Stop::Internal(error) = &run.stop {
-            return Err(self.mistaken(error));
+            return Err(self.internal_error(error));
         }
         let (Some(first), Some(last)) = (run.windows.first(), run.windows.last()) else {
             let exit = match &run.stop {
@@ -308,23 +307,24 @@ impl Subject {
                 _ => Exit::OutOfBudget,
             };
             if begins.is_empty() {
-                let problem = format!("it has no probes that tell which cycles to search; {ended}");
+                let problem =
+                    format!("the image has no probes that mark the cycles to search; {ended}");
                 let to = run.cycles.clamp(1, SUGGESTED);
-                let hint = format!("name the cycles: --window 0:{to}");
+                let hint = format!("give the cycles to search: --window 0:{to}");
                 return Err(unfit(self, exit, problem, &hint));
             }
-            let problem = format!("no span is ever entered: {ended}");
-            let hint = "allow more with --max-cycles, or name cycles with --window FROM:TO";
+            let problem = format!("no span was entered: {ended}");
+            let hint = "raise --max-cycles, or give the cycles to search with --window FROM:TO";
             return Err(unfit(self, exit, problem, hint));
         };
-        Ok(if wish.whole_run {
+        Ok(if options.whole_run {
             vec![Window { from: first.from, to: last.to }]
         } else {
             run.windows
         })
     }
 
-    /// The subjects of a plan's unit: one for each scenario that has an answer, or its mixed load.
+    /// Returns the subjects of a plan's unit: one for each supported scenario, or the mixed load.
     pub fn of_unit(
         builder: &Builder,
         unit: &rtmark_runner::Unit,
@@ -338,13 +338,17 @@ impl Subject {
             }
             What::Load if !unit.kernel.manifest.load => Vec::new(),
             What::Load => vec![LOAD.parse::<ScenarioId>().map_err(|error| {
-                CliError::new(Exit::Internal, format!("{LOAD}: {error}"), "report this as a defect")
+                CliError::new(
+                    Exit::Internal,
+                    format!("{LOAD}: {error}"),
+                    "report this as a bug in rtmark",
+                )
             })?],
         };
         if wanted.is_empty() {
             return Ok(Vec::new());
         }
-        // Only the simulator can be searched: the plan was made of socs.
+        // Only runs on the simulator can be searched.
         let Platform::Sim(soc, _) = &unit.platform else { return Ok(Vec::new()) };
         let built = match what {
             What::Scenarios => builder.build(&unit.kernel, &soc.soc, &unit.switched)?,

@@ -1,4 +1,4 @@
-//! What a search has found, in words.
+//! Formats the findings of a search as text.
 
 use std::fmt::Write as _;
 
@@ -6,25 +6,27 @@ use rtmark_model::Place;
 use rtmark_worst::SLICES;
 
 use super::report::{Beside, Found, Stretch, Told};
+use crate::output::count;
 
-/// Races that are told.
+/// The maximum number of races that are shown.
 const RACES: usize = 10;
-/// Functions that no window executed, of which so many are named.
+/// The maximum number of functions that are named as not executed.
 const NOT_EXECUTED: usize = 12;
 
-/// At how many points there is no answer, and why.
+/// Writes how many points have no result, and why.
 fn write_missing(text: &mut String, points: u64, first: Option<u64>, why: &[(String, u64)]) {
-    let why: Vec<_> = why.iter().map(|(why, points)| format!("; at {points} {why}")).collect();
+    let why: Vec<_> = why.iter().map(|(why, points)| format!("; at {points}: {why}")).collect();
     let first = first.unwrap_or_default();
     let _ = writeln!(
         text,
-        "    no answer at {points} points, the first in cycle {first}{}",
+        "    no result at {}, the first in cycle {first}{}",
+        count(points, "point"),
         why.concat()
     );
 }
 
 impl Found {
-    /// The heading of it.
+    /// Returns the title of the findings.
     pub fn title(&self) -> String {
         let name = match (&self.kernel, &self.scenario) {
             (Some(kernel), Some(scenario)) => format!("{kernel} {scenario}"),
@@ -34,7 +36,7 @@ impl Found {
         format!("{name} on {} ({})", self.soc, self.core)
     }
 
-    /// All of it in words.
+    /// Formats all findings.
     pub fn text(&self) -> String {
         let mut text = String::new();
         self.write_question(&mut text);
@@ -46,15 +48,15 @@ impl Found {
             self.write_races(&mut text, checked);
         }
         for timed in &self.latencies {
-            let _ = writeln!(text, "\n{}, along the path (most of each part)", timed.text);
+            let _ = writeln!(text, "\n{}, along the path (maximum of each section)", timed.text);
             let _ = writeln!(text, "  {}", spark(&timed.along_the_path));
-            for (rank, told) in timed.witnesses.iter().enumerate().take(3) {
-                told.write(&mut text, if rank == 0 { "worst" } else { "next " });
+            for (rank, witness) in timed.witnesses.iter().enumerate().take(3) {
+                witness.write(&mut text, if rank == 0 { "worst" } else { "next " });
             }
         }
         let held = [
-            ("longest held back", &self.held_back),
-            ("longest by each thing alone", &self.held_back_by_one),
+            ("longest stretches in which the interrupt was held back", &self.held_back),
+            ("longest stretch of each cause alone", &self.held_back_by_one),
         ];
         for (title, stretches) in held {
             if !stretches.is_empty() {
@@ -68,17 +70,18 @@ impl Found {
         text
     }
 
-    /// What was asked, and how much of it is answered.
+    /// Writes the question, and how much of it was searched.
     fn write_question(&self, text: &mut String) {
-        let part = if self.complete { "every one of them" } else { "INCOMPLETE: a part of them" };
+        let part = if self.complete { "all searched" } else { "INCOMPLETE: only some searched" };
         let second = self.second.as_ref();
         let beside =
             second.map(|second| format!(" and {} at {:#04x}", second.interrupt, second.priority));
-        let later = self.later_priority.map(|later| format!(", by the program {later:#04x} later"));
-        let pairs = second.map(|second| format!("{} pairs from ", second.pairs));
+        let later =
+            self.later_priority.map(|later| format!(", later set to {later:#04x} by the program"));
+        let pairs = second.map(|second| format!("{} from ", count(second.pairs, "pair")));
         let _ = writeln!(
             text,
-            "{} · interrupt{} {} at priority {:#04x}{}{} · {}{} points in {} window{}, {part}",
+            "{} · interrupt{} {} at priority {:#04x}{}{} · {}{} in {}, {part}",
             self.title(),
             if beside.is_some() { "s" } else { "" },
             self.interrupt,
@@ -86,17 +89,16 @@ impl Found {
             later.unwrap_or_default(),
             beside.unwrap_or_default(),
             pairs.unwrap_or_default(),
-            self.points,
-            self.windows,
-            if self.windows == 1 { "" } else { "s" },
+            count(self.points, "point"),
+            count(self.windows, "window"),
         );
     }
 
     fn write_latencies(&self, text: &mut String) {
         let _ = writeln!(
             text,
-            "\n{:<46}{:>7}{:>7}{:>7}{:>7}{:>7}  1000 random tries meet it",
-            "cycles", "min", "p50", "p90", "p99", "max"
+            "\n{:<46}{:>7}{:>7}{:>7}{:>7}{:>7}  chance that 1000 random tries meet max",
+            "latency in cycles", "min", "p50", "p90", "p99", "max"
         );
         for timed in &self.latencies {
             let _ = writeln!(
@@ -122,20 +124,29 @@ impl Found {
 
     fn write_races(&self, text: &mut String, checked: u64) {
         let _ = match self.races.len() {
-            0 => writeln!(text, "\nno race: the program ended well after each of {checked} points"),
+            0 => writeln!(
+                text,
+                "\nno race: the program succeeded after each of {}",
+                count(checked, "point")
+            ),
             places => {
                 let points: u64 = self.races.iter().map(|race| race.points).sum();
-                writeln!(text, "\nRACES: {points} of {checked} points do harm, at {places} places")
+                writeln!(
+                    text,
+                    "\nRACES: {points} of {} do harm, at {}",
+                    count(checked, "point"),
+                    count(places, "place")
+                )
             }
         };
         for race in self.races.iter().take(RACES) {
             let _ = writeln!(
                 text,
-                "  {}: pended in cycle {} before {}, {} points",
+                "  {}: pended in cycle {} before {}, {}",
                 race.what,
                 race.point,
                 at(&race.at),
-                race.points
+                count(race.points, "point")
             );
             if !race.stack.is_empty() {
                 let _ = writeln!(text, "        in   {}", race.stack.join(" > "));
@@ -143,18 +154,18 @@ impl Found {
         }
     }
 
-    /// What the findings are of, and which functions they say nothing about.
+    /// Writes what the findings cover, and which functions they do not cover.
     fn write_reach(&self, text: &mut String) {
         let _ = writeln!(
             text,
-            "\n{}; {} functions of the image were not executed in it",
+            "\n{}; not executed: {} of the image",
             self.reach,
-            self.not_executed.len()
+            count(self.not_executed.len(), "function")
         );
-        let (told, rest) = self.not_executed.split_at(self.not_executed.len().min(NOT_EXECUTED));
-        if !told.is_empty() {
-            let more = if rest.is_empty() { "" } else { ", ... (all of them in --format json)" };
-            let _ = writeln!(text, "  {}{more}", told.join(", "));
+        let (named, rest) = self.not_executed.split_at(self.not_executed.len().min(NOT_EXECUTED));
+        if !named.is_empty() {
+            let more = if rest.is_empty() { "" } else { ", ... (--format json lists all)" };
+            let _ = writeln!(text, "  {}{more}", named.join(", "));
         }
     }
 }
@@ -186,11 +197,10 @@ impl Stretch {
     fn write(&self, text: &mut String) {
         let _ = writeln!(
             text,
-            "{:>7} cycles by {}, {} time{}: from {} to {}",
+            "{:>7} cycles by {}, {}: from {} to {}",
             self.cycles,
             self.held_by,
-            self.count,
-            if self.count == 1 { "" } else { "s" },
+            count(self.count, "time"),
             self.from,
             self.to
         );
@@ -200,7 +210,7 @@ impl Stretch {
     }
 }
 
-/// An address and what is known of it: where that is nothing, it tells the address itself.
+/// Formats an address and the function there. A place without a function already shows its address.
 fn at(place: &Place) -> String {
     match place.function {
         Some(_) => format!("{:#010x} {place}", place.address),
@@ -226,9 +236,9 @@ impl Told {
             let how = other.how.map(|how| format!(": {}", how.replace('_', " ")));
             let _ = writeln!(
                 text,
-                "        with IRQ {} pended {} cycles {when}{}",
+                "        with IRQ {} pended {} {when}{}",
                 other.interrupt,
-                apart.abs(),
+                count(apart.unsigned_abs(), "cycle"),
                 how.unwrap_or_default()
             );
         }
@@ -240,7 +250,7 @@ impl Told {
     }
 }
 
-/// A path as a line of blocks, each the most of its part.
+/// Draws a path as a line of blocks, each the maximum of its section.
 fn spark(path: &[(u32, i64, i64)]) -> String {
     const WIDTH: u64 = 80;
     const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];

@@ -237,8 +237,8 @@ fn a_timeline_is_written_whole_and_around_the_worst_moment() {
         std::fs::read(folder.join("a.pftrace")).ok()
     );
 
-    trace(&["-o", "."]).refused(2, &["can be written"]);
-    trace(&["-o", "c.pftrace", "--window", "90000:90001"]).refused(4, &["nothing happened"]);
+    trace(&["-o", "."]).refused(2, &["you may write"]);
+    trace(&["-o", "c.pftrace", "--window", "90000:90001"]).refused(4, &["no events"]);
     assert!(!folder.join("c.pftrace").exists());
 }
 
