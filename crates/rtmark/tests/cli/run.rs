@@ -229,7 +229,7 @@ fn firmware_and_catalogue_must_agree() {
     tree.image(EXIT, &[]).one().refused(10, &["no section .rtmark"]);
     tree.image(EXIT, &[(5, 0, "b.one")])
         .one()
-        .refused(10, &["scenario b.one belongs into the image b"]);
+        .refused(10, &["scenario b.one belongs in the image b"]);
     tree.image(EXIT, &[(9, 0, "a.one")]).one().refused(10, &["kind 9"]);
 
     tree.manifest("[[not_applicable]]\nscenario = \"a.*\"\nreason = \"It cannot.\"\n");
@@ -237,7 +237,7 @@ fn firmware_and_catalogue_must_agree() {
     assert_eq!(said.code, 0, "not even built: {said:#?}");
     assert!(said.stdout.contains("n/a [1]") && said.stdout.contains("It cannot."), "{said:#?}");
     tree.manifest("[[not_applicable]]\nscenario = \"a.one\"\nreason = \"It cannot.\"\n");
-    tree.image(EXIT, PROBES).run(&[]).refused(10, &["does not apply, and its firmware holds it"]);
+    tree.image(EXIT, PROBES).run(&[]).refused(10, &["not applicable, but its firmware contains it"]);
 }
 
 #[test]
@@ -335,10 +335,10 @@ fn what_an_image_tells_of_its_settings_is_believed() {
     assert_eq!(settings["code_in"], "flash");
 
     tree.manifest("[settings]\ntick_hz = 1000\n");
-    tree.one().refused(10, &["kernel.toml claims tick_hz 1000, but it is built with 100"]);
+    tree.one().refused(10, &["kernel.toml declares tick_hz 1000, but it is built with 100"]);
     tree.manifest("[switches]\nasserts = [true, false]\n");
     tree.run(&["--scenario", "a.one", "--set", "asserts=off"])
-        .refused(10, &["it was to be built with asserts off, and has on"]);
+        .refused(10, &["asserts off was requested, but it was built with on"]);
     tree.image(&printing("a.one ok", true), &[&[(6, 1, "speed")], PROBES].concat());
     tree.one().refused(10, &["no setting is called `speed`"]);
 }
