@@ -246,7 +246,7 @@ fn builds_that_fail() {
     tree.one()
         .refused(10, &["building k for stm32c031 failed", "cp: cannot stat", "command: make"]);
     std::fs::write(tree.path("firmware/k/Makefile"), "all:\n\t@true\n").expect("writable");
-    tree.one().refused(10, &["brought no", "a.elf"]);
+    tree.one().refused(10, &["did not produce", "a.elf"]);
     std::fs::write(tree.path("firmware/k/Makefile"), "all:\n\t@echo x > $(RTMARK_OUT)/a.elf\n")
         .expect("writable");
     tree.one().refused(10, &["a.elf", "not an ELF file"]);
