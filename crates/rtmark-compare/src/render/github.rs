@@ -1,4 +1,4 @@
-//! Workflow commands of GitHub Actions: lines that become annotations.
+//! Writes workflow commands of GitHub Actions, which become annotations.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use super::{one_line, told};
 use crate::gate::Finding;
 use crate::{Comparison, Gate, Verdict};
 
-/// How many figures an annotation tells of one cause.
+/// The number of figures in an annotation of one cause.
 const TOLD: usize = 5;
 
 impl Cause<'_> {
@@ -40,8 +40,8 @@ impl Cause<'_> {
     }
 }
 
-/// Renders a comparison: what the gate refuses as errors, one for each cause (without a gate,
-/// whatever became worse), what cannot be compared as warnings, what became better as notices.
+/// Renders a comparison: the gate's regressions as errors, one for each cause (without a gate,
+/// everything that became worse), incomparable series as warnings, improvements as notices.
 pub fn github(comparison: &Comparison, gate: Option<&Gate>) -> String {
     let mut text = String::new();
     if let Some(gate) = gate {
@@ -75,12 +75,12 @@ pub fn github(comparison: &Comparison, gate: Option<&Gate>) -> String {
     text
 }
 
-/// Text from outside as one of a command's properties.
+/// Escapes text from outside as a property of a command.
 fn property(text: &str) -> String {
     escaped(text).replace(':', "%3A").replace(',', "%2C")
 }
 
-/// Text from outside as a command's data.
+/// Escapes text from outside as a command's data.
 fn escaped(text: &str) -> String {
     one_line(text).replace('%', "%25")
 }

@@ -1,4 +1,4 @@
-//! Comparisons as text: for people, for programs, for those who review changes.
+//! Renders comparisons as text: for people, for programs, and for reviewers.
 
 use std::fmt::Write as _;
 
@@ -34,12 +34,12 @@ impl Rows {
     }
 }
 
-/// Text from outside as one harmless line.
+/// Renders text from outside as one harmless line.
 fn one_line(text: &str) -> String {
     visible(text.as_bytes()).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// `12 series: 10 same, 1 better, 1 worse`.
+/// Returns a summary such as `12 series: 10 same, 1 better, 1 worse`.
 fn summary(comparison: &Comparison) -> String {
     let verdicts =
         [Verdict::Same, Verdict::Moved, Verdict::Better, Verdict::Worse, Verdict::Incomparable];
@@ -56,7 +56,7 @@ fn summary(comparison: &Comparison) -> String {
     text
 }
 
-/// What became of a pair, in one line.
+/// Describes the result of a pair in one line.
 fn told(pair: &Pair) -> String {
     let mut parts: Vec<String> = pair.changes.iter().map(ToString::to_string).collect();
     parts.extend(pair.instructions.iter().map(|change| format!("instructions: {change}")));

@@ -1,4 +1,4 @@
-//! For people at a terminal.
+//! Renders comparisons for a terminal.
 
 use std::fmt::Write as _;
 
@@ -19,7 +19,7 @@ fn style(verdict: Verdict) -> Style {
     }
 }
 
-/// Renders a comparison, and what a gate made of it. The text has ANSI styles.
+/// Renders a comparison and a gate's result. The text contains ANSI styles.
 pub fn table(comparison: &Comparison, gate: Option<&Gate>, rows: Rows) -> String {
     let mut text = format!("{} \u{2192} {}\n", comparison.before, comparison.after);
     let mut heading = String::new();

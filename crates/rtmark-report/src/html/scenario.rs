@@ -1,4 +1,4 @@
-//! A scenario at length: what it means, its samples, what is behind each figure.
+//! The details of a scenario: its meaning, its samples, and how each figure was made.
 
 use std::collections::BTreeMap;
 
@@ -17,12 +17,12 @@ use crate::notes::{one_line, remarks, without_figures};
 use crate::report::Report;
 use crate::sheet::{Chart, Line, Row, Scales, Sheet};
 
-/// All scenarios of a view, folded, in their groups.
+/// Returns all scenarios of a view in their groups, to be shown folded.
 pub fn groups<'a>(view: &View<'a>) -> Vec<(&'static str, Vec<&'a ScenarioId>)> {
     by_group(view).into_iter().map(|(group, rows)| (group.title(), rows)).collect()
 }
 
-/// One scenario.
+/// Renders one scenario.
 pub fn scenario<'a>(
     report: &Report<'a>,
     view: &View<'a>,
@@ -58,14 +58,14 @@ pub fn scenario<'a>(
             }
             p.aside {
                 a href=(format!("#{}", view.id_of("r", name))) { "Back to the table" } ", "
-                a href=(format!("#{}", view.id("settings"))) { "settings side by side" } ". The same again: "
+                a href=(format!("#{}", view.id("settings"))) { "settings side by side" } ". To repeat the measurement: "
                 (command(&again(view, scenario)))
             }
         }
     }
 }
 
-/// What the marks along a distribution are.
+/// Explains the marks along a distribution.
 pub fn marks() -> Markup {
     html! {
         p.aside {
@@ -82,14 +82,14 @@ fn span(series: &Series) -> Markup {
             dt { "to" } dd { (breakable(&span.to)) }
             dt { "inside" }
             dd {
-                "context switches " (span.switches) "; ticks " (span.ticks) "; interrupts " (span.interrupts)
-                "; overhead of measuring " (span.overhead)
+    "context switches " (span.switches) "; ticks " (span.ticks) "; interrupts " (span.interrupts)
+                "; measuring overhead " (span.overhead)
             }
         }
     }
 }
 
-/// What is told of each kernel's samples. What none of them has takes no column.
+/// The columns of the samples' figures. A column that would be empty is omitted.
 const HEADS: [&str; 13] = [
     "samples",
     "first",
@@ -102,11 +102,11 @@ const HEADS: [&str; 13] = [
     "modes",
     "emptied",
     "placements",
-    "hit by others",
+    "disturbed",
     "time",
 ];
 
-/// A kernel's line: its figures by column and its image, or what it says in place of them.
+/// A kernel's line: its figures by column with its image, or the word and the reason shown instead.
 enum Told {
     Figures(Vec<String>, String, String),
     Word(&'static str, String),
@@ -169,8 +169,9 @@ fn line<'a>(view: &View<'a>, scenario: &'a ScenarioId, column: KernelColumn<'a>)
     let modes = found.modes.iter().map(|mode| grouped(mode.value)).collect::<Vec<_>>();
     let spread = found.spread.filter(|spread| spread.min < spread.max);
     let spread = spread.map(|spread| format!("{} to {}", grouped(spread.min), grouped(spread.max)));
-    let hit =
-        statistics.disturbed.map(|hit| format!("{}, to {}", grouped(hit.count), grouped(hit.max)));
+    let hit = statistics
+        .disturbed
+        .map(|hit| format!("{}, up to {}", grouped(hit.count), grouped(hit.max)));
     let cells = vec![
         grouped(statistics.count),
         grouped(statistics.first),
@@ -191,7 +192,7 @@ fn line<'a>(view: &View<'a>, scenario: &'a ScenarioId, column: KernelColumn<'a>)
     Some(Told::Figures(cells, image, elf))
 }
 
-/// What is to be said about the figures of each kernel.
+/// Renders the remarks about each kernel's figures.
 fn told<'a>(view: &View<'a>, scenario: &'a ScenarioId) -> Markup {
     let mut all: Vec<(&str, String)> = Vec::new();
     for column in &view.block.kernels {
@@ -201,7 +202,7 @@ fn told<'a>(view: &View<'a>, scenario: &'a ScenarioId) -> Markup {
         };
         all.extend(remarks(series).map(|remark| (column.0.as_str(), remark)));
         if let Some(reason) = series.no_multiple.as_ref().filter(|_| all.is_empty()) {
-            all.push(("", format!("No multiple of the floor: {reason}.")));
+            all.push(("", format!("Not shown as a multiple of the floor: {reason}.")));
         }
     }
     html! {
@@ -215,15 +216,15 @@ fn told<'a>(view: &View<'a>, scenario: &'a ScenarioId) -> Markup {
     }
 }
 
-/// How many scenarios show their latency without being asked.
+/// The number of scenarios whose latency distribution is shown up front.
 const LATE: usize = 4;
-/// They have as many samples in each kernel that has any, at least.
+/// The minimum number of samples of each kernel that has any.
 const MANY: u64 = 100;
-/// So many times the typical sample is the longest one.
+/// The minimum ratio of the longest sample to the typical one.
 const FAR: f64 = 1.25;
 
-/// How late things can be: the distributions of those scenarios about interrupts and time whose
-/// longest sample is furthest from the typical one.
+/// Selects latency distributions: those of the scenarios about interrupts and time whose longest
+/// sample is furthest from the typical one.
 pub fn lateness(view: &View<'_>) -> Vec<Chart> {
     let mut found: Vec<(f64, &ScenarioId)> = Vec::new();
     for scenario in view.block.rows().filter(|id| Group::of(id) == Group::Interrupts) {
@@ -245,7 +246,7 @@ pub fn lateness(view: &View<'_>) -> Vec<Chart> {
     found.into_iter().take(LATE).filter_map(|(_, id)| distribution(view, id)).collect()
 }
 
-/// Which part of the samples is at least how long, where any kernel's differ at all.
+/// Returns the share of samples that take at least each length, if any kernel's samples differ at all.
 fn distribution<'a>(view: &View<'a>, scenario: &'a ScenarioId) -> Option<Chart> {
     let mut lines = Vec::new();
     let mut differ = false;
@@ -266,17 +267,17 @@ fn distribution<'a>(view: &View<'a>, scenario: &'a ScenarioId) -> Option<Chart> 
     }
     differ.then(|| Chart {
         title: format!(
-            "{scenario}: part of the samples that is at least as long, the first left out"
+            "{scenario}: share of samples that take at least as long, without the first"
         ),
         across: view.unit().to_owned(),
-        up: "part of the samples".to_owned(),
+        up: "share of samples".to_owned(),
         scales: Scales::Exceedance,
         places: Vec::new(),
         lines,
     })
 }
 
-/// How often each length came behind the first sample.
+/// Counts how often each length occurred after the first sample.
 pub fn lengths(samples: &Samples) -> BTreeMap<u64, u64> {
     let mut counts = BTreeMap::new();
     for (index, run) in samples.runs().iter().enumerate() {
@@ -288,10 +289,10 @@ pub fn lengths(samples: &Samples) -> BTreeMap<u64, u64> {
     counts
 }
 
-/// Figures of others that a scenario shows; the table of all of them has the rest.
+/// The number of others' figures shown with a scenario; the table of all of them has the rest.
 const PUBLISHED: usize = 6;
 
-/// What others have published with this span.
+/// Renders what others have published or measured with this span.
 fn published(scenario: &ScenarioId, others: &[Sheet]) -> Markup {
     let beside = others.iter().filter(|sheet| sheet.id == "others").flat_map(|sheet| &sheet.rows);
     let theirs = beside.filter(|row| {
@@ -300,7 +301,7 @@ fn published(scenario: &ScenarioId, others: &[Sheet]) -> Markup {
     });
     let rows: Vec<&Row> = theirs.collect();
     let cell = |row: &Row, at: usize| row.cells.get(at).map(|cell| cell.text.clone());
-    // In the order of that table: kernel, chip, ..., statistic, cycles, time, ratio, source.
+    // The columns of that table are kernel, chip, ..., statistic, cycles, time, ratio, source.
     let told = |row: &Row| {
         let part = |at| cell(row, at).unwrap_or_default();
         let ratio = Some(part(8)).filter(|ratio| !ratio.is_empty());
@@ -309,14 +310,14 @@ fn published(scenario: &ScenarioId, others: &[Sheet]) -> Markup {
     };
     html! {
         @if !rows.is_empty() {
-            p.aside { a href="#others" { "Figures of others with this span" } ":" }
+            p.aside { a href="#others" { "Published and imported figures for this span" } ":" }
             ul.told { @for row in rows.iter().take(PUBLISHED) { li { (breakable(&told(row))) } } }
-            @if rows.len() > PUBLISHED { p.aside { "And " (rows.len() - PUBLISHED) " more." } }
+            @if rows.len() > PUBLISHED { p.aside { "and " (rows.len() - PUBLISHED) " more" } }
         }
     }
 }
 
-/// Where more is said of a scenario.
+/// Returns links to further results about a scenario.
 fn links(
     report: &Report<'_>,
     view: &View<'_>,
@@ -334,7 +335,7 @@ fn links(
     links
 }
 
-/// What measures a row of a view again.
+/// Returns the command that measures a row of a view again.
 fn again(view: &View<'_>, scenario: &ScenarioId) -> String {
     let block = &view.block;
     let mut command = format!(
