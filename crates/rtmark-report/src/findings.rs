@@ -127,20 +127,20 @@ fn held(block: &Block<'_>) -> Option<Finding> {
         )
     } else if least.held.cycles == most.held.cycles {
         format!(
-            "Under the same mixed load, every kernel holds back the most urgent interrupt for up to {}.",
+            "Under one mixed load, every kernel holds back the most urgent interrupt for up to {}.",
             long(least)
         )
     } else if least.held.by == ["one instruction"] {
         format!(
-            "Under the same mixed load, {best} never holds back the most urgent interrupt for longer \
+            "Under one mixed load, {best} never holds back the most urgent interrupt for longer \
              than one instruction takes; {worst} does so for up to {}{}.",
             long(most),
             line(most)
         )
     } else {
         format!(
-            "Under the same mixed load, {best} holds back the most urgent interrupt for the shortest \
-             time, {} cycles at most, and {worst} for the longest, {}{}.",
+            "Under one mixed load, {best} holds back the most urgent interrupt least, for {} cycles; \
+             {worst} does so most, for {}{}.",
             grouped(least.held.cycles),
             long(most),
             line(most)
@@ -175,8 +175,7 @@ fn fastest(block: &Block<'_>) -> Option<Finding> {
         [one] => format!(" and {one}"),
         several => format!(", {}", several.join(" and ")),
     };
-    let text =
-        format!("Of the {contested} operations that at least two kernels offer, {first}{others}.");
+    let text = format!("Of {contested} operations that several kernels offer, {first}{others}.");
     Some(Finding { text, evidence: Evidence::Table })
 }
 
