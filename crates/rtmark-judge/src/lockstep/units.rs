@@ -1,4 +1,4 @@
-//! Units of several instructions: branches, IT blocks, stacks, calls, exceptions.
+//! Emits units of several instructions: branches, IT blocks, stacks, calls, exceptions.
 
 use super::generate::Generator;
 
