@@ -61,8 +61,8 @@ pub enum BoardError {
 impl Board {
     /// Parses a board's file.
     ///
-    /// # Errors When the text is not TOML, has an unknown key, lacks one, or contains an impossible
-    /// value.
+    /// # Errors
+    /// When the text is not TOML, has an unknown key, lacks one, or contains an impossible value.
     pub fn from_toml(text: &str) -> Result<Self, BoardError> {
         let board: Self = toml::from_str(text)?;
         let refuse = |message: &str| Err(BoardError::Value(message.to_owned()));

@@ -34,7 +34,8 @@ pub trait Device: Send + std::fmt::Debug {
 
     /// Loads an executable, starts it, and listens until its run ends.
     ///
-    /// # Errors When that fails, or the run does not reach its end.
+    /// # Errors
+    /// When that fails, or the run does not reach its end.
     fn run(&mut self, elf: &[u8]) -> Result<Heard, DeviceError>;
 }
 

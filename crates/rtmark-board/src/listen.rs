@@ -133,7 +133,8 @@ fn ended(console: &[u8], from: usize) -> Option<usize> {
 ///
 /// A read that times out is not an error; it only serves to measure the silence.
 ///
-/// # Errors When nothing more arrives, the source disappears, or too much arrives.
+/// # Errors
+/// When nothing more arrives, the source disappears, or too much arrives.
 pub fn listen(source: &mut dyn Read, link: &str, limits: Limits) -> Result<Vec<u8>, DeviceError> {
     let mut console = Vec::new();
     let mut heard = Instant::now();

@@ -80,7 +80,8 @@ const BUILTIN: &[(&str, &str)] = builtin![
 impl Api {
     /// Parses the names of a kernel's functions from TOML.
     ///
-    /// # Errors When it is not TOML, has an unknown key, lacks one, or has an invalid pattern.
+    /// # Errors
+    /// When it is not TOML, has an unknown key, lacks one, or has an invalid pattern.
     pub fn from_toml(file: &str, text: &str) -> Result<Self, ApiError> {
         toml::from_str(text)
             .map_err(|error| ApiError::Syntax { file: file.to_owned(), error: Box::new(error) })
@@ -88,8 +89,9 @@ impl Api {
 
     /// Returns the known kernels.
     ///
-    /// # Errors Never in a released program: tests read every built-in file. They are parsed like a
-    /// user's files.
+    /// # Errors
+    /// Never in a released program: tests read every built-in file. They are parsed like a user's
+    /// files.
     pub fn builtin() -> Result<Vec<Self>, ApiError> {
         let read = |(file, text): &(&str, &str)| {
             let id = file.trim_start_matches("kernels/").trim_end_matches(".toml").to_owned();

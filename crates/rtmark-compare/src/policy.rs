@@ -111,8 +111,8 @@ pub struct Acknowledged {
 impl Policy {
     /// Parses a policy file.
     ///
-    /// # Errors When it is not TOML, has an unknown key or a negative budget; the message shows the
-    /// line.
+    /// # Errors
+    /// When it is not TOML, has an unknown key or a negative budget; the message shows the line.
     pub fn from_toml(text: &str) -> Result<Self, PolicyError> {
         let policy: Self = toml::from_str(text).map_err(Box::new)?;
         let bad = |budget: &&Budget| !(0.0..=1e6).contains(&budget.relative);

@@ -22,7 +22,8 @@ pub const ARCHIVE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/archive.tar
 
 /// Returns the text of a file. In constants, a missing file is a compilation error.
 ///
-/// # Panics Outside of constants, when the file does not exist or is not text.
+/// # Panics
+/// Outside of constants, when the file does not exist or is not text.
 #[must_use]
 pub const fn text(path: &str) -> &'static str {
     let mut index = 0;

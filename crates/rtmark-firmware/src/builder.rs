@@ -114,8 +114,9 @@ impl Builder {
 
     /// Builds all images of a kernel, or finds that they are up to date.
     ///
-    /// # Errors When a tool is missing, the build fails, or it does not produce the images that
-    /// `kernel.toml` lists.
+    /// # Errors
+    /// When a tool is missing, the build fails, or it does not produce the images that `kernel.toml`
+    /// lists.
     pub fn build(
         &self,
         kernel: &Kernel,
@@ -135,7 +136,8 @@ impl Builder {
 
     /// Builds the image of the kernel's mixed load.
     ///
-    /// # Errors Those of [`Builder::build`].
+    /// # Errors
+    /// Those of [`Builder::build`].
     pub fn build_load(
         &self,
         kernel: &Kernel,
@@ -147,7 +149,8 @@ impl Builder {
 
     /// Builds the image for task sets.
     ///
-    /// # Errors Those of [`Builder::build`].
+    /// # Errors
+    /// Those of [`Builder::build`].
     pub fn build_plan(
         &self,
         kernel: &Kernel,
@@ -160,7 +163,8 @@ impl Builder {
     /// Builds the images that show the memory cost of objects: for each object in `kernel.toml`, one
     /// image with an additional one; and [`NOTHING_MORE`].
     ///
-    /// # Errors Those of [`Builder::build`].
+    /// # Errors
+    /// Those of [`Builder::build`].
     pub fn build_objects(
         &self,
         kernel: &Kernel,

@@ -154,7 +154,8 @@ impl Cache {
     /// Removes builds and sources that have been unused for this long, and then the least recently used
     /// builds, until the rest takes no more than `most` bytes. Whatever is in use remains.
     ///
-    /// # Errors When something cannot be removed.
+    /// # Errors
+    /// When something cannot be removed.
     pub fn prune(&self, unused: Duration, most: Option<u64>) -> Result<Removed, FirmwareError> {
         let now = SystemTime::now();
         let mut removed = Removed::default();

@@ -6,7 +6,8 @@ use crate::target::{Probes, Region, Target, Timer};
 
 /// Returns the generated files, as names and contents.
 ///
-/// # Errors When the target lacks a kind of memory that firmware needs.
+/// # Errors
+/// When the target lacks a kind of memory that firmware needs.
 pub fn files(target: &Target) -> Result<[(&'static str, String); 3], String> {
     Ok([
         ("memory.x", memory_x(target)?),

@@ -19,7 +19,8 @@ const HOST: &str = "release";
 /// Copies host code into a new build from another build in the cache, if there is one: preferably of
 /// the same kernel. A build in progress is left alone.
 ///
-/// # Errors When files cannot be copied. Nothing is left behind then.
+/// # Errors
+/// When files cannot be copied. Nothing is left behind then.
 pub fn take_over(folder: &Path, out: &Path) -> io::Result<()> {
     let ours = out.join(CARGO).join(HOST);
     if ours.exists() {

@@ -193,8 +193,9 @@ impl Manifest {
 
     /// Parses a `kernel.toml`.
     ///
-    /// # Errors When the text is not TOML, has an unknown key, lacks one, or contradicts itself; the
-    /// message shows the line.
+    /// # Errors
+    /// When the text is not TOML, has an unknown key, lacks one, or contradicts itself; the message
+    /// shows the line.
     pub fn from_toml(text: &str) -> Result<Self, String> {
         let mut manifest: Self = toml::from_str(text).map_err(|error| error.to_string())?;
         if manifest.build == BuildSystem::Cargo && manifest.package.is_none() {
@@ -261,7 +262,8 @@ impl Manifest {
 
     /// Returns the possible values of a setting on a core, the default first.
     ///
-    /// # Errors When there is no choice, with the reason in one sentence.
+    /// # Errors
+    /// When there is no choice, with the reason in one sentence.
     pub fn values(&self, id: &str, core: &str) -> Result<&[Setting], String> {
         let by_build = || self.by_build.get(id).map(Vec::as_slice);
         match self.switches.get(id) {

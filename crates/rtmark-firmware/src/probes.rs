@@ -127,7 +127,8 @@ enum Said<'a> {
 
 /// Parses the records of a section in order.
 ///
-/// # Errors When the bytes are not a sequence of known records.
+/// # Errors
+/// When the bytes are not a sequence of known records.
 pub fn parse(section: &[u8]) -> Result<Vec<Record>, ProbeError> {
     let mut records = Vec::new();
     each(section, |said| {
@@ -141,7 +142,8 @@ pub fn parse(section: &[u8]) -> Result<Vec<Record>, ProbeError> {
 
 /// Parses the settings in the records of a section.
 ///
-/// # Errors When the bytes are not a sequence of known records, or the name of a setting is unknown.
+/// # Errors
+/// When the bytes are not a sequence of known records, or the name of a setting is unknown.
 pub fn settings(section: &[u8]) -> Result<Settings, ProbeError> {
     let mut settings = Settings::new();
     each(section, |said| {

@@ -52,7 +52,8 @@ fn segments(elf: &[u8]) -> Option<Vec<Segment>> {
 impl<'a> Executable<'a> {
     /// Reads a file.
     ///
-    /// # Errors When it is not an ELF executable.
+    /// # Errors
+    /// When it is not an ELF executable.
     pub fn read(elf: &'a [u8]) -> Result<Self, NoExecutable> {
         let file = object::File::parse(elf).map_err(|error| NoExecutable(error.to_string()))?;
         let segments = segments(elf).ok_or_else(|| NoExecutable("no segments".to_owned()))?;
@@ -129,7 +130,8 @@ fn listed(held: &[ScenarioId]) -> String {
 /// Writes into a machine with an image which scenario, or which point of a curve, to run. `records` are
 /// those of the image.
 ///
-/// # Errors When the image lacks the scenario or the selecting word, or the word is not in any memory.
+/// # Errors
+/// When the image lacks the scenario or the selecting word, or the word is not in any memory.
 pub fn select(
     machine: &mut Machine,
     image: &Image,

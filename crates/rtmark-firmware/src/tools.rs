@@ -194,8 +194,9 @@ impl Tool {
 
     /// Returns the tool's version as it prints it.
     ///
-    /// # Errors When it is missing or does not run. `folder` is where builds run it, which matters for
-    /// Rust's tools.
+    /// # Errors
+    /// When it is missing or does not run. `folder` is where builds run it, which matters for Rust's
+    /// tools.
     pub fn version(self, folder: &Path) -> Result<String, MissingTool> {
         let answer = match self {
             Self::Make => version_of("make", folder),

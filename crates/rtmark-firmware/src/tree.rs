@@ -61,7 +61,8 @@ impl Tree {
     /// Finds the tree: the given one, or that of `$RTMARK_FIRMWARE`, or a folder `firmware` of rtmark's
     /// in this folder or above, or the one beside which this program was built.
     ///
-    /// # Errors When there is none, or the requested one contains no kernel.
+    /// # Errors
+    /// When there is none, or the requested one contains no kernel.
     pub fn find(given: Option<&Path>) -> Result<Self, FirmwareError> {
         Self::find_or(given, Cache::default(), None)
     }
@@ -69,7 +70,8 @@ impl Tree {
     /// Finds a tree and a location for its builds. If none is given or found in this folder or above,
     /// the tree is that of the sources that came with the program, if any, unpacked into that location.
     ///
-    /// # Errors Those of [`Tree::find`], and when the sources cannot be unpacked.
+    /// # Errors
+    /// Those of [`Tree::find`], and when the sources cannot be unpacked.
     pub fn find_or(
         given: Option<&Path>,
         cache: Cache,
@@ -140,7 +142,8 @@ impl Tree {
 
     /// Adds the user's own kernels to the tree: each folder is a kernel, or contains some.
     ///
-    /// # Errors When a folder contains no kernel.
+    /// # Errors
+    /// When a folder contains no kernel.
     pub fn with_own(mut self, folders: &[PathBuf]) -> Result<Self, FirmwareError> {
         for folder in folders {
             if !is_kernel(folder) && !holds_kernels(folder) {
@@ -154,7 +157,8 @@ impl Tree {
     /// Returns the kernels: the floor first, then those in C, then those in Rust, with the tree's
     /// before the user's own.
     ///
-    /// # Errors When a folder or a `kernel.toml` cannot be read, or two kernels have the same name.
+    /// # Errors
+    /// When a folder or a `kernel.toml` cannot be read, or two kernels have the same name.
     pub fn kernels(&self) -> Result<Vec<Kernel>, FirmwareError> {
         let mut kernels = Vec::new();
         for folder in kernels_in(&self.root)? {
@@ -185,7 +189,8 @@ impl Tree {
     /// Returns the user's own scenarios, as names and texts of files: those beside the user's own
     /// kernels and in the folders that contain them.
     ///
-    /// # Errors When a folder or file cannot be read.
+    /// # Errors
+    /// When a folder or file cannot be read.
     pub fn own_scenarios(&self) -> Result<Vec<(String, String)>, FirmwareError> {
         let kernels = self.kernels()?;
         let kernels = kernels.iter().filter(|kernel| kernel.own).map(|kernel| &kernel.folder);

@@ -121,7 +121,8 @@ impl std::str::FromStr for Variant {
 
 /// Parses a setting and its chosen value, as in `time_slicing=off`.
 ///
-/// # Errors When the setting is unknown, or the value is not valid for it.
+/// # Errors
+/// When the setting is unknown, or the value is not valid for it.
 pub fn chosen(text: &str) -> Result<(&str, Setting), VariantError> {
     let refuse =
         |problem: String| Err(VariantError { text: text.escape_debug().collect(), problem });
@@ -164,7 +165,8 @@ impl Variant {
 
     /// Returns the changes to a kernel's default settings that this variant means on a core.
     ///
-    /// # Errors When the kernel cannot be built this way, with the reason in one sentence.
+    /// # Errors
+    /// When the kernel cannot be built this way, with the reason in one sentence.
     pub fn of(&self, manifest: &Manifest, core: &str) -> Result<Switched, String> {
         let name = &manifest.name;
         let own = manifest.profiles.get(&self.profile);

@@ -262,7 +262,8 @@ impl Reading {
 
 /// Reads a log to its end, and turns all of its rows into answers: see [`read`].
 ///
-/// # Errors Those of [`read`].
+/// # Errors
+/// Those of [`read`].
 pub fn import(
     reader: impl BufRead,
     name: &str,
@@ -275,8 +276,9 @@ pub fn import(
 
 /// Reads a log to its end. `name` is its origin, for the provenance of its rows.
 ///
-/// # Errors When the reader fails, or a JSON document does not have the structure of [`Format::Json`].
-/// The contents of a log never cause an error: lines that cannot be read cause warnings.
+/// # Errors
+/// When the reader fails, or a JSON document does not have the structure of [`Format::Json`]. The
+/// contents of a log never cause an error: lines that cannot be read cause warnings.
 pub fn read(
     mut reader: impl BufRead,
     name: &str,

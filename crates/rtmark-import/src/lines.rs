@@ -88,7 +88,8 @@ impl<R: BufRead> Lines<R> {
 
     /// Returns the next line, or `None` at the end.
     ///
-    /// # Errors When the reader fails.
+    /// # Errors
+    /// When the reader fails.
     pub fn next_line(&mut self) -> io::Result<Option<Line>> {
         if !self.begun {
             self.begun = true;

@@ -36,7 +36,8 @@ struct File {
 impl Program {
     /// Returns the known programs.
     ///
-    /// # Errors Never in a released program, as the file is covered by tests.
+    /// # Errors
+    /// Never in a released program, as the file is covered by tests.
     pub fn builtin() -> Result<Vec<Self>, toml::de::Error> {
         toml::from_str::<File>(BUILTIN).map(|file| file.program)
     }

@@ -119,7 +119,8 @@ pub struct Published {
 
 /// Returns the published figures that are built into this program.
 ///
-/// # Errors Never in a released program, as the file is covered by tests.
+/// # Errors
+/// Never in a released program, as the file is covered by tests.
 pub fn published(catalogue: &Catalogue, rtmark: &str) -> Result<Published, ImportError> {
     read(BUILTIN, catalogue, rtmark)
 }

@@ -76,7 +76,8 @@ const TESTED: &str = "the data of spans.toml are tested";
 impl Spans {
     /// Returns the built-in data.
     ///
-    /// # Errors Never in a released program, as the file is covered by tests.
+    /// # Errors
+    /// Never in a released program, as the file is covered by tests.
     pub fn builtin() -> Result<Self, toml::de::Error> {
         let file: File = toml::from_str(BUILTIN)?;
         Ok(Self { suites: file.suite, rows: file.row })

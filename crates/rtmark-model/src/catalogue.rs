@@ -212,8 +212,9 @@ const BUILTIN: &[(&str, &str)] = builtin![
 impl Catalogue {
     /// Returns the built-in catalogue.
     ///
-    /// # Errors Never in a released program: tests read every built-in file. They are parsed like a
-    /// user's files.
+    /// # Errors
+    /// Never in a released program: tests read every built-in file. They are parsed like a user's
+    /// files.
     pub fn builtin() -> Result<Self, CatalogueError> {
         Self::from_files(BUILTIN.iter().copied())
     }

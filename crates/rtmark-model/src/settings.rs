@@ -300,7 +300,8 @@ pub fn setting_info(id: &str) -> Option<&'static SettingInfo> {
 impl SettingInfo {
     /// Parses a value of the setting.
     ///
-    /// # Errors Returns what is expected instead, if the text is not a valid value.
+    /// # Errors
+    /// Returns what is expected instead, if the text is not a valid value.
     pub fn parse(&self, text: &str) -> Result<Setting, &'static str> {
         match self.form {
             Switch => match text {

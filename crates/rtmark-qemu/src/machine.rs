@@ -148,8 +148,9 @@ pub struct MachineError(String);
 impl Machine {
     /// Parses a machine file.
     ///
-    /// # Errors When the text is not TOML, has an unknown key, lacks one, or contradicts itself; the
-    /// message shows the line if there is one.
+    /// # Errors
+    /// When the text is not TOML, has an unknown key, lacks one, or contradicts itself; the message
+    /// shows the line if there is one.
     pub fn from_toml(text: &str) -> Result<Self, MachineError> {
         let machine: Self =
             toml::from_str(text).map_err(|error| MachineError(error.to_string()))?;

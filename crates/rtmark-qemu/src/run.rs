@@ -144,8 +144,8 @@ impl Machine {
 
     /// Runs an executable until it ends itself, within a time limit.
     ///
-    /// # Errors When QEMU is missing or fails, or the program does not end in time or floods the
-    /// console.
+    /// # Errors
+    /// When QEMU is missing or fails, or the program does not end in time or floods the console.
     pub fn run(&self, elf: &[u8], deadline: Duration) -> Result<Output, QemuError> {
         let started = Instant::now();
         let trouble = |source| self.emulator.trouble(source);

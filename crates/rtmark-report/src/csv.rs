@@ -68,7 +68,8 @@ pub const COLUMNS: &[&str] = &[
 
 /// Renders answers as comma-separated values (RFC 4180) with a header line.
 ///
-/// # Errors Writing to a `String` causes none; the CSV writer's own errors are passed on.
+/// # Errors
+/// Writing to a `String` causes none; the CSV writer's own errors are passed on.
 pub fn csv(answers: &[Answer]) -> Result<String, ::csv::Error> {
     let mut writer = ::csv::Writer::from_writer(Vec::new());
     writer.write_record(COLUMNS)?;

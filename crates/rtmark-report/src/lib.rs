@@ -53,7 +53,8 @@ pub use worst::{Worst, WorstError, worst};
 /// Renders answers as a JSON document, whose schema is published as `docs/schema/results.schema.json`.
 /// `generator` names the program.
 ///
-/// # Errors The types cause none; those of the serialiser are passed on.
+/// # Errors
+/// The types cause none; those of the serialiser are passed on.
 pub fn json(generator: &str, answers: &[Answer]) -> Result<String, serde_json::Error> {
     let mut text = serde_json::to_string_pretty(&Document::new(generator, answers.to_vec()))?;
     text.push('\n');

@@ -58,7 +58,8 @@ pub struct Part {
 
 /// Reads the output of `rtmark why --format json`, which has two series.
 ///
-/// # Errors When it has another structure.
+/// # Errors
+/// When it has another structure.
 pub fn why(text: &str) -> Result<[Spent; 2], WhyError> {
     let version: Version = serde_json::from_str(text)?;
     if version.schema_version != SCHEMA_VERSION {

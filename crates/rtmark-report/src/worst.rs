@@ -94,7 +94,8 @@ pub struct Stretch {
 
 /// Reads the output of `rtmark worst --format json`.
 ///
-/// # Errors When it has another structure.
+/// # Errors
+/// When it has another structure.
 pub fn worst(text: &str) -> Result<Vec<Worst>, WorstError> {
     let version: Version = serde_json::from_str(text)?;
     if version.schema_version != SCHEMA_VERSION {

@@ -53,8 +53,8 @@ impl Described for BoardFile {
 
 /// Returns the boards that are built into this program.
 ///
-/// # Errors Never in a released program: tests read every built-in file. They are parsed like a user's
-/// files.
+/// # Errors
+/// Never in a released program: tests read every built-in file. They are parsed like a user's files.
 pub fn builtin() -> Result<Vec<BoardFile>, FileError> {
     described::builtin()
 }
@@ -62,7 +62,8 @@ pub fn builtin() -> Result<Vec<BoardFile>, FileError> {
 /// Finds a board by its name, by its soc's name, or by the path of its file. A name that ends in
 /// `.toml` or contains a path separator is taken as a path.
 ///
-/// # Errors When the name is unknown, or the file cannot be read or parsed.
+/// # Errors
+/// When the name is unknown, or the file cannot be read or parsed.
 pub fn find(name_or_path: &str) -> Result<BoardFile, FileError> {
     described::find(name_or_path)
 }
@@ -118,8 +119,9 @@ impl Bench {
 
     /// Runs an image with one scenario selected on the board.
     ///
-    /// # Errors When the board cannot be reached, or the firmware ends without printing `ok`. A board
-    /// that cannot be reached at all is not tried again.
+    /// # Errors
+    /// When the board cannot be reached, or the firmware ends without printing `ok`. A board that
+    /// cannot be reached at all is not tried again.
     pub(crate) fn run(
         &self,
         image: &Clocked,
@@ -203,7 +205,8 @@ const PRINTING: Cycles = Cycles(20_000_000_000);
 /// Boots an image that has clocked probes in the simulator, with one scenario selected, and collects
 /// the samples that it prints, in cycles.
 ///
-/// # Errors When the image does not fit, faults, or ends without printing `ok`.
+/// # Errors
+/// When the image does not fit, faults, or ends without printing `ok`.
 pub fn rehearse(
     soc: &Soc,
     image: &Clocked,

@@ -69,8 +69,9 @@ pub enum LogError {
 impl Log {
     /// Parses a console. If it holds several runs, the last complete one counts, otherwise the last.
     ///
-    /// # Errors When a line begins like a log line but is not valid, the log has no end, or its
-    /// checksum does not match.
+    /// # Errors
+    /// When a line begins like a log line but is not valid, the log has no end, or its checksum does
+    /// not match.
     pub fn read(console: &[u8]) -> Result<Self, LogError> {
         let mut runs = runs(console);
         let last = runs.pop().unwrap_or_default();
@@ -229,7 +230,8 @@ pub struct Clocking {
 
 /// Extracts the samples of one scenario from a log.
 ///
-/// # Errors When events were lost, or the log does not contain the cost of probes.
+/// # Errors
+/// When events were lost, or the log does not contain the cost of probes.
 pub fn samples(
     log: &Log,
     records: &[Record],

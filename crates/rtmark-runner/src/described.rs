@@ -143,8 +143,8 @@ pub(crate) trait Described: Sized {
 
 /// Returns the built-in ones.
 ///
-/// # Errors Never in a released program: tests read every built-in file. They are parsed like a user's
-/// files.
+/// # Errors
+/// Never in a released program: tests read every built-in file. They are parsed like a user's files.
 pub(crate) fn builtin<D: Described>() -> Result<Vec<D>, FileError> {
     D::BUILTIN.iter().map(|(origin, text)| D::from_text(origin, text)).collect()
 }
@@ -152,7 +152,8 @@ pub(crate) fn builtin<D: Described>() -> Result<Vec<D>, FileError> {
 /// Finds one by its name or by the path of its file. A name that ends in `.toml` or contains a path
 /// separator is taken as a path.
 ///
-/// # Errors When the name is unknown, or the file cannot be read or parsed.
+/// # Errors
+/// When the name is unknown, or the file cannot be read or parsed.
 pub(crate) fn find<D: Described>(name_or_path: &str) -> Result<D, FileError> {
     if is_path(name_or_path) {
         let origin = name_or_path.to_owned();

@@ -14,8 +14,9 @@ pub const DEADLINE: Duration = Duration::from_mins(3);
 /// Boots an image with one scenario selected on a QEMU machine and collects its samples, in
 /// instructions.
 ///
-/// # Errors When QEMU is missing, or the firmware ends without printing `ok`, yields too few samples,
-/// or is still running at the deadline.
+/// # Errors
+/// When QEMU is missing, or the firmware ends without printing `ok`, yields too few samples, or is
+/// still running at the deadline.
 pub fn emulate(
     machine: &Machine,
     image: &Clocked,

@@ -64,7 +64,8 @@ pub(crate) fn mistaken(error: &InternalError, probed: &Probed) -> Failure {
 
 /// Runs a scenario from reset to the given cycle.
 ///
-/// # Errors When the image does not fit the soc, or does not hold the scenario.
+/// # Errors
+/// When the image does not fit the soc, or does not hold the scenario.
 pub(crate) fn reach<'a>(
     soc: &Soc,
     probed: &'a Probed,
@@ -84,7 +85,8 @@ pub(crate) fn reach<'a>(
 /// Measures a scenario and attributes the cycles of its typical sample. `advanced` is called now and
 /// then with the cycles of the measurement that have passed.
 ///
-/// # Errors Those of [`measure()`](crate::measure()).
+/// # Errors
+/// Those of [`measure()`](crate::measure()).
 pub fn explain(
     soc: &Soc,
     probed: &Probed,

@@ -14,7 +14,8 @@ use crate::run::{Ending, Session};
 
 /// Runs a scenario to its end and reports how much of their stacks its tasks and interrupts used.
 ///
-/// # Errors When the image does not fit the soc, or the run does not end by itself.
+/// # Errors
+/// When the image does not fit the soc, or the run does not end by itself.
 pub fn stacks(
     soc: &Soc,
     probed: &Probed,
@@ -92,7 +93,8 @@ fn memory_of(soc: &Soc, built: &BuiltImage) -> Result<[i64; 3], String> {
 
 /// Builds the images that show what one more of each object costs, and runs them.
 ///
-/// # Errors When an image cannot be built, or its run does not succeed.
+/// # Errors
+/// When an image cannot be built, or its run does not succeed.
 pub fn objects(
     builder: &Builder,
     kernel: &Kernel,

@@ -9,14 +9,16 @@ pub const MOST_BYTES: u64 = 256 << 20;
 
 /// Reads a whole file. An endless one, such as a device, is read up to a limit only.
 ///
-/// # Errors When it cannot be read, or holds more than [`MOST_BYTES`].
+/// # Errors
+/// When it cannot be read, or holds more than [`MOST_BYTES`].
 pub fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
     all_of(File::open(path)?)
 }
 
 /// Reads a whole text file, as [`read_bytes`] does.
 ///
-/// # Errors Those of [`read_bytes`], and when the text is not UTF-8.
+/// # Errors
+/// Those of [`read_bytes`], and when the text is not UTF-8.
 pub fn read_text(path: &Path) -> io::Result<String> {
     let wrong = |_| io::Error::new(ErrorKind::InvalidData, "it is not UTF-8 text");
     String::from_utf8(read_bytes(path)?).map_err(wrong)
@@ -24,7 +26,8 @@ pub fn read_text(path: &Path) -> io::Result<String> {
 
 /// Reads the rest of a reader, with the limit of [`read_bytes`].
 ///
-/// # Errors When reading fails, or there are more than [`MOST_BYTES`] bytes.
+/// # Errors
+/// When reading fails, or there are more than [`MOST_BYTES`] bytes.
 pub fn all_of(reader: impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     reader.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;

@@ -15,7 +15,8 @@ use crate::run::Ending;
 /// Runs the program of a scenario and returns the longest time for which an interrupt of this priority
 /// would have been held back in it.
 ///
-/// # Errors Those of [`measure()`](crate::measure()).
+/// # Errors
+/// Those of [`measure()`](crate::measure()).
 pub(crate) fn held_back(
     soc: &Soc,
     probed: &Probed,

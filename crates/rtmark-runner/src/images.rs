@@ -63,7 +63,8 @@ pub(crate) fn wanted_of(unit: &Unit) -> Target {
 
 /// Builds the images that a unit's scenarios need.
 ///
-/// # Errors Those of [`Builder::build`].
+/// # Errors
+/// Those of [`Builder::build`].
 pub(crate) fn build(
     unit: &Unit,
     builder: &Builder,

@@ -27,7 +27,8 @@ impl Clocked {
 
     /// Returns the file's contents with that scenario selected.
     ///
-    /// # Errors When it does not contain the scenario, or the word that selects it.
+    /// # Errors
+    /// When it does not contain the scenario, or the word that selects it.
     pub fn with(&self, scenario: &Scenario, place: &str) -> Result<Vec<u8>, Failure> {
         let word = self.word(scenario);
         word.and_then(|word| select_in_elf(&self.elf, word)).ok_or_else(|| Failure {

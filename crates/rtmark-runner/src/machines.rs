@@ -87,8 +87,8 @@ fn own_target(machine: &Machine) -> Target {
 
 /// Returns the machines that are built into this program.
 ///
-/// # Errors Never in a released program: tests read every built-in file. They are parsed like a user's
-/// files.
+/// # Errors
+/// Never in a released program: tests read every built-in file. They are parsed like a user's files.
 pub fn builtin() -> Result<Vec<MachineFile>, FileError> {
     described::builtin()
 }
@@ -96,7 +96,8 @@ pub fn builtin() -> Result<Vec<MachineFile>, FileError> {
 /// Finds a machine by its name or by the path of its file. A name that ends in `.toml` or contains a
 /// path separator is taken as a path.
 ///
-/// # Errors When the name is unknown, or the file cannot be read or parsed.
+/// # Errors
+/// When the name is unknown, or the file cannot be read or parsed.
 pub fn find(name_or_path: &str) -> Result<MachineFile, FileError> {
     described::find(name_or_path)
 }

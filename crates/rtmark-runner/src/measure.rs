@@ -185,8 +185,9 @@ impl<'a> Watching<'a> {
 /// Boots an image with one scenario selected and collects its samples, counted in cycles or
 /// instructions. `advanced` is called now and then with the cycles that have passed.
 ///
-/// # Errors When the image does not fit, faults, ends without printing `ok`, yields too few samples, or
-/// is still running after `budget`.
+/// # Errors
+/// When the image does not fit, faults, ends without printing `ok`, yields too few samples, or is still
+/// running after `budget`.
 pub fn measure(
     soc: &Soc,
     probed: &Probed,

@@ -89,7 +89,8 @@ pub trait SuiteObserver {
     /// Keeps an answer, if answers are kept. `took` is the wall-clock time of the measurement, if it
     /// was measured now.
     ///
-    /// # Errors When the answer cannot be kept; nothing more is run then.
+    /// # Errors
+    /// When the answer cannot be kept; nothing more is run then.
     fn record(
         &mut self,
         answer: &Answer,

@@ -65,7 +65,8 @@ pub(crate) struct Measurement<'a> {
 /// Measures a scenario in all of these images, which are layouts of the same code, in parallel.
 /// `advanced` is called now and then with the cycles that one of them has advanced since its last call.
 ///
-/// # Errors Those of [`measure()`], for the first layout that fails.
+/// # Errors
+/// Those of [`measure()`], for the first layout that fails.
 pub(crate) fn measure_all(
     soc: &Soc,
     images: &[&Ready],

@@ -87,7 +87,8 @@ pub enum RecordingError {
 
 /// Writes the first line of a recording.
 ///
-/// # Errors When the file cannot be written.
+/// # Errors
+/// When the file cannot be written.
 pub fn begin(file: &mut dyn Write, generator: &str) -> io::Result<()> {
     let header = Header { rtmark_recording: VERSION, generator: generator.to_owned() };
     append(file, &header)
@@ -100,7 +101,8 @@ fn append(file: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
 
 /// Reads a recording.
 ///
-/// # Errors When it is not a recording, or has a newer version.
+/// # Errors
+/// When it is not a recording, or has a newer version.
 pub fn read(file: impl BufRead) -> Result<Vec<Recorded>, RecordingError> {
     let mut runs = Vec::new();
     let mut begun = false;
@@ -156,7 +158,8 @@ impl Recorded {
 
     /// Appends the run to a recording.
     ///
-    /// # Errors When the file cannot be written.
+    /// # Errors
+    /// When the file cannot be written.
     pub fn append(&self, file: &mut dyn Write) -> io::Result<()> {
         append(file, self)
     }

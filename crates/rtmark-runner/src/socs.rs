@@ -68,22 +68,24 @@ impl Described for SocFile {
 
 /// Parses the text of a soc file; `origin` names it in errors.
 ///
-/// # Errors When the text is rejected.
+/// # Errors
+/// When the text is rejected.
 pub fn from_text(origin: &str, text: &str) -> Result<SocFile, FileError> {
     SocFile::from_text(origin, text)
 }
 
 /// Returns the socs that are built into this program.
 ///
-/// # Errors Never in a released program: tests read every built-in file. They are parsed like a user's
-/// files.
+/// # Errors
+/// Never in a released program: tests read every built-in file. They are parsed like a user's files.
 pub fn builtin() -> Result<Vec<SocFile>, FileError> {
     described::builtin()
 }
 
 /// Returns the socs that are measured if none is named.
 ///
-/// # Errors Those of [`builtin`].
+/// # Errors
+/// Those of [`builtin`].
 pub fn suite() -> Result<Vec<SocFile>, FileError> {
     let mut socs = builtin()?;
     socs.retain(|file| SUITE.contains(&file.soc.name.as_str()));
@@ -93,7 +95,8 @@ pub fn suite() -> Result<Vec<SocFile>, FileError> {
 /// Finds a soc by its name or by the path of its file. A name that ends in `.toml` or contains a path
 /// separator is taken as a path.
 ///
-/// # Errors When the name is unknown, or the file cannot be read or parsed.
+/// # Errors
+/// When the name is unknown, or the file cannot be read or parsed.
 pub fn find(name_or_path: &str) -> Result<SocFile, FileError> {
     described::find(name_or_path)
 }

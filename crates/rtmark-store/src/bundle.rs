@@ -126,7 +126,8 @@ pub fn looks_like_bundle(bytes: &[u8]) -> bool {
 
 /// Returns a file's contents, decompressed if it is compressed with gzip.
 ///
-/// # Errors When it cannot be read.
+/// # Errors
+/// When it cannot be read.
 pub fn unpacked<'a>(from: impl Read + 'a) -> io::Result<Box<dyn BufRead + 'a>> {
     let mut from = BufReader::with_capacity(1 << 16, from);
     // `fill_buf` may return a single byte, as with pipes; no text begins with this one.
@@ -214,7 +215,8 @@ fn write(
 
 /// Adds the runs of a bundle to a store: all of them or, if anything is wrong, none.
 ///
-/// # Errors When it is not a bundle, is newer than supported or broken, or the store cannot be written.
+/// # Errors
+/// When it is not a bundle, is newer than supported or broken, or the store cannot be written.
 pub fn import(store: &Store, from: impl Read) -> Result<Imported, BundleError> {
     read(store, unpacked(from)?)
 }
@@ -222,7 +224,8 @@ pub fn import(store: &Store, from: impl Read) -> Result<Imported, BundleError> {
 /// Reads a bundle like [`import`] without keeping anything, and returns what it would add to an empty
 /// store.
 ///
-/// # Errors Those of [`import`].
+/// # Errors
+/// Those of [`import`].
 pub fn check(from: impl Read) -> Result<Imported, BundleError> {
     import(&Store::open(":memory:")?, from)
 }

@@ -117,7 +117,8 @@ pub struct Store {
 /// Returns the default location of the store: `$RTMARK_STORE`, or else `rtmark/store.sqlite` in the
 /// user's data directory.
 ///
-/// # Errors [`StoreError::NoPlace`] when the environment determines neither.
+/// # Errors
+/// [`StoreError::NoPlace`] when the environment determines neither.
 pub fn default_path() -> Result<PathBuf, StoreError> {
     place(|name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from))
 }
@@ -160,15 +161,17 @@ impl Store {
     /// Opens a store, creating the file and its folder if they are missing. Waits for up to half a
     /// minute while another process is writing.
     ///
-    /// # Errors When the folder cannot be created, or the file is not a store, is damaged or locked, or
-    /// was written by a newer rtmark.
+    /// # Errors
+    /// When the folder cannot be created, or the file is not a store, is damaged or locked, or was
+    /// written by a newer rtmark.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, StoreError> {
         Self::open_waiting(path, PATIENCE)
     }
 
     /// Opens a store like [`Store::open`], but waits for other processes no longer than `patience`.
     ///
-    /// # Errors Those of [`Store::open`].
+    /// # Errors
+    /// Those of [`Store::open`].
     pub fn open_waiting(path: impl Into<PathBuf>, patience: Duration) -> Result<Self, StoreError> {
         let path = path.into();
         if path.is_dir() {
@@ -189,7 +192,8 @@ impl Store {
     /// Opens an existing store. Unlike [`Store::open`] it creates nothing, and works in a read-only
     /// location as long as nothing is written.
     ///
-    /// # Errors Those of [`Store::open`], and when the file does not exist.
+    /// # Errors
+    /// Those of [`Store::open`], and when the file does not exist.
     pub fn open_existing(path: impl Into<PathBuf>) -> Result<Self, StoreError> {
         let path = path.into();
         if !path.exists() {
@@ -251,7 +255,8 @@ impl Store {
 
     /// Begins a run of another kind.
     ///
-    /// # Errors Those of [`Self::begin`].
+    /// # Errors
+    /// Those of [`Self::begin`].
     pub fn begin_as(
         &self,
         kind: Kind,
@@ -308,7 +313,8 @@ impl Store {
 
     /// Returns the answers of one run, in the order in which they were recorded.
     ///
-    /// # Errors When the file cannot be read, or contains an answer in an unknown format.
+    /// # Errors
+    /// When the file cannot be read, or contains an answer in an unknown format.
     pub fn answers(&self, run: &str) -> Result<Vec<Answer>, StoreError> {
         let mut answers = Vec::new();
         self.each_answer(run, |answer| -> Result<(), StoreError> {
@@ -321,7 +327,8 @@ impl Store {
     /// Passes the answers of one run to `show` one at a time, in the order in which they were recorded:
     /// a run may have more answers than fit into memory.
     ///
-    /// # Errors Those of [`Store::answers`], and those of `show`.
+    /// # Errors
+    /// Those of [`Store::answers`], and those of `show`.
     pub fn each_answer<E: From<StoreError>>(
         &self,
         run: &str,
@@ -360,7 +367,8 @@ impl Store {
     /// Returns the next answers of one run, up to a limit, after the last one that was read; with each,
     /// the position at which the next page begins. The first page is after 0.
     ///
-    /// # Errors Those of [`Store::answers`].
+    /// # Errors
+    /// Those of [`Store::answers`].
     pub fn page(
         &self,
         run: &RunInfo,
@@ -383,7 +391,8 @@ impl Store {
     /// Returns the answers about one scenario of one kernel on one soc, each with the id of its run,
     /// the oldest run first. Removed runs are ignored.
     ///
-    /// # Errors Those of [`Store::answers`].
+    /// # Errors
+    /// Those of [`Store::answers`].
     pub fn answers_about(&self, subject: &Subject) -> Result<Vec<(String, Answer)>, StoreError> {
         let mut found = Vec::new();
         let Subject { soc, kernel, scenario } = subject;
@@ -404,7 +413,8 @@ impl Store {
     /// Passes the answers that were read from logs to `show`, each with the id of its run, the newest
     /// run first. Removed runs are ignored.
     ///
-    /// # Errors Those of [`Store::each_answer`].
+    /// # Errors
+    /// Those of [`Store::each_answer`].
     pub fn each_from_logs<E: From<StoreError>>(
         &self,
         show: impl FnMut(Answer, &str) -> Result<(), E>,
@@ -475,7 +485,8 @@ impl Store {
     /// Returns the newest answer with exactly this fingerprint, as computed by [`fingerprint`]. Answers
     /// of removed runs are ignored.
     ///
-    /// # Errors When the file cannot be read, or contains an answer in an unknown format.
+    /// # Errors
+    /// When the file cannot be read, or contains an answer in an unknown format.
     pub fn find(&self, fingerprint: &Fingerprint) -> Result<Option<Answer>, StoreError> {
         let body: Option<String> = self
             .connection

@@ -22,7 +22,8 @@ const LONGEST_NAME: usize = 96;
 
 /// Checks whether a name is allowed for runs.
 ///
-/// # Errors [`StoreError::BadName`] with the reason.
+/// # Errors
+/// [`StoreError::BadName`] with the reason.
 pub fn check_name(name: &str) -> Result<(), StoreError> {
     let refuse = |reason| {
         Err(StoreError::BadName {
@@ -61,7 +62,8 @@ impl Store {
 
     /// Gives a run a name, which is taken away from any other run that had it.
     ///
-    /// # Errors When the name is not allowed, or the file cannot be written.
+    /// # Errors
+    /// When the name is not allowed, or the file cannot be written.
     pub fn name(&self, run: &RunInfo, name: &str) -> Result<(), StoreError> {
         check_name(name)?;
         self.mark(run.row, "named", name)

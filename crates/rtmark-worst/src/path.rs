@@ -187,8 +187,9 @@ impl Path {
     /// Prepares a search from a machine that has just been reset. The vector table is assumed to stay
     /// where it is when the first window begins.
     ///
-    /// # Errors When the soc does not have the interrupt, it has no handler, the program sets another
-    /// priority, or there is no window.
+    /// # Errors
+    /// When the soc does not have the interrupt, it has no handler, the program sets another priority,
+    /// or there is no window.
     pub fn new(mut start: Machine, question: Question) -> Result<Self, PathError> {
         let asked = [Some((question.interrupt, question.priority))]
             .into_iter()

@@ -26,8 +26,9 @@ pub struct Control<'a> {
 /// Searches the pieces of a path that `found` does not contain yet. `advanced` receives the findings
 /// whenever a piece is done.
 ///
-/// # Errors When the simulator makes a mistake, or a handler begins sooner than the core allows; all
-/// findings are invalid then.
+/// # Errors
+/// When the simulator makes a mistake, or a handler begins sooner than the core allows; all findings
+/// are invalid then.
 pub fn search(
     path: &Path,
     control: &Control<'_>,

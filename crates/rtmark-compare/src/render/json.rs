@@ -26,7 +26,8 @@ struct Document {
 
 /// Renders a comparison as JSON. `generator` names the program.
 ///
-/// # Errors The types cause none; those of the serialiser are passed on.
+/// # Errors
+/// The types cause none; those of the serialiser are passed on.
 pub fn json(
     generator: &str,
     comparison: &Comparison,

@@ -79,7 +79,8 @@ impl Builder {
     /// name, or finds earlier results. Empty if it is unknown how a build links, because it uses a
     /// script of the user's own or another core than Cortex-M.
     ///
-    /// # Errors When the linker fails, or its output is not the image that was built.
+    /// # Errors
+    /// When the linker fails, or its output is not the image that was built.
     pub fn place(
         &self,
         kernel: &Kernel,

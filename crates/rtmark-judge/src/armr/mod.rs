@@ -96,7 +96,8 @@ fn machine(program: &Program) -> Machine {
 
 /// Runs at least this many random instructions, or up to the first difference.
 ///
-/// # Errors When QEMU or the assembler fails, a program does not end, or the two sides disagree.
+/// # Errors
+/// When QEMU or the assembler fails, a program does not end, or the two sides disagree.
 pub fn run(
     instructions: u64,
     seed: u64,

@@ -86,7 +86,8 @@ impl Layout {
 
     /// The simulator's twin of QEMU's machine.
     ///
-    /// # Panics Never: the text is constant.
+    /// # Panics
+    /// Never: the text is constant.
     pub fn soc(&self, core: CoreKind) -> Soc {
         // QEMU gives the mainline cores all eight priority bits.
         let (ram, priority_bits) = if core.is_mainline() { (0x2_0000, 8) } else { (0x4000, 2) };

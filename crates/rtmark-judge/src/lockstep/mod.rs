@@ -106,7 +106,8 @@ pub enum LockstepError {
 
 /// Runs a plan to its end or to the first difference.
 ///
-/// # Errors When QEMU fails, a program does not end, or the two sides disagree.
+/// # Errors
+/// When QEMU fails, a program does not end, or the two sides disagree.
 pub fn run(plan: &Plan, mut progress: impl FnMut(&Score)) -> Result<Score, LockstepError> {
     let mut score = Score::default();
     while score.instructions < plan.instructions {

@@ -86,7 +86,8 @@ impl Bench {
 
     /// Runs a program with wait states at its two ports, for at most this many cycles.
     ///
-    /// # Errors When the testbench does not answer, or its answer is not valid.
+    /// # Errors
+    /// When the testbench does not answer, or its answer is not valid.
     pub fn run(
         &mut self,
         program: &Program,

@@ -163,7 +163,8 @@ pub enum RtlError {
 
 /// Runs random programs until at least this many instructions have been compared.
 ///
-/// # Errors When the testbench fails, or a program does not end.
+/// # Errors
+/// When the testbench fails, or a program does not end.
 pub fn run(path: &Path, instructions: u64, seed: u64) -> Result<Tallies, RtlError> {
     let mut bench = Bench::start(path)?;
     let mut scores = Tallies::default();

@@ -60,7 +60,8 @@ impl From<HtmlError> for io::Error {
 impl Report<'_> {
     /// Renders the report as one HTML page.
     ///
-    /// # Errors Answers cannot cause any; those of [`Self::html_to`] are passed on.
+    /// # Errors
+    /// Answers cannot cause any; those of [`Self::html_to`] are passed on.
     pub fn html(&self) -> Result<String, HtmlError> {
         let mut page = Vec::new();
         self.html_to(&mut page)?;

@@ -192,7 +192,8 @@ impl Source<'_> {
 
     /// Parses the console as the log of a known suite.
     ///
-    /// # Errors When it looks like a document of rtmark's own but is not valid.
+    /// # Errors
+    /// When it looks like a document of rtmark's own but is not valid.
     pub fn read(&self, console: &[u8], asked: &Asked<'_>) -> Result<Reading, ImportError> {
         let soc = &self.soc.soc;
         let told = Told {

@@ -98,8 +98,8 @@ impl Asked<'_> {
 impl Foreign {
     /// Reads an image.
     ///
-    /// # Errors When the name is not valid, or the file cannot be read or is not an ELF file for a
-    /// 32-bit core.
+    /// # Errors
+    /// When the name is not valid, or the file cannot be read or is not an ELF file for a 32-bit core.
     pub fn read(name: &str, path: &Path) -> Result<Self, ColumnError> {
         let name = name.parse()?;
         let shown = visible(path.display().to_string().as_bytes());

@@ -56,8 +56,8 @@ impl Foreign {
     /// takes its place. `advanced` is called now and then with the cycles that have passed and the
     /// total.
     ///
-    /// # Errors When the image cannot be run, or none of its calls has that span: an answer that says
-    /// so.
+    /// # Errors
+    /// When the image cannot be run, or none of its calls has that span: an answer that says so.
     pub fn explain(
         &self,
         soc: &SocFile,
@@ -122,7 +122,8 @@ impl Foreign {
     /// for the given number of cycles. `advanced` is called now and then with the cycles that have
     /// passed and the total.
     ///
-    /// # Errors When the image does not fit the soc, or the simulator makes a mistake.
+    /// # Errors
+    /// When the image does not fit the soc, or the simulator makes a mistake.
     pub fn footprint(
         &self,
         soc: &SocFile,

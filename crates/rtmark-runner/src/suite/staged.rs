@@ -77,8 +77,9 @@ struct Staged<'a, 'o, O> {
 impl Suite {
     /// Builds and runs what the plan asks for. The answers are in table order: soc, scenario, kernel.
     ///
-    /// # Errors When the observer cannot keep an answer. Whatever goes wrong with a scenario is an
-    /// answer, not an error.
+    /// # Errors
+    /// When the observer cannot keep an answer. Whatever goes wrong with a scenario is an answer, not
+    /// an error.
     pub fn run<O: SuiteObserver>(
         &self,
         plan: &Plan,
