@@ -4,7 +4,7 @@
 //! builds/<sources>/<soc>/<settings>/<kernel>   a build, and beside it its lock
 //! firmware/<digest>                            firmware sources that came with the program
 //! kept/<digest>.elf                            images, by what is in them
-//! linker                                       what stands in for the linker
+//! linker                                       a wrapper for the linker
 //! host/<sources>                               programs for this computer that builds run
 //! views/<digest>                               folders under names that make can read
 //! ```

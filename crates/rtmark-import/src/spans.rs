@@ -113,7 +113,7 @@ impl Spans {
             let equal = Some((scenario.id.clone(), equal.times.get()));
             return Described { span, equal, near: None, name: name.to_owned() };
         }
-        // An old form of a row that has no equal is told like the new one.
+        // An old form of a row without an equal one is described like the new form.
         let known = |entry: &&Entry| {
             entry.suite == suite
                 && !entry.from.is_empty()

@@ -137,7 +137,7 @@ fn run(judge: &Judge) -> Done {
             let score = lockstep::run(&plan, |score| {
                 if score.instructions / 10_000_000 > shown {
                     shown = score.instructions / 10_000_000;
-                    // Progress is a courtesy: a closed pipe is no reason to stop.
+                    // Progress is optional: a closed pipe is not a reason to stop.
                     let _ = writeln!(
                         std::io::stderr(),
                         "{core}: {} of {instructions} instructions, {:.0?}",

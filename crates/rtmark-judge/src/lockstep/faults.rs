@@ -307,7 +307,7 @@ impl Generator {
                     generator.code.half(0x4780 | u16::from(n) << 3); // blx
                 }
                 _ => {
-                    // To an even address: the handler goes on there, with EPSR.T set.
+                    // To an even address: the handler continues there, with EPSR.T set.
                     generator.code.align(4);
                     let adr = generator.code.hole();
                     generator.code.half(0xA000 | u16::from(n) << 8);
@@ -323,7 +323,7 @@ impl Generator {
 
     /// Faults and pending exceptions behind PRIMASK or BASEPRI, and what comes when they
     /// go. No SVC: escalated to HardFault it returns to itself (DDI 0403, B1.5.6,
-    /// ReturnAddress), while QEMU goes on behind it.
+    /// ReturnAddress), while QEMU continues after it.
     fn masked(&mut self) {
         let by_priority = self.random.chance(1, 2);
         if by_priority {

@@ -290,7 +290,7 @@ impl Generator {
         }
     }
 
-    /// One instruction that may stand anywhere, in an IT block too.
+    /// One instruction that is allowed anywhere, including IT blocks.
     pub(super) fn simple(&mut self) {
         let kinds = if self.shape.float { 20 } else { 14 };
         match self.random.below(kinds) {

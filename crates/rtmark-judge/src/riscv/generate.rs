@@ -222,7 +222,7 @@ impl Writer {
         self.word(e::branch(6, T0, T1, back));
         let length = notes * 4 * NOTE + windows as usize;
 
-        // The block of three words for SYS_OPEN and SYS_WRITE, and the console's name behind it.
+        // The three parameter words of SYS_OPEN and SYS_WRITE, followed by the console's name.
         let block = RAM + 0x8000;
         self.set(T0, block);
         for (offset, value) in
@@ -253,7 +253,7 @@ impl Writer {
 }
 
 impl Program {
-    /// A program of so many blocks.
+    /// Generates a program of this many blocks.
     pub fn new(seed: u64, blocks: usize) -> Self {
         let mut writer = Writer { code: Vec::new(), random: Random::new(seed), instructions: 0 };
         for register in 1..32 {

@@ -15,7 +15,7 @@ pub const DATA: RangeInclusive<u32> = RAM..=RAM + 0x3FFF;
 /// The address at which a store ends a program.
 pub const END: u32 = RAM + 0xF_FFFC;
 
-/// The first instruction, behind the vectors.
+/// The first instruction, after the vectors.
 const ENTRY: u32 = 0x80;
 /// The middle of what loads and stores work on, 2 KiB to either side, and the beginning of the same for
 /// compressed ones.
@@ -205,7 +205,7 @@ impl Writer {
         self.word(MRET);
         let interrupt = self.here() - branch;
         self.patch(branch, &e::branch(4, SP, 0, interrupt).to_le_bytes());
-        // MIP. What the program does with TP goes on.
+        // MIP. The program's own use of TP continues.
         self.csr(CSRRS, 0x344, SP, 0);
         self.word(MRET);
     }
@@ -294,7 +294,7 @@ impl Writer {
                 self.patch(at, &word.to_le_bytes());
             }
             2 => {
-                // auipc, then jalr behind what comes.
+                // auipc, then a jalr over what follows.
                 self.word(e::auipc(TP, 0));
                 self.word(0);
                 self.some_plain(3);

@@ -329,7 +329,7 @@ fn bits_program(count: u32) -> Firmware {
     firmware.set(0, TABLE + count * 12).op(&[0x4580]); // cmp r8, r0
     let back = (top as i32 - (firmware.here() as i32 + 2 + 4)) / 2;
     firmware.op(&[0xD000, 0xE000 | back as u16 & 0x7FF]); // beq on; b top
-    // The words behind the aliases are noted too: ldmia r0!, {r3}
+    // The words that the aliases refer to are recorded too: ldmia r0!, {r3}
     firmware.set(0, RAM).set(1, RAM + 0x100).op(&[0xC808]);
     note(&mut firmware, 3);
     firmware.op(&[0x4288, 0xD1FA]); // cmp r0, r1; bne

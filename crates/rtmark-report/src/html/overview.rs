@@ -259,7 +259,7 @@ fn card(view: &View<'_>, looks: &Looks, worst: &[Worst]) -> Markup {
         });
     }
     lines.retain(|line| line.longest().is_some() || line.memory.is_some());
-    // The floor comes last, as nobody can choose it.
+    // The floor comes last, as it is not a kernel to choose.
     lines.sort_by_key(|line| line.column.0.as_str() == FLOOR);
     let any_wait = lines.iter().any(|line| line.longest().is_some());
     let longest = lines.iter().filter_map(|line| Some(line.longest()?.cycles)).max().unwrap_or(0);
