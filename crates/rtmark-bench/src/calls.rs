@@ -25,9 +25,9 @@ pub const MANNERS: [&str; 3] = ["plain", "observed", "calls"];
 const CYCLES: [Cycles; 3] = [Cycles(70_000_000), Cycles(10_000_000), Cycles(10_000_000)];
 
 /// An observer that does nothing.
-struct Nobody;
+struct NullObserver;
 
-impl Observer for Nobody {}
+impl Observer for NullObserver {}
 
 /// Runs one image in the given way, and prints how many instructions it executed.
 pub fn run_one(elf: &Path, soc: &Path, manner: &str) -> Result<(), Box<dyn Error>> {
@@ -39,7 +39,7 @@ pub fn run_one(elf: &Path, soc: &Path, manner: &str) -> Result<(), Box<dyn Error
     let [plain, observed, calls] = CYCLES;
     let stop = match manner {
         "plain" => machine.run(plain),
-        "observed" => machine.run_observed(observed, &mut Nobody),
+        "observed" => machine.run_observed(observed, &mut NullObserver),
         _ => {
             let lines = Lines::new(&elf);
             let known = Api::builtin()?;

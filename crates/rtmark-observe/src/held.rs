@@ -16,7 +16,7 @@ use rtmark_sim::{
 };
 
 use crate::calls::{Calls, Node};
-use crate::mixed::Mixing;
+use crate::hash::FastBuildHasher;
 use crate::place::Map;
 
 /// The interrupt in question.
@@ -60,7 +60,7 @@ pub struct HeldBack<'a> {
     calls: Calls<'a>,
     open: Option<Open>,
     /// Keyed by both ends; a single instruction has its address twice.
-    sites: HashMap<(Option<Node>, u32, u32), Site, Mixing>,
+    sites: HashMap<(Option<Node>, u32, u32), Site, FastBuildHasher>,
     /// The cycle up to which everything has been reported, and the latest instruction.
     now: u64,
     newest: u32,

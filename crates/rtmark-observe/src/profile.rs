@@ -13,8 +13,8 @@ use serde::Serialize;
 
 use crate::calls::{Calls, Node};
 use crate::functions::shown;
+use crate::hash::FastBuildHasher;
 use crate::lines::Lines;
-use crate::mixed::Mixing;
 
 /// The name of sleep in the list of functions.
 pub(crate) const SLEEP: &str = "[sleep]";
@@ -76,7 +76,7 @@ pub struct Profile<'a> {
     /// The cost of each node.
     own: Vec<Cost>,
     /// The cost by call stack and instruction address.
-    places: HashMap<Place, Cost, Mixing>,
+    places: HashMap<Place, Cost, FastBuildHasher>,
     /// The cycle up to which everything has been counted.
     counted: u64,
     /// The latest instruction, and its node.

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use rtmark_sim::{Blocker, Cycles, Interrupted, Machine, Observer, Register, Stop, WatchId};
 use serde::{Deserialize, Serialize};
 
-use crate::held::told;
+use crate::held::merged;
 use crate::path::{Path, Reach};
 
 /// How a program ended after an interrupt.
@@ -70,7 +70,7 @@ impl Unserved {
     pub(crate) fn of(machine: &Machine, stop: &Stop, interrupt: u16) -> Self {
         match stop {
             Stop::Limit => Self::Late,
-            _ => Self::Ended(machine.holds_back(interrupt).map(told)),
+            _ => Self::Ended(machine.holds_back(interrupt).map(merged)),
         }
     }
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 /// Merges blockers that need no distinction: whether a more urgent handler already runs or is about to
 /// run, the blocker is its priority.
-pub(crate) fn told(blocker: Blocker) -> Blocker {
+pub(crate) fn merged(blocker: Blocker) -> Blocker {
     blocker.exception().map_or(blocker, Blocker::Active)
 }
 
@@ -238,7 +238,7 @@ mod tests {
     ];
 
     /// Returns what pieces record together if the path is cut before these boundaries.
-    fn told(cuts: &[usize]) -> HeldBack {
+    fn combined(cuts: &[usize]) -> HeldBack {
         let mut all = HeldBack::default();
         for (number, &first) in cuts.iter().enumerate() {
             let last = cuts.get(number + 1).copied().unwrap_or(PATH.len());
@@ -257,7 +257,7 @@ mod tests {
 
     #[test]
     fn stretches_are_told_whole_and_by_each_thing_alone() {
-        let found = told(&[0]);
+        let found = combined(&[0]);
         let whole: Vec<_> =
             found.longest().into_iter().map(|i| (i.longest.began, i.longest.cycles)).collect();
         assert_eq!(whole, [(3, 21), (30, 1)]);
@@ -276,11 +276,11 @@ mod tests {
 
     #[test]
     fn where_pieces_are_cut_makes_no_difference() {
-        let whole = told(&[0]);
+        let whole = combined(&[0]);
         for cut in 1..PATH.len() {
-            assert_eq!(told(&[0, cut]), whole, "cut before {cut}");
+            assert_eq!(combined(&[0, cut]), whole, "cut before {cut}");
             for second in cut + 1..PATH.len() {
-                assert_eq!(told(&[0, cut, second]), whole, "cut before {cut} and {second}");
+                assert_eq!(combined(&[0, cut, second]), whole, "cut before {cut} and {second}");
             }
         }
     }

@@ -13,7 +13,7 @@ use rtmark_sim::{Advance, Blocker, Cycles, Machine, Register, Stop, Tried, Watch
 
 use crate::border::{Boundary, gives_way};
 use crate::fork::Unserved;
-use crate::held::{Belongs, Following, told};
+use crate::held::{Belongs, Following, merged};
 use crate::path::{Path, Window};
 
 /// The interval, in cycles, at which a new copy is kept to go back to.
@@ -480,7 +480,7 @@ impl<'a, S: Visitor> Sweep<'a, S> {
     fn note_blocker(&mut self, blocker: Option<Blocker>, now: u64, belongs: Belongs) {
         if let Some(held) = self.visitor.held() {
             let pc = self.machine.register(Register::Pc);
-            held.reach(blocker.map(told), now, pc, belongs);
+            held.reach(blocker.map(merged), now, pc, belongs);
         }
     }
 

@@ -6,7 +6,7 @@ use rtmark_sim::{Blocker, Cycles, Instruction, Machine, Observer, Register};
 
 use crate::findings::{Aspect, Case};
 use crate::fork::follow;
-use crate::held::told;
+use crate::held::merged;
 use crate::meet::{Interleaving, Known, meet};
 use crate::path::Path;
 
@@ -75,7 +75,7 @@ impl Recorder {
             self.steps.clear();
         }
         if self.steps.len() < MOST_STEPS {
-            self.steps.push(WitnessStep { cycle, moment, held: held.map(told) });
+            self.steps.push(WitnessStep { cycle, moment, held: held.map(merged) });
         }
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use rtmark_model::Line;
 
 use super::causes::Cause;
-use super::{one_line, told};
+use super::{described, one_line};
 use crate::gate::Finding;
 use crate::{Comparison, Gate, Verdict};
 
@@ -70,7 +70,7 @@ pub fn github(comparison: &Comparison, gate: Option<&Gate>) -> String {
             Verdict::Better => "notice",
             Verdict::Worse | Verdict::Same | Verdict::Moved => continue,
         };
-        tell(level, &pair.title(), &told(pair));
+        tell(level, &pair.title(), &described(pair));
     }
     text
 }

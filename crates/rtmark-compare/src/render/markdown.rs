@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use rtmark_model::{Backend, Basis, DEFAULT_PROFILE, Key};
 
 use super::causes::{Cause, by_key};
-use super::{Rows, one_line, summary, told};
+use super::{Rows, described, one_line, summary};
 use crate::gate::Finding;
 use crate::{Comparison, Gate, Pair, Policy, Verdict, gate as held};
 
@@ -44,14 +44,14 @@ pub fn markdown(comparison: &Comparison, gate: Option<&Gate>, rows: Rows) -> Str
         let pairs = comparison.pairs.iter().filter(move |pair| pair.verdict == verdict);
         pairs.filter(|pair| !refused(pair)).map(all_of).collect::<Vec<_>>()
     };
-    let told = [KEY, &["what changed"]].concat();
-    folded(&mut text, "not compared", &told, of(Verdict::Incomparable));
-    folded(&mut text, "slower, within the budget", &told, of(Verdict::Worse));
-    folded(&mut text, "faster", &told, of(Verdict::Better));
+    let columns = [KEY, &["what changed"]].concat();
+    folded(&mut text, "not compared", &columns, of(Verdict::Incomparable));
+    folded(&mut text, "slower, within the budget", &columns, of(Verdict::Worse));
+    folded(&mut text, "faster", &columns, of(Verdict::Better));
     let moved = "moved: the same instructions at other addresses";
-    folded(&mut text, moved, &told, of(Verdict::Moved));
+    folded(&mut text, moved, &columns, of(Verdict::Moved));
     if rows == Rows::All {
-        folded(&mut text, "the same", &told, of(Verdict::Same));
+        folded(&mut text, "the same", &columns, of(Verdict::Same));
     }
     text
 }
@@ -163,7 +163,7 @@ fn row(findings: &[&Finding], more: &[String]) -> String {
 
 /// Renders everything known about a pair as a row.
 fn all_of(pair: &Pair) -> String {
-    format!("| {} | {} |", key(&pair.key), escaped(&told(pair)))
+    format!("| {} | {} |", key(&pair.key), escaped(&described(pair)))
 }
 
 /// Renders the cells that identify a row, with profile and backend unless they are the defaults.

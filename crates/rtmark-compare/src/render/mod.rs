@@ -44,10 +44,11 @@ fn summary(comparison: &Comparison) -> String {
     let verdicts =
         [Verdict::Same, Verdict::Moved, Verdict::Better, Verdict::Worse, Verdict::Incomparable];
     let counts = verdicts.map(|verdict| (verdict, comparison.count(verdict)));
-    let told = counts.iter().filter(|(_, count)| *count > 0);
-    let told: Vec<_> = told.map(|(verdict, count)| format!("{count} {verdict}")).collect();
-    let told = if told.is_empty() { String::new() } else { format!(": {}", told.join(", ")) };
-    let mut text = format!("{} series{told}", comparison.pairs.len());
+    let counted = counts.iter().filter(|(_, count)| *count > 0);
+    let counted: Vec<_> = counted.map(|(verdict, count)| format!("{count} {verdict}")).collect();
+    let counted =
+        if counted.is_empty() { String::new() } else { format!(": {}", counted.join(", ")) };
+    let mut text = format!("{} series{counted}", comparison.pairs.len());
     for (keys, word) in [(&comparison.only_before, "before"), (&comparison.only_after, "after")] {
         if !keys.is_empty() {
             let _ = write!(text, "; {} only {word}", keys.len());
@@ -57,7 +58,7 @@ fn summary(comparison: &Comparison) -> String {
 }
 
 /// Describes the result of a pair in one line.
-fn told(pair: &Pair) -> String {
+fn described(pair: &Pair) -> String {
     let mut parts: Vec<String> = pair.changes.iter().map(ToString::to_string).collect();
     parts.extend(pair.instructions.iter().map(|change| format!("instructions: {change}")));
     if let Some(estimate) = &pair.estimate {

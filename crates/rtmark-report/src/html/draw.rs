@@ -110,7 +110,7 @@ pub fn chart(chart: &Chart, looks: &Looks) -> Markup {
         let _ = write!(
             picture,
             "<g class=\"{class}\"{kernel}><title>{}</title>{drawn}</g>",
-            told(chart, line)
+            tooltip(chart, line)
         );
     }
     match chart.scales {
@@ -139,7 +139,7 @@ fn escaped(text: &str) -> String {
 }
 
 /// Returns the tooltip of a line.
-fn told(chart: &Chart, line: &Line) -> String {
+fn tooltip(chart: &Chart, line: &Line) -> String {
     let ends = line.points.first().zip(line.points.last());
     let name = match (&line.kernel, chart.scales) {
         (Some(kernel), Scales::Growth) => written(kernel).to_owned(),

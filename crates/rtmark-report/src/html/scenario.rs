@@ -46,7 +46,7 @@ pub fn scenario<'a>(
             div.wide tabindex="0" role="region" aria-label=(format!("Figures of {name}")) {
                 (figures(view, scenario, looks))
             }
-            (told(view, scenario))
+            (remark_list(view, scenario))
             (spent(report, view, scenario, looks))
             @if let Some(distribution) = &distribution {
                 div.charts { (chart(distribution, looks)) }
@@ -107,22 +107,22 @@ const HEADS: [&str; 13] = [
 ];
 
 /// A kernel's line: its figures by column with its image, or the word and the reason shown instead.
-enum Told {
+enum KernelLine {
     Figures(Vec<String>, String, String),
     Word(&'static str, String),
 }
 
 fn figures<'a>(view: &View<'a>, scenario: &'a ScenarioId, looks: &Looks) -> Markup {
-    let lines: Vec<(KernelColumn<'a>, Told)> = view
+    let lines: Vec<(KernelColumn<'a>, KernelLine)> = view
         .block
         .kernels
         .iter()
         .filter_map(|column| Some((*column, line(view, scenario, *column)?)))
         .collect();
     let has = |at: &usize| {
-        lines
-            .iter()
-            .any(|(_, told)| matches!(told, Told::Figures(cells, ..) if !cells[*at].is_empty()))
+        lines.iter().any(
+            |(_, line)| matches!(line, KernelLine::Figures(cells, ..) if !cells[*at].is_empty()),
+        )
     };
     let shown: Vec<usize> = (0..HEADS.len()).filter(has).collect();
     html! {
@@ -135,16 +135,16 @@ fn figures<'a>(view: &View<'a>, scenario: &'a ScenarioId, looks: &Looks) -> Mark
                 }
             }
             tbody {
-                @for (column, told) in &lines {
+                @for (column, line) in &lines {
                     @let kernel = column.0.as_str();
                     tr data-kernel=(kernel) {
                         th scope="row" { (swatch(&looks.class(kernel))) " " (view.name(*column)) }
-                        @match told {
-                            Told::Figures(cells, image, elf) => {
+                        @match line {
+                            KernelLine::Figures(cells, image, elf) => {
                                 @for at in &shown { td.n { (cells[*at]) } }
                                 td { (image) " " code { (elf) } }
                             }
-                            Told::Word(word, text) => {
+                            KernelLine::Word(word, text) => {
                                 td.why colspan=(shown.len() + 1) { (word) ": " (breakable(text)) }
                             }
                         }
@@ -155,10 +155,14 @@ fn figures<'a>(view: &View<'a>, scenario: &'a ScenarioId, looks: &Looks) -> Mark
     }
 }
 
-fn line<'a>(view: &View<'a>, scenario: &'a ScenarioId, column: KernelColumn<'a>) -> Option<Told> {
+fn line<'a>(
+    view: &View<'a>,
+    scenario: &'a ScenarioId,
+    column: KernelColumn<'a>,
+) -> Option<KernelLine> {
     let answer = view.block.answer(scenario, column)?;
     if let Some((word, text)) = without_figures(answer) {
-        return Some(Told::Word(word, text));
+        return Some(KernelLine::Word(word, text));
     }
     let series = answer.series()?;
     let found = view.block.figures(series)?;
@@ -189,11 +193,11 @@ fn line<'a>(view: &View<'a>, scenario: &'a ScenarioId, column: KernelColumn<'a>)
     ];
     let firmware = &series.provenance.firmware;
     let (image, elf) = (one_line(&firmware.image), one_line(&short_hash(&firmware.elf_sha256)));
-    Some(Told::Figures(cells, image, elf))
+    Some(KernelLine::Figures(cells, image, elf))
 }
 
 /// Renders the remarks about each kernel's figures.
-fn told<'a>(view: &View<'a>, scenario: &'a ScenarioId) -> Markup {
+fn remark_list<'a>(view: &View<'a>, scenario: &'a ScenarioId) -> Markup {
     let mut all: Vec<(&str, String)> = Vec::new();
     for column in &view.block.kernels {
         let Some(series) = view.block.answer(scenario, *column).and_then(|answer| answer.series())
@@ -302,7 +306,7 @@ fn published(scenario: &ScenarioId, others: &[Sheet]) -> Markup {
     let rows: Vec<&Row> = theirs.collect();
     let cell = |row: &Row, at: usize| row.cells.get(at).map(|cell| cell.text.clone());
     // The columns of that table are kernel, chip, ..., statistic, cycles, time, ratio, source.
-    let told = |row: &Row| {
+    let described = |row: &Row| {
         let part = |at| cell(row, at).unwrap_or_default();
         let ratio = Some(part(8)).filter(|ratio| !ratio.is_empty());
         let ratio = ratio.map(|ratio| format!(", {ratio}")).unwrap_or_default();
@@ -311,7 +315,7 @@ fn published(scenario: &ScenarioId, others: &[Sheet]) -> Markup {
     html! {
         @if !rows.is_empty() {
             p.aside { a href="#others" { "Published and imported figures for this span" } ":" }
-            ul.told { @for row in rows.iter().take(PUBLISHED) { li { (breakable(&told(row))) } } }
+            ul.told { @for row in rows.iter().take(PUBLISHED) { li { (breakable(&described(row))) } } }
             @if rows.len() > PUBLISHED { p.aside { "and " (rows.len() - PUBLISHED) " more" } }
         }
     }

@@ -75,7 +75,7 @@ pub fn spent<'a>(
                     td.n { (grouped(spent.cost.cycles)) }
                     td {
                         svg.parts aria-hidden="true" { (pieces(kinds, most)) }
-                        (breakable(&told(kinds)))
+                        (breakable(&described(kinds)))
                         @if spent.elf_sha256 != series.provenance.firmware.elf_sha256 {
                             " (in placement " code { (short_hash(&spent.elf_sha256)) } ")"
                         }
@@ -123,7 +123,7 @@ fn pieces(kinds: &[Kind<'_>], most: u64) -> Markup {
 }
 
 /// `thread code 34 (vTaskSwitchContext 20, xTaskNotify 14), exception entry 12`
-fn told(kinds: &[Kind<'_>]) -> String {
+fn described(kinds: &[Kind<'_>]) -> String {
     let functions = |kind: &Kind<'_>| {
         let named = kind.parts.iter().filter(|part| !part.function.starts_with('['));
         let named: Vec<_> = named
@@ -133,7 +133,7 @@ fn told(kinds: &[Kind<'_>]) -> String {
         if named.is_empty() { String::new() } else { format!(" ({})", named.join(", ")) }
     };
     let kinds = kinds.iter();
-    let told =
+    let names =
         kinds.map(|kind| format!("{} {}{}", kind.name, grouped(kind.cycles), functions(kind)));
-    told.collect::<Vec<_>>().join("; ")
+    names.collect::<Vec<_>>().join("; ")
 }

@@ -11,7 +11,7 @@ struct Ratios<'a>(Vec<(f64, &'a ScenarioId)>);
 
 impl Ratios<'_> {
     /// Returns the middle multiple, and the largest with its scenario.
-    fn told(mut self) -> [String; 2] {
+    fn formatted(mut self) -> [String; 2] {
         self.0.sort_by(|a, b| a.0.total_cmp(&b.0));
         let middle = self.0.len().saturating_sub(1) / 2;
         let (Some(typical), Some((most, scenario))) = (self.0.get(middle), self.0.last()) else {
@@ -70,8 +70,8 @@ fn row(block: &Block<'_>, kernel: Kernel<'_>) -> Option<Row> {
         })
     };
     let most = hits().max_by_key(|(_, added, _)| *added);
-    let [first, first_most] = Ratios(first).told();
-    let [emptied, emptied_most] = Ratios(emptied.collect()).told();
+    let [first, first_most] = Ratios(first).formatted();
+    let [emptied, emptied_most] = Ratios(emptied.collect()).formatted();
     let row = Row::new([
         kernel.0.to_string(),
         scenarios.len().to_string(),

@@ -51,14 +51,14 @@ pub fn all(path: &Path) -> Findings {
 }
 
 /// An observer that checks at each instruction whether the interrupted code continues.
-struct Eye {
+struct ResumeObserver {
     exception: u16,
     point: u64,
     back: Option<Interrupted>,
     resumed: Option<u64>,
 }
 
-impl Observer for Eye {
+impl Observer for ResumeObserver {
     fn before(&mut self, machine: &Machine) -> ControlFlow<()> {
         let (exception, now) = (machine.exception(), machine.cycles().0);
         match self.back {
@@ -82,8 +82,9 @@ impl Observer for Eye {
 /// Returns when the interrupted code continues after an interrupt that becomes pending in a cycle, from
 /// a run from reset observed instruction by instruction.
 pub fn goes_on(mut machine: Machine, interrupt: u16, point: u64, patience: u64) -> Option<u64> {
-    let mut eye = Eye { exception: 16 + interrupt, point, back: None, resumed: None };
+    let mut observer =
+        ResumeObserver { exception: 16 + interrupt, point, back: None, resumed: None };
     machine.pend_interrupt(interrupt, Cycles(point));
-    machine.run_observed(Cycles(point + patience), &mut eye);
-    eye.resumed
+    machine.run_observed(Cycles(point + patience), &mut observer);
+    observer.resumed
 }

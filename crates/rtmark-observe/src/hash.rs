@@ -3,13 +3,13 @@
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// The builder of such hashes.
-pub type Mixing = BuildHasherDefault<Mixed>;
+pub type FastBuildHasher = BuildHasherDefault<FastHasher>;
 
 /// A hash of a few numbers that no attacker chooses.
 #[derive(Debug, Default)]
-pub struct Mixed(u64);
+pub struct FastHasher(u64);
 
-impl Hasher for Mixed {
+impl Hasher for FastHasher {
     fn finish(&self) -> u64 {
         self.0
     }
