@@ -454,7 +454,7 @@ mod tests {
         assert_eq!(of("a.b FAILED: 3 items\n").expect_err("failed"), "it says: FAILED: 3 items");
         assert!(of("a.bc ok\n").expect_err("another").contains("without saying `a.b ok`"));
         assert!(of("a.b okay\n").is_err());
-        assert!(of("a.b ok x\n").expect_err("no fact").contains("no key=value"));
+        assert!(of("a.b ok x\n").expect_err("no fact").contains("not key=value"));
         assert!(of("").is_err());
         assert!(of("a.b n/a: no room\n").is_err(), "only points may be declined");
     }

@@ -206,7 +206,7 @@ fn a_table_has_a_part_for_what_is_only_near() {
     let give = text.lines().find(|line| line.contains("semaphore.give.immediate")).expect("a row");
     assert!(give.split_whitespace().count() >= 3, "{give}");
     for part in
-        ["timed from the instruction that calls", "k_malloc returns", "like heap.malloc.16b, but"]
+        ["timed from the call instruction", "k_malloc returns", "like heap.malloc.16b, but"]
     {
         assert!(text.contains(part), "{part}:\n{text}");
     }

@@ -280,5 +280,5 @@ fn two_that_cannot_be_told_apart_are_refused() {
     asked.interrupt = SECOND;
     let machine = machine(&firmware, &soc(CoreKind::CortexM3));
     let refused = Path::new(machine, asked).expect_err("one interrupt twice");
-    assert!(refused.to_string().contains("told apart"), "{refused}");
+    assert!(refused.to_string().contains("cannot be distinguished"), "{refused}");
 }

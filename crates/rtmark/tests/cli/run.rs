@@ -142,7 +142,7 @@ fn figures_of_others_stand_beside_ours_where_spans_and_cores_are_equal() {
     import(&["--soc", "a board"]);
     let beside = tree.run(&["-s", "a.one", "--imported"]);
     assert!(unfolded(&beside).contains("no figure of others"), "{beside:#?}");
-    assert!(unfolded(&beside).contains("`rtmark import --core` tells it"), "{beside:#?}");
+    assert!(unfolded(&beside).contains("state it with `rtmark import --core`"), "{beside:#?}");
     import(&["--soc", "a board", "--core", "cortex-m0plus"]);
     let beside = tree.run(&["-s", "a.one", "--imported"]);
     assert_eq!(beside.code, 0, "{beside:#?}");
@@ -204,7 +204,7 @@ fn firmware_that_does_not_get_there() {
     let everywhere = ["k a.one on stm32c031", "a.elf", "rtmark sim"];
     let all = |more: &[&'static str]| [&everywhere, more].concat();
     refused(BAD_LOAD, 11, &all(&["0x08000044", "start+0x4"]));
-    refused(SLEEP, 12, &all(&["asleep", "its end probe never"]));
+    refused(SLEEP, 12, &all(&["asleep", "never its end probe"]));
     refused(LOOP, 12, &all(&["still running", "--max-cycles"]));
     refused(&printing("a.one FAILED: 3 items", true), 11, &all(&["it says: FAILED: 3 items"]));
     refused(&printing("a.one ok", false), 11, &all(&["printed ok, but ended"]));
@@ -217,7 +217,7 @@ fn probes_that_are_never_reached() {
     let aside = [(5, 0, "a.one"), (1, START + 0x80, "a.one"), (2, START + 0x82, "a.one")];
     tree.image(&printing("a.one ok", true), &aside).one().refused(12, &["never reached a probe"]);
     let no_end = [(5, 0, "a.one"), (1, START, "a.one"), (2, START + 0x82, "a.one")];
-    tree.image(&printing("a.one ok", true), &no_end).one().refused(12, &["its end probe never"]);
+    tree.image(&printing("a.one ok", true), &no_end).one().refused(12, &["never its end probe"]);
     let lacking = [(5, 0, "a.one"), (1, START, "a.one")];
     tree.image(EXIT, &lacking).one().refused(10, &["lacks a begin or an end probe"]);
 }
