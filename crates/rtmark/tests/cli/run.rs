@@ -237,7 +237,9 @@ fn firmware_and_catalogue_must_agree() {
     assert_eq!(said.code, 0, "not even built: {said:#?}");
     assert!(said.stdout.contains("n/a [1]") && said.stdout.contains("It cannot."), "{said:#?}");
     tree.manifest("[[not_applicable]]\nscenario = \"a.one\"\nreason = \"It cannot.\"\n");
-    tree.image(EXIT, PROBES).run(&[]).refused(10, &["not applicable, but its firmware contains it"]);
+    tree.image(EXIT, PROBES)
+        .run(&[])
+        .refused(10, &["not applicable, but its firmware contains it"]);
 }
 
 #[test]
