@@ -5,11 +5,11 @@
 //! the order, under three rules:
 //!
 //! 1. A variation of no more than [`SLACK_CYCLES`] or [`SLACK_SHARE`] of the mean counts as constant,
-//!    because the    placement of code and data in a cache moves figures by as much. An order describes
-//!    large counts, so the two    smallest ones need not be close to the others; but if they are far
-//!    above ([`FAR`]), the cost falls.
+//!    because the placement of code and data in a cache moves figures by as much. An order describes
+//!    large counts, so the two smallest ones need not be close to the others; but if they are far above
+//!    ([`FAR`]), the cost falls.
 //! 2. A lower order that leaves hardly more than the minimum ([`PARSIMONY`]) is preferred, as long as
-//!    it explains nearly    everything ([`EXPLAINED`]).
+//!    it explains nearly everything ([`EXPLAINED`]).
 //! 3. If not even the best one explains most of the variation, no order is claimed.
 //!
 //! This module knows nothing about kernels or units: its inputs are counts and costs.

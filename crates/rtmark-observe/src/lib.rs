@@ -2,13 +2,13 @@
 //!
 //! - [`ExceptionNames`] names an exception, also after its handler's symbol;
 //! - [`Map`], [`Functions`] and [`Lines`] translate an address into the program's own terms: its
-//!   function from the   symbols, its source line and the functions inlined there from the debug
+//!   function from the symbols, its source line and the functions inlined there from the debug
 //!   information;
 //! - [`untold`] reports which of these a file lacks, and why;
 //! - [`member_of`] locates a structure's member by the debug information;
 //! - [`Calls`] tracks the call stack of each task and each handler;
 //! - [`landmarks`] are the only places at which a run needs to be examined for that: the rest of it
-//!   executes at   full speed;
+//!   executes at full speed;
 //! - [`Profile`] sums up where the cycles went, by function and call stack;
 //! - [`Attribution`] splits the cycles of one span, and [`Difference`] shows where those of two spans
 //!   differ;

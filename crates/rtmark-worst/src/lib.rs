@@ -3,14 +3,14 @@
 //! The terms, in the order in which you meet them:
 //!
 //! - a [`Question`] names an interrupt, the windows of a run in which it becomes pending, and what to
-//!   measure:   only when its handler begins; or also when the task that it wakes runs, when the
-//!   interrupted code   continues, and how much later a span ends; or whether the program still reaches
-//!   its end with its own   check passing;
+//!   measure: only when its handler begins; or also when the task that it wakes runs, when the
+//!   interrupted code continues, and how much later a span ends; or whether the program still reaches
+//!   its end with its own check passing;
 //! - a *point* is one cycle in which the interrupt becomes pending. Every cycle of a window is a point,
 //!   including those inside multi-cycle instructions;
 //! - a [`Path`] is the run without the interrupt, divided into [`Piece`]s that are searched separately;
 //! - [`Findings`] are the results of a search, in a form that does not depend on the order in which
-//!   pieces   were searched. Findings of parts add up to those of the whole;
+//!   pieces were searched. Findings of parts add up to those of the whole;
 //! - a [`Witness`] is one point, run again with every step recorded.
 //!
 //! ```
