@@ -1,10 +1,10 @@
 //! Programs without kernel and library, for every core and from every kind of memory.
 //!
-//! They are linked for the MPS2's machines, on which QEMU runs the same file. There code lies in
-//! memory that can be written, as these machines have it; with one word of the soc file changed
-//! it is flash. Nothing else differs, so that what two runs take tells what that costs. Those for a
-//! Cortex-R5 are linked for the chip, whose addresses are RAM on a machine of QEMU's that takes the
-//! core; caches are on. Those for a Hazard3 are linked for QEMU's virt.
+//! They are linked for the MPS2 machines, on which QEMU runs the same file. There code is in writable
+//! memory, as these machines have it; with one word of the soc file changed it is flash. Nothing else
+//! differs, so the difference between two runs is its cost. Those for a Cortex-R5 are linked for the
+//! chip, whose addresses are RAM on a QEMU machine that accepts the core; caches are on. Those for a
+//! Hazard3 are linked for QEMU's virt.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -21,12 +21,12 @@ const AN505: &str = include_str!("../../../socs/mps2-an505.toml");
 const HAZARD3: &str = include_str!("../../../socs/generic-hazard3.toml");
 const ZYNQMP: &str = include_str!("../../../socs/zynqmp-r5.toml");
 
-/// A core with the machine that has it.
+/// A core, with a machine that has it.
 pub struct Target {
     /// Its name, and its folder's.
     pub core: &'static str,
     emulator: Emulator,
-    /// What compiles for it, with the library that it brings.
+    /// The compiler, with its library.
     compiler: &'static [&'static str],
     /// Further arguments of QEMU.
     extra: &'static [&'static str],
@@ -37,8 +37,8 @@ pub struct Target {
     timer: u32,
 }
 
-/// A core that QEMU has only with little memory runs on a machine with another one, whose
-/// instructions are more.
+/// A core that QEMU only offers with little memory runs on a machine with another core, which has more
+/// instructions.
 pub const TARGETS: [Target; 7] = [
     Target {
         core: "cortex-m0plus",
@@ -82,7 +82,7 @@ pub const TARGETS: [Target; 7] = [
         compiler: PICOLIBC,
         extra: &["-bios", "none"],
         soc: HAZARD3,
-        // What the library is there for.
+        // For the compiler's library.
         flags: &["-march=rv32imac", "-misa-spec=2.2", "-mabi=ilp32", "-mno-relax"],
         code: 0x8000_0000,
         data: 0x8010_0000,
@@ -107,7 +107,7 @@ const R5_THUMB: Target = Target {
     timer: 0,
 };
 
-/// The one of which the curves are.
+/// The target of the curves.
 pub const M4F: Target = Target {
     core: "cortex-m4f",
     emulator: Emulator::arm("mps2-an386"),
@@ -120,7 +120,7 @@ pub const M4F: Target = Target {
     timer: 0x4000_0000,
 };
 
-/// The memory that code is in.
+/// The memory that contains the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum From {
     Flash,
@@ -138,7 +138,7 @@ impl From {
     }
 }
 
-/// Programs that nobody had in mind who worked on the simulator's speed, and what they are.
+/// Programs that were not considered during work on the simulator's speed, with descriptions.
 pub const KINDS: [(&str, &str, &str); 5] = [
     ("hash", include_str!("bare/hash.c"), "SHA-256"),
     ("pack", include_str!("bare/pack.c"), "compression and back"),
@@ -147,15 +147,15 @@ pub const KINDS: [(&str, &str, &str); 5] = [
     ("library", include_str!("bare/library.c"), "newlib's snprintf, qsort, strtol"),
 ];
 
-/// Processor seconds of a run that need not be repeated to be told from chance.
+/// Processor seconds of a run that is long enough not to be repeated.
 const LONG: f64 = 5.0;
 
-/// Programs of which the curves are.
+/// The programs of the curves.
 pub const INTERRUPTS: &str = include_str!("bare/interrupts.c");
 pub const POLLS: &str = include_str!("bare/polls.c");
 pub const REWRITES: &str = include_str!("bare/rewrites.c");
 
-/// What is common to all of them, by the names of files.
+/// The common files, by name.
 const COMMON: [(&str, &str); 3] = [
     ("bare.h", include_str!("bare/bare.h")),
     ("bare.c", include_str!("bare/bare.c")),
@@ -196,17 +196,18 @@ impl Target {
         Ok(Program { target: self, elf })
     }
 
-    /// A program of so many functions.
+    /// Compiles a program with this many functions.
     pub fn generate(&self, folder: &Path, functions: usize) -> Result<Program<'_>, Box<dyn Error>> {
         self.compile(folder, &format!("functions-{functions}"), &generate::program(functions))
     }
 
-    /// The soc file with this core and with code in a kind of memory. Code is in the first one.
+    /// Returns the soc file with this core and with code in a kind of memory. Code is in the first
+    /// memory.
     fn soc_text(&self, from: From) -> String {
         let is_m = self.core.starts_with("cortex-m");
         let line = |line: &str| match line.split_once(" = ") {
             Some(("core", _)) if is_m => format!("core = \"{}\"", self.core),
-            // The only number that it can have.
+            // The only possible number.
             Some(("priority_bits", _)) if self.core == "cortex-m0plus" => {
                 "priority_bits = 2".to_owned()
             }
@@ -225,13 +226,13 @@ impl Target {
         }
     }
 
-    /// The soc with code in a kind of memory.
+    /// Returns the soc with code in a kind of memory.
     pub fn soc(&self, from: From) -> Result<Soc, Box<dyn Error>> {
         Ok(Soc::from_toml(&self.soc_text(from))?)
     }
 }
 
-/// Speed in million instructions a second of processor time, and what it took.
+/// Speed in million instructions per second of processor time, and the resources used.
 #[derive(Clone, Copy, Debug)]
 pub struct Speed {
     pub mips: f64,
@@ -240,13 +241,13 @@ pub struct Speed {
 }
 
 impl Program<'_> {
-    /// Bytes that are loaded from its file.
+    /// Returns the number of bytes loaded from its file.
     pub fn code_bytes(&self) -> Result<usize, Box<dyn Error>> {
         let image = Image::from_elf(&std::fs::read(&self.elf)?)?;
         Ok(image.segments().iter().map(|segment| segment.bytes.len()).sum())
     }
 
-    /// The fastest of several runs here, by this program or by another one of the same kind.
+    /// Returns the fastest of several runs here, by this program or by another build of it.
     pub fn run(&self, program: &Path, from: From, rounds: usize) -> Result<Speed, Box<dyn Error>> {
         let soc = self.elf.with_extension(from.name());
         std::fs::write(&soc, self.target.soc_text(from))?;
@@ -264,7 +265,7 @@ impl Program<'_> {
         Ok(best)
     }
 
-    /// Processor seconds of the fastest of several runs on QEMU, with its start.
+    /// Returns the processor seconds of the fastest of several runs on QEMU, including its start.
     pub fn emulate(&self, mode: &[&str], rounds: usize) -> Result<f64, Box<dyn Error>> {
         (0..rounds).try_fold(f64::INFINITY, |best, _| {
             let mode = [self.target.extra, mode].concat();

@@ -1,4 +1,5 @@
-//! What `rtmark calls` takes beside a plain run of the same image, each in a process of its own.
+//! Compares the time of `rtmark calls` with a plain run of the same image, each in a process of its
+//! own.
 
 use std::error::Error;
 use std::io::Write as _;
@@ -14,21 +15,21 @@ use crate::process::{RUN, measure};
 
 const ROUNDS: usize = 3;
 
-/// The loads whose kernel is known by its symbols.
+/// The loads whose kernel is recognised by its symbols.
 pub const KERNELS: [&str; 2] = ["freertos", "embassy"];
 
-/// How an image is run, by the name that the process is given.
+/// The ways to run an image, by the names given to the process.
 pub const MANNERS: [&str; 3] = ["plain", "observed", "calls"];
 
-/// How long a run of each is: plain ones are so quick that little would be left beside their start.
+/// The length of each run: plain ones are so fast that otherwise their start would dominate.
 const CYCLES: [Cycles; 3] = [Cycles(70_000_000), Cycles(10_000_000), Cycles(10_000_000)];
 
-/// Looks at nothing.
-struct Nobody;
+/// An observer that does nothing.
+struct NullObserver;
 
-impl Observer for Nobody {}
+impl Observer for NullObserver {}
 
-/// Runs one image in a manner, and prints how many instructions it executed.
+/// Runs one image in the given way, and prints how many instructions it executed.
 pub fn run_one(elf: &Path, soc: &Path, manner: &str) -> Result<(), Box<dyn Error>> {
     let soc = Soc::from_toml(&std::fs::read_to_string(soc)?)?;
     let elf = std::fs::read(elf)?;
@@ -38,7 +39,7 @@ pub fn run_one(elf: &Path, soc: &Path, manner: &str) -> Result<(), Box<dyn Error
     let [plain, observed, calls] = CYCLES;
     let stop = match manner {
         "plain" => machine.run(plain),
-        "observed" => machine.run_observed(observed, &mut Nobody),
+        "observed" => machine.run_observed(observed, &mut NullObserver),
         _ => {
             let lines = Lines::new(&elf);
             let known = Api::builtin()?;
@@ -57,8 +58,8 @@ pub fn run_one(elf: &Path, soc: &Path, manner: &str) -> Result<(), Box<dyn Error
     Ok(())
 }
 
-/// Million instructions per second of processor time in each manner: the fastest of several rounds,
-/// run in turn.
+/// Returns million instructions per second of processor time for each way: the fastest of several
+/// interleaved rounds.
 pub fn speeds(program: &Path, load: &Load) -> Result<[f64; 3], Box<dyn Error>> {
     let mut fastest = [0.0_f64; 3];
     for _ in 0..ROUNDS {

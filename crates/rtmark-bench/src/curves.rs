@@ -1,4 +1,4 @@
-//! Curves: what speed depends on besides the instructions of a program.
+//! Curves: how speed depends on other things than a program's instructions.
 
 use std::error::Error;
 use std::io::Write;
@@ -11,13 +11,13 @@ use crate::worst;
 
 /// How often each run is repeated.
 const ROUNDS: usize = 5;
-/// Functions of the programs that are generated.
+/// The numbers of functions in generated programs.
 const FUNCTIONS: [usize; 5] = [1, 10, 100, 300, 1000];
-/// Lengths of the windows that are searched for the worst moment.
+/// The lengths of the windows that are searched for the worst moment.
 const WINDOWS: [u64; 4] = [10_000, 100_000, 400_000, 1_600_000];
 const ICOUNT: &[&str] = &["-icount", "shift=0"];
 
-/// What runs: this program, and perhaps one that was built before a change, beside it.
+/// The programs that run: this one, and optionally one that was built before a change.
 pub struct Programs {
     now: PathBuf,
     before: Option<PathBuf>,
@@ -32,7 +32,7 @@ impl Programs {
         self.before.iter().chain([&self.now]).map(PathBuf::as_path)
     }
 
-    /// Names of the columns, with what stands behind each.
+    /// Returns the header with the given columns for each program.
     fn head(&self, first: &[&str], what: &[&str], last: &[&str]) -> Table {
         let mut table = Table::new();
         table.load_style(presets::UTF8_HORIZONTAL_ONLY);
@@ -61,7 +61,7 @@ fn mebibytes(bytes: u64) -> String {
     format!("{:.0}", bytes as f64 / f64::from(1 << 20))
 }
 
-/// Speed against the size of the code.
+/// Measures speed against the size of the code.
 pub fn code(
     out: &mut impl Write,
     folder: &Path,
@@ -96,7 +96,7 @@ pub fn code(
     show(out, "speed against the size of the code, million instructions a second", &mut table)
 }
 
-/// Programs of other kinds, on every core and from every kind of memory.
+/// Measures programs of other kinds, on every core and from every kind of memory.
 pub fn kinds(
     out: &mut impl Write,
     folder: &Path,
@@ -127,12 +127,12 @@ pub fn kinds(
         }
     }
     let mean = f64::exp(logarithms / count);
-    show(out, "programs that nobody tuned for, million instructions a second", &mut table)?;
+    show(out, "programs that were not tuned for, million instructions a second", &mut table)?;
     writeln!(out, "geometric mean of the ratios: {mean:.2}×")?;
     Ok(())
 }
 
-/// Interrupts, polls and code that is written over.
+/// Measures interrupts, polls and code that is overwritten.
 pub fn events(
     out: &mut impl Write,
     folder: &Path,
@@ -157,7 +157,7 @@ pub fn events(
     show(out, "events, million instructions a second", &mut table)
 }
 
-/// The search for the worst moment, against the length of the window.
+/// Measures the search for the worst moment against the length of the window.
 pub fn windows(out: &mut impl Write, folder: &Path) -> Result<(), Box<dyn Error>> {
     let mut table = Table::new();
     table.load_style(presets::UTF8_HORIZONTAL_ONLY);

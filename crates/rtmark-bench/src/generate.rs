@@ -1,17 +1,17 @@
-//! Writes programs of as many functions as are asked for.
+//! Generates programs with a given number of functions.
 //!
-//! Products have thousands of functions, of which each is executed now and then. Such programs
-//! are written here, always the same ones: functions of some 350 bytes with branches that depend
-//! on data, loops of a few rounds, tables and switches, called one after the other by a table.
+//! Products have thousands of functions, each of which is executed occasionally. Such programs are
+//! generated here, always the same: functions of some 350 bytes with data-dependent branches, short
+//! loops, tables and switches, called one after the other through a table.
 
 use std::fmt::Write as _;
 
-/// Calls of functions in a program, whatever their number.
+/// The number of function calls in a program, whatever its number of functions.
 const CALLS: usize = 1_000_000;
-/// Statements of a function, of which some hold others.
+/// The number of statements of a function, some of which contain others.
 const STATEMENTS: usize = 15;
 
-/// The source of a program in C with so many functions.
+/// Returns the C source of a program with this many functions.
 pub fn program(functions: usize) -> String {
     let mut text = String::from("#include \"bare.h\"\n\nstatic uint32_t m[64];\n");
     for number in 0..functions {

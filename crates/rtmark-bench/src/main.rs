@@ -1,10 +1,9 @@
-//! How fast the simulator is, beside QEMU.
+//! Compares the simulator's speed with QEMU's.
 //!
-//! The same images run here and on QEMU in three modes, in turn, several times, each
-//! run a process of its own. What counts is the processor time of the fastest round,
-//! since other work on the machine can only slow a round down. What QEMU needs to
-//! start is measured in each mode with an image that ends at once, and taken off. Absolute figures
-//! say something about this computer only; the ratios are what to look at.
+//! The same images run here and on QEMU in three modes, in turn, several times, each run in a process
+//! of its own. What counts is the processor time of the fastest round, since other work on the machine
+//! can only slow a round down. QEMU's start-up time is measured in each mode with an image that ends at
+//! once, and subtracted. Absolute figures only describe this computer; the ratios are what matters.
 
 use std::error::Error;
 use std::io::Write;
@@ -27,14 +26,14 @@ mod worst;
 use curves::Programs;
 use process::{Emulator, RUN, emulate, measure, simulate};
 
-/// How often images are run in turn, and short ones, of which QEMU's start is a large part.
+/// The number of rounds for images, and for short ones, of which QEMU's start is a large part.
 const ROUNDS: usize = 5;
 const SHORT_ROUNDS: usize = 20;
 /// Fewer instructions than this are short.
 const SHORT: u64 = 100_000_000;
-/// How often one instruction at a time, which is slow.
+/// The number of rounds for execution of one instruction at a time, which is slow.
 const SLOW_ROUNDS: usize = 2;
-/// How often the parts of a run are measured.
+/// The number of repetitions for parts of a run.
 const PARTS: usize = 200;
 /// Longer than any of the images runs.
 const BUDGET: Cycles = Cycles(10_000_000_000);
@@ -42,13 +41,13 @@ const BUDGET: Cycles = Cycles(10_000_000_000);
 const STM32C031: &str = include_str!("../../../socs/stm32c031.toml");
 const STM32F405: &str = include_str!("../../../socs/stm32f405.toml");
 
-/// The machine of QEMU's that runs images for chips.
+/// The QEMU machine that runs images for chips.
 const MACHINE: Emulator = Emulator::arm("netduinoplus2");
 
-/// Programs for the bench alone, in a firmware tree of their own.
+/// Programs for the benchmark alone, in a firmware tree of their own.
 const PROGRAMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/firmware");
 
-/// What is run: a soc, a kernel, a scenario, and what kind of code that is.
+/// The loads: a soc, a kernel, a scenario, and the kind of code.
 const LOADS: [(&str, &str, &str, &str); 9] = [
     (STM32C031, "programs", "prime.search", "64-bit division in software"),
     (STM32C031, "freertos", "workload.prime.two_tasks", "the same, a task switch per division"),
@@ -61,14 +60,14 @@ const LOADS: [(&str, &str, &str, &str); 9] = [
     (STM32F405, "programs", "float.control", "single-precision control loop"),
 ];
 
-/// The ways to run an image on QEMU: a name and the arguments.
+/// The ways to run an image on QEMU: names and arguments.
 const QEMU_MODES: [(&str, &[&str]); 3] = [
     ("plain", &[]),
     ("-icount shift=0", &["-icount", "shift=0"]),
     ("-singlestep", &["-singlestep"]),
 ];
 
-/// An image with its scenario selected, ready for both.
+/// An image with its scenario selected, ready to run on both.
 struct Load {
     name: String,
     about: &'static str,
@@ -78,7 +77,7 @@ struct Load {
     soc_path: PathBuf,
 }
 
-/// The loads of some kernels, built.
+/// Builds the loads of some kernels.
 fn loads(folder: &Path, wanted: impl Fn(&str) -> bool) -> Result<Vec<Load>, Box<dyn Error>> {
     let builder = Builder::new(Tree::find(None)?);
     let mut kernels = builder.tree().kernels()?;
@@ -122,7 +121,7 @@ fn run_one(elf: &Path, soc: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A program that only ends, by which to know what QEMU takes to start and end.
+/// Builds a program that does nothing but end, to determine QEMU's start-up time.
 fn empty_program(folder: &Path) -> Result<PathBuf, Box<dyn Error>> {
     let source = folder.join("end.S");
     let path = folder.join("end.elf");
@@ -139,7 +138,7 @@ fn empty_program(folder: &Path) -> Result<PathBuf, Box<dyn Error>> {
     Ok(path)
 }
 
-/// The fastest of several times that a part of a run takes.
+/// Returns the fastest of several runs of an operation.
 fn quickest(
     mut part: impl FnMut() -> Result<(), Box<dyn Error>>,
 ) -> Result<Duration, Box<dyn Error>> {
@@ -150,7 +149,7 @@ fn quickest(
     })
 }
 
-/// How long it takes to get from a file's bytes to the first instruction.
+/// Measures the time from a file's bytes to the first instruction.
 fn start(load: &Load) -> Result<Duration, Box<dyn Error>> {
     quickest(|| {
         let mut machine = Machine::new(&load.soc);
@@ -160,7 +159,7 @@ fn start(load: &Load) -> Result<Duration, Box<dyn Error>> {
     })
 }
 
-/// How long it takes to clone a machine that has run for a while, with its RAM or another size.
+/// Measures the time to clone a machine that has run for a while, with its RAM or another size.
 fn clone(load: &Load, ram: Option<u32>) -> Result<Duration, Box<dyn Error>> {
     let mut soc = load.soc.clone();
     for memory in soc.memories.iter_mut().filter(|memory| memory.name == "RAM") {
@@ -175,9 +174,9 @@ fn clone(load: &Load, ram: Option<u32>) -> Result<Duration, Box<dyn Error>> {
     })
 }
 
-/// The parts of the bench, by their names: all of them if none is named.
+/// The parts of the benchmark, by name: all of them if none is named.
 const SECTIONS: [&str; 6] = ["images", "code", "programs", "events", "worst", "calls"];
-/// The argument with which another program of this kind runs beside this one.
+/// The argument with another build of this program to run beside this one.
 const BESIDE: &str = "--beside";
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -228,7 +227,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What `rtmark calls` takes, image by image.
+/// Measures `rtmark calls`, image by image.
 fn calls(out: &mut impl Write, folder: &Path) -> Result<(), Box<dyn Error>> {
     let (own, known) = (std::env::current_exe()?, |kernel: &str| calls::KERNELS.contains(&kernel));
     let mut table = Table::new();

@@ -1,4 +1,4 @@
-//! Runs as processes of their own, and what they take.
+//! Runs processes, and measures what they use.
 
 use std::error::Error;
 use std::io::Read as _;
@@ -10,11 +10,11 @@ use wait4::Wait4;
 /// The argument with which the program runs one image instead: the file, the soc file.
 pub const RUN: &str = "--run";
 
-/// What one run took.
+/// The resources used by one run.
 pub struct Run {
     /// Processor time.
     pub seconds: f64,
-    /// The most memory it had.
+    /// The peak memory.
     pub bytes: u64,
     pub output: String,
 }
@@ -40,14 +40,14 @@ pub fn measure(command: &mut Command) -> Result<Run, Box<dyn Error>> {
     Ok(Run { seconds, bytes: used.rusage.maxrss, output })
 }
 
-/// One run on a simulator, with the instructions that were executed.
+/// Runs an image on a simulator, and returns the number of executed instructions as well.
 pub fn simulate(program: &Path, elf: &Path, soc: &Path) -> Result<(Run, u64), Box<dyn Error>> {
     let run = measure(Command::new(program).arg(RUN).arg(elf).arg(soc))?;
     let instructions = run.output.trim().parse()?;
     Ok((run, instructions))
 }
 
-/// A machine of QEMU's.
+/// A QEMU machine.
 #[derive(Clone, Copy, Debug)]
 pub struct Emulator {
     pub program: &'static str,
@@ -55,13 +55,13 @@ pub struct Emulator {
 }
 
 impl Emulator {
-    /// One with an Arm core.
+    /// Returns a machine with an Arm core.
     pub const fn arm(machine: &'static str) -> Self {
         Self { program: "qemu-system-arm", machine }
     }
 }
 
-/// Processor seconds of one run on QEMU.
+/// Returns the processor seconds of one run on QEMU.
 pub fn emulate(on: Emulator, elf: &Path, mode: &[&str]) -> Result<f64, Box<dyn Error>> {
     let mut command = Command::new("timeout");
     command

@@ -1,4 +1,4 @@
-//! How many moments a second one core searches for the worst interrupt latency.
+//! Measures how many moments per second one core searches for the worst interrupt latency.
 
 use std::error::Error;
 use std::sync::atomic::AtomicBool;
@@ -7,13 +7,13 @@ use std::time::Instant;
 use rtmark_sim::{Image, Machine, Soc};
 use rtmark_worst::{Control, Findings, Path, Question, Reach, Share, Window, search};
 
-/// The window: after startup, in the thick of it.
+/// The window begins after start-up, when the program is busy.
 const FROM: u64 = 1_000_000;
 pub const CYCLES: u64 = 400_000;
 const ROUNDS: usize = 5;
 
-/// The fastest of several rounds on one thread: points a second, and entries that were
-/// tried out or followed a second, in a window of so many cycles.
+/// Returns the fastest of several rounds on one thread: points per second, and entries tried out or
+/// followed per second, in a window of this many cycles.
 pub fn points_per_second(soc: &Soc, elf: &[u8], cycles: u64) -> Result<(f64, f64), Box<dyn Error>> {
     let mut machine = Machine::new(soc);
     machine.load(&Image::from_elf(elf)?)?;

@@ -1,50 +1,50 @@
-//! Which commit made something worse: a search by `git bisect` in a checkout aside.
+//! Finds the commit that made something worse, by `git bisect` in a separate checkout.
 //!
-//! A [`Repository`] is only asked for commits. A [`Checkout`] of it, a worktree of git's in a folder
-//! of its own, holds one commit after the other while [`Checkout::search`] asks whether each is bad;
-//! the repository's own files are left alone, and the folder goes away with the checkout. Git chooses
-//! the commits (`git-bisect(1)`: it halves what is left, merges included).
+//! A [`Repository`] is only queried for commits. A [`Checkout`] of it, a git worktree in a folder of
+//! its own, contains one commit after another while [`Checkout::search`] asks whether each is bad; the
+//! repository's own files are left alone, and the folder is removed with the checkout. Git chooses the
+//! commits (`git-bisect(1)`: it halves what is left, merges included).
 //!
-//! This crate runs `git` and nothing else. What makes a commit bad is not known here.
+//! This crate runs `git` and nothing else. It does not know what makes a commit bad.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Why git did not do something.
+/// The reason why git failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GitError {
     /// It cannot be run.
     #[error(transparent)]
     Run(#[from] std::io::Error),
-    /// It refused; what it said.
+    /// It reported an error.
     #[error("git {arguments}: {said}")]
     Refused {
-        /// What it was asked.
+        /// The arguments.
         arguments: String,
-        /// Its error stream.
+        /// Its error output.
         said: String,
     },
 }
 
-/// What is to be said of a commit.
+/// The verdict on a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judgement {
-    /// As it was before.
+    /// The change is not there yet.
     Good,
-    /// As it is since.
+    /// The change is there.
     Bad,
-    /// It cannot be told.
+    /// It cannot be determined.
     Skip,
 }
 
-/// A repository of git's.
+/// A git repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repository {
     top: PathBuf,
 }
 
-/// A folder with a checkout of its own, which goes away with this.
+/// A folder with a separate checkout, removed when this is dropped.
 #[derive(Debug)]
 pub struct Checkout<'a> {
     repository: &'a Repository,
@@ -61,31 +61,31 @@ fn git(folder: &Path, arguments: &[&str]) -> Result<String, GitError> {
 }
 
 impl Repository {
-    /// The repository that a folder is in.
+    /// Finds the repository that contains a folder.
     ///
     /// # Errors
     ///
-    /// If it is in none, or there is no git.
+    /// When there is none, or git is not installed.
     pub fn around(folder: &Path) -> Result<Self, GitError> {
         Ok(Self { top: PathBuf::from(git(folder, &["rev-parse", "--show-toplevel"])?) })
     }
 
-    /// Its top folder.
+    /// Returns its top folder.
     pub fn top(&self) -> &Path {
         &self.top
     }
 
-    /// The full hash of a commit that a name, tag or short hash means.
+    /// Resolves a name, tag or short hash to the full hash of a commit.
     ///
     /// # Errors
     ///
-    /// If it means none.
+    /// When it does not denote a commit.
     pub fn commit(&self, name: &str) -> Result<String, GitError> {
         let commit = format!("{name}^{{commit}}");
         git(&self.top, &["rev-parse", "--verify", "--end-of-options", &commit])
     }
 
-    /// Checks a commit out into a folder that is not there yet.
+    /// Checks a commit out into a new folder.
     ///
     /// # Errors
     ///
@@ -98,7 +98,7 @@ impl Repository {
 }
 
 impl Checkout<'_> {
-    /// Where it is.
+    /// Returns its folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -113,11 +113,11 @@ impl Checkout<'_> {
     }
 
     /// Lets git choose commits between a good one and a bad one until it names the first bad one;
-    /// what it then says. Whoever judges a commit checks it out first, with [`Checkout::switch`].
+    /// returns git's report. The judge has to check each commit out first, with [`Checkout::switch`].
     ///
     /// # Errors
     ///
-    /// If git refuses, also as only skipped commits are left, which it names.
+    /// When git fails, including the case that only skipped commits are left, which it names.
     pub fn search(
         &self,
         good: &str,

@@ -1,6 +1,6 @@
 use super::*;
 
-/// A repository whose file `value` holds 0, 1, 2, …, a commit each.
+/// Creates a repository whose file `value` contains 0, 1, 2, …, one for each commit.
 fn counting(folder: &Path, commits: u32) -> Repository {
     git(folder, &["init", "--quiet"]).expect("git");
     for value in 0..commits {

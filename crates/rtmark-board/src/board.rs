@@ -1,4 +1,4 @@
-//! What a file says of a board.
+//! The description of a board in a file.
 
 use serde::Deserialize;
 
@@ -10,18 +10,18 @@ pub struct Board {
     pub name: String,
     /// One line for lists.
     pub description: String,
-    /// The soc on it: by name or path of its file.
+    /// The soc on it, by name or by the path of its file.
     pub soc: String,
-    /// The chip as probe-rs calls it.
+    /// The chip's name in probe-rs.
     #[serde(default)]
     pub chip: Option<String>,
-    /// The core's clock as reset leaves it, in hertz: rtmark's firmware sets wait states and
-    /// caches and no clock. Cycles do not depend on it; times and the UART do.
+    /// The core's clock after reset, in hertz: rtmark's firmware sets wait states and caches, but not
+    /// the clock. Cycles do not depend on it, but times and the UART do.
     pub clock_hz: u32,
-    /// The UART that prints where no debugger listens.
+    /// The UART to print through if no debugger is listening.
     #[serde(default)]
     pub console: Option<Console>,
-    /// Documents that the figures come from.
+    /// The documents that the figures come from.
     #[serde(default)]
     pub sources: Vec<String>,
 }
@@ -30,23 +30,23 @@ pub struct Board {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Console {
-    /// Which it is, for people: `USART2, TX on PA2`.
+    /// Its name for people: `USART2, TX on PA2`.
     pub uart: String,
     /// Its speed, as `start` sets it.
     pub baud: u32,
-    /// The register that takes a byte.
+    /// The data register.
     pub data: u32,
-    /// The register that tells when.
+    /// The status register.
     pub status: u32,
-    /// Which of its bits do.
+    /// The status bits to examine.
     pub mask: u32,
-    /// What these bits then are.
+    /// The value of these bits when it is ready for a byte.
     pub ready: u32,
-    /// Writes that start it and its pins: address and value.
+    /// Writes that set it up with its pins, as addresses and values.
     pub start: Vec<(u32, u32)>,
 }
 
-/// Why a board's file was refused.
+/// The reason why a board's file was rejected.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BoardError {
@@ -59,29 +59,27 @@ pub enum BoardError {
 }
 
 impl Board {
-    /// Reads a board's file.
+    /// Parses a board's file.
     ///
     /// # Errors
-    /// When the text is not TOML, has an unknown key or lacks one, or says what cannot be.
+    /// When the text is not TOML, has an unknown key, lacks one, or contains an impossible value.
     pub fn from_toml(text: &str) -> Result<Self, BoardError> {
         let board: Self = toml::from_str(text)?;
         let refuse = |message: &str| Err(BoardError::Value(message.to_owned()));
         if board.clock_hz == 0 {
-            return refuse("clock_hz: a core has a clock");
+            return refuse("clock_hz must not be zero");
         }
         if let Some(console) = &board.console {
             if console.baud == 0 {
-                return refuse("console.baud: a UART sends so many bits a second, more than none");
+                return refuse("console.baud must not be zero");
             }
             if console.mask == 0 || console.ready & !console.mask != 0 {
-                return refuse(
-                    "console.ready has bits that console.mask has not, or that has none",
-                );
+                return refuse("console.ready has bits outside console.mask, or the mask is zero");
             }
             let aligned = |address: &u32| address.is_multiple_of(4);
             let all = [&console.data, &console.status].into_iter();
             if !all.chain(console.start.iter().map(|(address, _)| address)).all(aligned) {
-                return refuse("console: registers are words, at multiples of 4");
+                return refuse("console: register addresses must be multiples of 4");
             }
         }
         Ok(board)

@@ -1,12 +1,12 @@
-//! Boards: firmware is put on one, it runs, and what it prints comes back.
+//! Runs firmware on boards: loads it, starts it, and returns what it prints.
 //!
-//! A [`Board`] is what a file says of one: its soc, its chip's name to programmers, the UART that
-//! prints. A [`Device`] is one that is there: behind a serial port ([`Serial`]), or behind a debug
-//! probe (`Probe`, with the feature `probe`). [`listen()`] turns the bytes of a line that may be slow,
-//! noisy or cut into a run, or says what is wrong with it.
+//! A [`Board`] is the description in a file: its soc, its chip's name in programming tools, the UART
+//! that prints. A [`Device`] is a connected board: behind a serial port ([`Serial`]), or behind a debug
+//! probe (`Probe`, with the feature `probe`). [`listen()`] extracts a run from the bytes of a line that
+//! may be slow, noisy or cut, or reports what is wrong with it.
 //!
-//! What is printed is not understood here beyond where a run begins and ends, and nothing is
-//! measured. This crate prints nothing.
+//! This crate interprets the output only to find where a run begins and ends, and measures nothing. It
+//! prints nothing itself.
 
 mod board;
 mod listen;
@@ -23,40 +23,41 @@ pub use listen::{BEGIN, END, Limits, Silence, has_ended, listen};
 pub use probe::Probe;
 pub use serial::{Loader, Serial};
 
-/// A board that is there.
+/// A connected board.
 pub trait Device: Send + std::fmt::Debug {
-    /// How it is reached, for messages and provenance: `serial port /dev/ttyACM0 at 115200 baud`.
+    /// Describes how it is connected, for messages and provenance: `serial port /dev/ttyACM0 at 115200
+    /// baud`.
     fn link(&self) -> String;
 
-    /// By what its firmware must print.
+    /// Returns how its firmware must print.
     fn prints_by(&self) -> PrintsBy;
 
-    /// Puts an executable on it, starts it, and listens until its run ends.
+    /// Loads an executable, starts it, and listens until its run ends.
     ///
     /// # Errors
-    /// When that cannot be done, or the run does not come to its end.
+    /// When that fails, or the run does not reach its end.
     fn run(&mut self, elf: &[u8]) -> Result<Heard, DeviceError>;
 }
 
-/// By what firmware prints.
+/// How firmware prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PrintsBy {
-    /// Calls to a debugger.
+    /// Through semihosting calls to a debugger.
     Semihosting,
-    /// A UART of the chip.
+    /// Through a UART of the chip.
     Uart,
 }
 
-/// What a run left.
+/// The result of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Heard {
-    /// All that was printed.
+    /// Everything that was printed.
     pub console: Vec<u8>,
-    /// What the chip says of itself, where it was asked.
+    /// The chip's identification, if it was read.
     pub chip_id: Option<String>,
 }
 
-/// Why there is no run to the end.
+/// The reason why a run did not reach its end.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeviceError {
@@ -67,50 +68,50 @@ pub enum DeviceError {
         port: String,
         /// Why.
         source: io::Error,
-        /// The ports that there are.
+        /// The ports that exist.
         others: Vec<String>,
     },
-    /// The command that loads firmware did not succeed.
+    /// The command that loads firmware failed.
     #[error("`{command}` {how}\n{output}")]
     Load {
         /// The command.
         command: String,
         /// How it ended.
         how: String,
-        /// The end of what it said.
+        /// The end of its output.
         output: String,
     },
-    /// Nothing more came before the run's end.
+    /// The board fell silent before the end of the run.
     #[error("{silence}")]
     Silent {
-        /// What came before.
+        /// What had arrived before.
         silence: Silence,
-        /// That itself.
+        /// The bytes that had arrived.
         console: Vec<u8>,
     },
-    /// The line went away.
+    /// The connection was lost.
     #[error("{link} went away while the firmware was printing: {source}")]
     Gone {
-        /// How the board was reached.
+        /// How the board was connected.
         link: String,
-        /// What the system says.
+        /// The operating system's error.
         source: io::Error,
-        /// What had come.
+        /// The bytes that had arrived.
         console: Vec<u8>,
     },
-    /// More was printed than is listened to.
+    /// The output exceeded the limit.
     #[error("it printed more than {limit} bytes without an end")]
     Flood {
         /// The limit.
         limit: usize,
     },
-    /// No debug probe, or none that fits.
+    /// There is no debug probe, or no matching one.
     #[error("{0}")]
     NoProbe(String),
-    /// The chip behind the probe is not the one that was named, or cannot be reached.
+    /// The chip behind the probe is not the expected one, or cannot be reached.
     #[error("{0}")]
     WrongChip(String),
-    /// Anything else about the probe.
+    /// Any other problem with the probe.
     #[error("{0}")]
     Probe(String),
     /// The chip stopped where no program stops by itself.
@@ -119,7 +120,7 @@ pub enum DeviceError {
 }
 
 impl DeviceError {
-    /// What had been printed.
+    /// Returns what had been printed.
     pub fn console(&self) -> &[u8] {
         match self {
             Self::Silent { console, .. } | Self::Gone { console, .. } => console,
@@ -127,16 +128,16 @@ impl DeviceError {
         }
     }
 
-    /// What to do next.
+    /// Returns what to do next.
     pub fn hint(&self) -> String {
         match self {
             Self::Open { source, others, port } => match source.kind() {
                 io::ErrorKind::PermissionDenied => format!(
-                    "you may not open it: `sudo usermod -aG dialout $USER` and log in anew (on \
+                    "you lack permission: `sudo usermod -aG dialout $USER` and log in again (on \
                      other systems than Debian the group may be another; `ls -l {port}` shows it)"
                 ),
                 _ if others.is_empty() => {
-                    "no serial port is there: is the board plugged in, and is its cable one for \
+                    "there is no serial port: is the board plugged in, and is its cable one for \
                      data?"
                         .to_owned()
                 }
@@ -171,12 +172,12 @@ impl DeviceError {
                     .to_owned()
             }
             Self::Stopped(_) => {
-                "see whether the same firmware ends on the simulator: --backend sim --clocked"
+                "check whether the same firmware ends on the simulator: --backend sim --clocked"
                     .to_owned()
             }
         }
     }
 }
 
-/// For how long a board may say nothing, unless told otherwise.
+/// How long a board may stay silent by default.
 pub const SILENCE: Duration = Duration::from_secs(30);

@@ -1,4 +1,4 @@
-//! From bytes that come as they come to a run with a beginning and an end.
+//! Extracts a run with a beginning and an end from incoming bytes.
 
 use std::fmt;
 use std::io::{self, Read};
@@ -6,34 +6,34 @@ use std::time::{Duration, Instant};
 
 use crate::DeviceError;
 
-/// What a run's first line begins with.
+/// The beginning of a run's first line.
 pub const BEGIN: &[u8] = b"@^ ";
 
-/// What a run's last line begins with, where the firmware prints by a UART.
+/// The beginning of a run's last line, if the firmware prints through a UART.
 pub const END: &[u8] = b"@! ";
 
-/// For how long and how much is listened to.
+/// The limits of listening.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// How long nothing may come.
+    /// The longest silence.
     pub silence: Duration,
-    /// How many bytes may come.
+    /// The largest number of bytes.
     pub bytes: usize,
 }
 
 impl Limits {
-    /// So long a silence, and a quarter of a GiB.
+    /// Limits the silence to this duration, and the bytes to a quarter of a GiB.
     pub fn after(silence: Duration) -> Self {
         Self { silence, bytes: 256 << 20 }
     }
 }
 
-/// What came before nothing more did.
+/// What had arrived before the board fell silent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Silence {
-    /// Not a byte.
+    /// Nothing.
     FromTheStart(Duration),
-    /// Bytes that are no text: so many of so many.
+    /// Bytes that are not text: how many, of how many.
     Noise(usize, usize, Duration),
     /// Text in which no run of rtmark's firmware begins.
     Stranger(Duration),
@@ -47,7 +47,7 @@ impl fmt::Display for Silence {
             Self::FromTheStart(time) => write!(f, "the board said nothing for {time:?}"),
             Self::Noise(odd, all, time) => write!(
                 f,
-                "what the board sends is no text ({odd} of {all} bytes), and then nothing came \
+                "what the board sends is not text ({odd} of {all} bytes), and then nothing came \
                  for {time:?}"
             ),
             Self::Stranger(time) => write!(
@@ -77,7 +77,7 @@ impl Silence {
         }
     }
 
-    /// What to do next.
+    /// Returns what to do next.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::FromTheStart(_) => {
@@ -110,9 +110,9 @@ fn begins(console: &[u8]) -> bool {
     line_starts(console, BEGIN).next().is_some()
 }
 
-/// Whether a run has begun in a console and come to its end.
+/// Tells whether a run has begun in a console and reached its end.
 pub fn has_ended(console: &[u8]) -> bool {
-    // The end is near the end, where consoles are long.
+    // In long consoles, only the last part needs to be searched.
     let near = console.len().saturating_sub(64);
     begins(console)
         && line_starts(&console[near..], END)
@@ -120,25 +120,25 @@ pub fn has_ended(console: &[u8]) -> bool {
             .is_some_and(|at| console[near + at..].contains(&b'\n'))
 }
 
-/// Whether the run that began last has come to its end, and where in the console.
+/// Returns where in the console the run that began last has ended, if it has.
 fn ended(console: &[u8], from: usize) -> Option<usize> {
     let end = from + line_starts(console.get(from..)?, END).next()?;
-    // The whole line, and after a beginning: an end alone is that of a run nobody heard.
+    // The whole line, and after a beginning: an end alone belongs to a run whose beginning was missed.
     let length = console[end..].iter().position(|&byte| byte == b'\n')? + 1;
     Some(end + length)
 }
 
-/// Reads until a run has begun and ended. A run that begins anew, because the board was reset,
-/// takes the place of the one before.
+/// Reads until a run has begun and ended. If a run begins again because the board was reset, it
+/// replaces the earlier one.
 ///
-/// A read that times out is no error, and only lets the silence be measured.
+/// A read that times out is not an error; it only serves to measure the silence.
 ///
 /// # Errors
-/// When nothing more comes, the source goes away, or too much comes.
+/// When nothing more arrives, the source disappears, or too much arrives.
 pub fn listen(source: &mut dyn Read, link: &str, limits: Limits) -> Result<Vec<u8>, DeviceError> {
     let mut console = Vec::new();
     let mut heard = Instant::now();
-    // Up to where the console was searched for a beginning, and then for an end.
+    // The position up to which the console was searched for a beginning, and then for an end.
     let mut begun = None;
     let mut searched = 0_usize;
     let mut chunk = [0_u8; 4096];
@@ -154,7 +154,7 @@ pub fn listen(source: &mut dyn Read, link: &str, limits: Limits) -> Result<Vec<u
                 if console.len() > limits.bytes {
                     return Err(DeviceError::Flood { limit: limits.bytes });
                 }
-                // A line may have begun in the chunk before.
+                // A line may have begun in the previous chunk.
                 let from = console[..searched].iter().rposition(|&byte| byte == b'\n');
                 let from = from.map_or(0, |at| at + 1);
                 let new = &console[from..];
@@ -192,7 +192,7 @@ pub fn listen(source: &mut dyn Read, link: &str, limits: Limits) -> Result<Vec<u
 mod tests {
     use super::*;
 
-    /// Chunks as they come; an empty one is a read that timed out.
+    /// A source of chunks; an empty one is a read that timed out.
     struct Chunks(Vec<Vec<u8>>);
 
     impl Read for Chunks {
@@ -229,7 +229,7 @@ mod tests {
         let mut text = b"000001 00000002\n@. 0 0\na.b ok\n@! 0\n".to_vec();
         text.extend_from_slice(RUN);
         assert_eq!(hear(vec![text.clone()]).expect("the second"), text);
-        // Reset half-way: listened to until the second one ends.
+        // Reset half-way: listening continues until the second run ends.
         let mut twice = RUN[..30].to_vec();
         twice.extend_from_slice(RUN);
         let pieces = twice.chunks(7).map(<[u8]>::to_vec).collect();

@@ -16,7 +16,7 @@ use probe_rs::{
 use crate::listen::{Limits, Silence};
 use crate::{Device, DeviceError, Heard, PrintsBy};
 
-/// How long the chip may take to stop when it is asked to.
+/// How long the chip may take to halt.
 const HALT: Duration = Duration::from_secs(1);
 
 /// CPUID of every Cortex-M (DDI 0403, B3.2.3).
@@ -25,11 +25,11 @@ const CPUID: u64 = 0xE000_ED00;
 /// A board behind a debug probe.
 #[derive(Clone, Debug)]
 pub struct Probe {
-    /// Which probe, as `VID:PID` or `VID:PID:SERIAL`; the only one without.
+    /// The probe, as `VID:PID` or `VID:PID:SERIAL`; if absent, the only one.
     pub selector: Option<String>,
-    /// The chip as probe-rs calls it.
+    /// The chip's name in probe-rs.
     pub chip: String,
-    /// For how long nothing may come.
+    /// The longest silence.
     pub silence: Duration,
 }
 
@@ -82,7 +82,7 @@ impl Probe {
     }
 }
 
-/// An error with its causes.
+/// Formats an error with its causes.
 fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut next = error.source();
@@ -94,9 +94,9 @@ fn chain(error: &dyn std::error::Error) -> String {
     text
 }
 
-/// What a stop of the core means for a run.
+/// The meaning of a core's halt for a run.
 enum Stop {
-    /// It goes on, and has printed this.
+    /// It continues, and has printed this.
     Printed(String),
     /// The program has ended.
     Ended,
@@ -112,7 +112,7 @@ fn serve(core: &mut Core<'_>, reason: HaltReason) -> Result<Stop, DeviceError> {
         SemihostingCommand::WriteConsole(request) => {
             request.read(core).map(Stop::Printed).map_err(trouble)
         }
-        // What the firmware says in its last line counts, as on a serial port.
+        // The last line of the output determines the result, as on a serial port.
         SemihostingCommand::ExitSuccess | SemihostingCommand::ExitError(_) => Ok(Stop::Ended),
         other => Err(DeviceError::Stopped(format!("the firmware asks its debugger for {other:?}"))),
     }

@@ -1,4 +1,4 @@
-//! A board behind a serial port, loaded by a command of the user's or not at all.
+//! A board behind a serial port, loaded by a user's command or not at all.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -10,17 +10,16 @@ use serialport::{ClearBuffer, SerialPort};
 use crate::listen::{Limits, listen};
 use crate::{Device, DeviceError, Heard, PrintsBy};
 
-/// How long one reading of the port waits.
+/// How long one read of the port waits.
 const POLL: Duration = Duration::from_millis(50);
 
 /// How long loading may take.
 const LOADING: Duration = Duration::from_mins(3);
 
-/// How much is kept of what a loader says.
+/// How much of a loader's output is kept.
 const LOADER_SAYS: usize = 4096;
 
-/// A command that puts firmware on a board and starts it, run by the shell; `{elf}` in it stands
-/// for the file.
+/// A shell command that loads firmware onto a board and starts it; `{elf}` in it stands for the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loader(pub String);
 
@@ -31,9 +30,9 @@ pub struct Serial {
     pub port: String,
     /// Its speed.
     pub baud: u32,
-    /// What loads the firmware; without, whatever is there is listened to.
+    /// How the firmware is loaded; without a loader, the firmware on the board is used.
     pub loader: Option<Loader>,
-    /// For how long nothing may come.
+    /// The longest silence.
     pub silence: Duration,
 }
 
@@ -47,7 +46,7 @@ impl Serial {
         };
         let opened = serialport::new(&self.port, self.baud).timeout(POLL).open();
         let port = opened.map_err(|error| trouble(error.into()))?;
-        // What came before this run is none of it. Not every system can forget.
+        // Earlier bytes do not belong to this run. Not every system can discard them.
         let _ = port.clear(ClearBuffer::Input);
         Ok(port)
     }
@@ -63,7 +62,7 @@ impl Device for Serial {
     }
 
     fn run(&mut self, elf: &[u8]) -> Result<Heard, DeviceError> {
-        // Open before the firmware starts, so that nothing of it is missed.
+        // Opened before the firmware starts, so that nothing is missed.
         let mut port = self.open()?;
         if let Some(loader) = &self.loader {
             loader.load(elf)?;
@@ -110,7 +109,7 @@ impl Loader {
         match status {
             Some(status) if status.success() => Ok(()),
             Some(status) => Err(failed(format!("ended with {status}"), last_of(&mut said))),
-            None => Err(failed(format!("was not done after {LOADING:?}"), last_of(&mut said))),
+            None => Err(failed(format!("had not finished after {LOADING:?}"), last_of(&mut said))),
         }
     }
 }
@@ -135,6 +134,6 @@ fn last_of(file: &mut File) -> String {
     let from = text.len().saturating_sub(LOADER_SAYS);
     match read {
         Ok(_) => String::from_utf8_lossy(&text[from..]).trim_end().to_owned(),
-        Err(error) => format!("(what it said cannot be read: {error})"),
+        Err(error) => format!("(its output cannot be read: {error})"),
     }
 }

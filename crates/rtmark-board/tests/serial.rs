@@ -1,4 +1,4 @@
-//! A pseudo-terminal that plays a board: slow, chopped, noisy, cut, silent, reset half-way.
+//! A pseudo-terminal that plays a board: slow, fragmented, noisy, truncated, silent, reset half-way.
 #![cfg(unix)]
 
 use std::io::Write as _;
@@ -12,14 +12,14 @@ use serialport::{SerialPort, TTYPort};
 const RUN: &str = "\n@^ 00000003\n@+ 00000101 00000010 00000121 0000001c\n@. 00000000 00000000\n\
                    a.b ok\n@! 0\n";
 
-/// What a board does once its firmware was loaded: sends pieces, each after a pause.
+/// What a board does after its firmware was loaded: sends pieces, each after a pause.
 type Script = Vec<(Duration, Vec<u8>)>;
 
 fn at_once(bytes: &[u8]) -> Script {
     vec![(Duration::ZERO, bytes.to_vec())]
 }
 
-/// What becomes of the line when everything was sent.
+/// What happens to the line after everything was sent.
 #[derive(Clone, Copy, PartialEq)]
 enum Then {
     Stays,
@@ -32,7 +32,7 @@ struct Played {
     folder: tempfile::TempDir,
 }
 
-/// A board that begins to play when it is loaded, and knows what was loaded.
+/// A board that begins to play when it is loaded, and records what was loaded.
 fn play(script: Script, then: Then) -> Played {
     let (mut line, far) = TTYPort::pair().expect("pseudo-terminals");
     let port = far.name().expect("a path");
@@ -55,7 +55,7 @@ fn play(script: Script, then: Then) -> Played {
         }
     });
     let loader = Some(Loader(format!("cp {{elf}} '{}'", file.display())));
-    // Whoever listens opens it anew.
+    // The listener opens it again.
     drop(far);
     let silence = Duration::from_millis(400);
     Played { serial: Serial { port, baud: 115_200, loader, silence }, board, folder }
@@ -82,7 +82,7 @@ fn a_run_is_heard_however_it_comes() {
     assert_eq!(console(at_once(RUN.as_bytes())), RUN);
     let chopped = RUN.as_bytes().chunks(3).map(|c| (Duration::from_millis(2), c.to_vec()));
     assert_eq!(console(chopped.collect()), RUN);
-    // Slower than a reading waits, and than nothing may come in all.
+    // Slower than a read's timeout, and in total longer than the permitted silence.
     let slow = RUN.as_bytes().chunks(20).map(|c| (Duration::from_millis(150), c.to_vec()));
     assert_eq!(console(slow.collect()), RUN);
     let then_more = [RUN.as_bytes(), b"and the loop goes on"].concat();
@@ -94,7 +94,7 @@ fn a_reset_begins_it_anew() {
     let twice = [&RUN.as_bytes()[..40], RUN.as_bytes()].concat();
     let chopped = twice.chunks(11).map(|c| (Duration::from_millis(1), c.to_vec())).collect();
     assert_eq!(console(chopped).as_bytes(), twice);
-    // The end of a run that began before anybody listened, then noise of the reset.
+    // The end of a run that began before listening started, then noise of the reset.
     let late = [b"0121 0000001c\n@. 0 0\na.b ok\n@! 0\n\xff\x00\xfe".as_slice(), RUN.as_bytes()];
     let heard = hear(at_once(&late.concat()), Then::Stays).expect("the second");
     assert!(heard.console.ends_with(RUN.as_bytes()));

@@ -1,10 +1,10 @@
-//! What is in the book, and in which order.
+//! The contents of the book, in order.
 
 /// A part of the book.
 #[derive(Debug)]
 pub struct Part {
     pub title: &'static str,
-    /// Markdown files, from the checkout's folder on.
+    /// Markdown files, relative to the checkout's folder.
     pub sources: &'static [&'static str],
 }
 

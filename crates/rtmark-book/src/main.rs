@@ -1,7 +1,7 @@
-//! Makes pages of the documentation, as a book: `rtmark-book FOLDER`, in a checkout's folder.
+//! Renders the documentation as the pages of a book: `rtmark-book FOLDER`, run in a checkout's folder.
 //!
-//! Each Markdown file becomes a page at the same place in the folder, so that links between them hold; what
-//! they link to besides is copied. The pages need no script and no server.
+//! Each Markdown file becomes a page with the same relative path, so that links between them remain
+//! valid; other linked files are copied. The pages need no script and no server.
 
 mod contents;
 mod page;
@@ -19,7 +19,7 @@ const STYLE: &str = include_str!("book.css");
 #[expect(clippy::print_stderr, reason = "what a program for developers says")]
 fn main() -> ExitCode {
     let Some(to) = std::env::args_os().nth(1) else {
-        eprintln!("book: name the folder that the pages are written to");
+        eprintln!("book: give the folder to write the pages to");
         return ExitCode::from(2);
     };
     match write(Path::new("."), Path::new(&to)) {
@@ -38,7 +38,7 @@ fn named<T>(path: &Path, result: io::Result<T>) -> io::Result<T> {
     result.map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))
 }
 
-/// Writes the book of the checkout in `root`. Answers how many pages it has.
+/// Writes the book of the checkout in `root`, and returns its number of pages.
 fn write(root: &Path, to: &Path) -> io::Result<usize> {
     let mut pages = Vec::new();
     for source in PARTS.iter().flat_map(|part| part.sources) {
@@ -111,7 +111,7 @@ mod tests {
                 }
                 let (file, place) = link.split_once('#').unwrap_or((link, ""));
                 let file = if file.is_empty() { at.clone() } else { at.with_file_name(file) };
-                // The page of the chip lies beside the book.
+                // The page of the chip is beside the book.
                 if link.ends_with("../index.html") && !file.exists() {
                     continue;
                 }

@@ -1,4 +1,4 @@
-//! A page of the book, from Markdown.
+//! Renders a page of the book from Markdown.
 
 use std::collections::BTreeMap;
 
@@ -7,14 +7,14 @@ use pulldown_cmark::{CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use crate::contents::PARTS;
 
-/// Nothing runs, and nothing comes from elsewhere.
+/// Nothing is executed, and nothing is loaded from elsewhere.
 const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'";
 
-/// What a link leads to that is no page.
+/// The target of a link that is not a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     File,
-    /// Nothing that is in the book: a folder, or nothing.
+    /// Not in the book: a folder, or nothing.
     Missing,
 }
 
@@ -26,7 +26,7 @@ pub struct Page {
     events: Vec<Event<'static>>,
 }
 
-/// Where a page stands in the book.
+/// Returns the address of a page in the book.
 pub fn address(source: &str) -> String {
     match source {
         "README.md" => "index.html".to_owned(),
@@ -34,12 +34,12 @@ pub fn address(source: &str) -> String {
     }
 }
 
-/// The way from a page to what stands at the book's beginning: `../` for each folder.
+/// Returns the relative path from a page to the book's root: `../` for each folder.
 fn upwards(source: &str) -> String {
     "../".repeat(source.matches('/').count())
 }
 
-/// A path that a page's link names, from the book's beginning on; `None` where it leads out of it.
+/// Resolves a page's link relative to the book's root; returns `None` if it leads outside the book.
 fn resolved(source: &str, link: &str) -> Option<String> {
     let mut parts: Vec<&str> = source.split('/').collect();
     parts.pop();
@@ -55,7 +55,7 @@ fn resolved(source: &str, link: &str) -> Option<String> {
     Some(parts.join("/"))
 }
 
-/// The name of a heading in links: in small letters, with hyphens for spaces, without other signs.
+/// Returns the anchor of a heading: in lower case, with hyphens for spaces, without other punctuation.
 fn slug(text: &str) -> String {
     let letter = |letter: char| match letter {
         ' ' => Some('-'),
@@ -78,7 +78,7 @@ impl Page {
         Self { source, title, events }
     }
 
-    /// The page in HTML. `look` says what a path is that is no page's source.
+    /// Renders the page as HTML. `look` determines what a path is that is not a page's source.
     pub fn html(&self, pages: &[Page], at: usize, mut look: impl FnMut(&str) -> Target) -> String {
         let mut names = headings(&self.events).map(|(_, text)| slug(&text)).collect::<Vec<_>>();
         let mut times: BTreeMap<String, u32> = BTreeMap::new();
@@ -118,14 +118,14 @@ impl Page {
         let body = body
             .replace("<table>", "<div class=\"scroll\" tabindex=\"0\"><table>")
             .replace("</table>", "</table></div>");
-        // The pages' policy lets no style stand in their markup.
+        // The pages' policy does not allow inline styles.
         let body = ["left", "right", "center"].into_iter().fold(body, |body, side| {
             body.replace(&format!(" style=\"text-align: {side}\""), &format!(" class=\"{side}\""))
         });
         self.whole(pages, at, &PreEscaped(body)).into_string()
     }
 
-    /// Where a link leads in the book; `None` where it leads nowhere.
+    /// Returns a link's address in the book; `None` if its target does not exist.
     fn link(
         &self,
         link: &str,
@@ -196,7 +196,7 @@ impl Page {
     }
 }
 
-/// The headings with their texts.
+/// Returns the headings with their texts.
 fn headings<'a>(events: &'a [Event<'_>]) -> impl Iterator<Item = (HeadingLevel, String)> + 'a {
     let begins = events.iter().enumerate().filter_map(|(at, event)| match event {
         Event::Start(Tag::Heading { level, .. }) => Some((at, *level)),

@@ -1,4 +1,4 @@
-//! Sets of code addresses, which are asked at every instruction.
+//! Sets of code addresses, queried at every instruction.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use std::collections::HashMap;
 pub struct Addresses {
     /// Blocks of 64 halfwords by their number, a bit for each halfword.
     blocks: HashMap<u32, u64>,
-    /// The block that was asked for last.
+    /// The last block queried.
     last: (u32, u64),
 }
 
@@ -24,7 +24,7 @@ impl Addresses {
         1 << (address >> 1 & 63)
     }
 
-    /// Adds an address; whether it is new.
+    /// Adds an address; returns whether it is new.
     pub fn insert(&mut self, address: u32) -> bool {
         let is_new = !self.contains(address);
         if is_new {
@@ -34,12 +34,12 @@ impl Addresses {
         is_new
     }
 
-    /// Whether an address is in it.
+    /// Tells whether the set contains an address.
     pub fn contains(&mut self, address: u32) -> bool {
         self.block(address) & Self::bit(address) != 0
     }
 
-    /// All of them in ascending order.
+    /// Returns all addresses in ascending order.
     pub fn iter(&self) -> impl Iterator<Item = u32> {
         let mut blocks: Vec<(u32, u64)> =
             self.blocks.iter().map(|(at, bits)| (*at, *bits)).collect();

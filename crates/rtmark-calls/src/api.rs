@@ -1,4 +1,4 @@
-//! Which functions are a kernel's, by their names.
+//! Decides by name which functions are a kernel's.
 
 use rtmark_model::{Pattern, ScenarioId};
 use rtmark_sim::Symbols;
@@ -7,16 +7,16 @@ use serde::Deserialize;
 use crate::paid::Outcome;
 use crate::rules::{Equal, Near};
 
-/// What a function is to the kernel.
+/// The role of a function with respect to the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Applications call it.
     Called,
-    /// It stands behind those, or is a thread of the kernel's.
+    /// It is called by those, or is a thread of the kernel's.
     Internal,
-    /// The kernel's thread for when there is nothing to do.
+    /// It is the kernel's idle thread.
     Idle,
-    /// It holds the application's own code, whatever its name looks like.
+    /// It contains the application's own code, whatever its name looks like.
     Application,
 }
 
@@ -24,12 +24,12 @@ pub enum Kind {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Api {
-    /// By what it is asked for: the name of its file, of a kernel that is known.
+    /// The name by which it is requested: for a known kernel, the name of its file.
     #[serde(skip)]
     pub id: String,
     /// The kernel's name, for people.
     pub name: String,
-    /// A program that has a symbol which fits one of these is one of this kernel's.
+    /// Patterns for symbols that identify a program of this kernel.
     #[serde(default)]
     recognise: Vec<Pattern>,
     calls: Vec<Pattern>,
@@ -39,24 +39,24 @@ pub struct Api {
     idle: Vec<Pattern>,
     #[serde(default)]
     application: Vec<Pattern>,
-    /// Functions that call the application's: threads, callbacks of timers, handlers.
+    /// Functions that call the application: threads, timer callbacks, handlers.
     #[serde(default)]
     calls_back: Vec<Pattern>,
-    /// What names begin with that is not shown.
+    /// A prefix of names that is not shown.
     #[serde(default)]
     strip: String,
     /// Calls that have a scenario's span.
     #[serde(default)]
     equal: Vec<Equal>,
-    /// Calls that are like a scenario.
+    /// Calls that resemble a scenario.
     #[serde(default)]
     near: Vec<Near>,
 }
 
-/// Why a file does not tell a kernel's functions.
+/// The reason why a file is not a valid list of a kernel's functions.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ApiError {
-    /// Not TOML, an unknown or missing key, or no pattern.
+    /// It is not TOML, has an unknown or missing key, or an invalid pattern.
     #[error("{file}: {error}")]
     Syntax {
         /// The file's name.
@@ -72,25 +72,26 @@ macro_rules! builtin {
     };
 }
 
-/// The kernels that are known. Those whose functions others' programs use, too, come last.
+/// The known kernels. Those whose functions other programs use as well come last.
 const BUILTIN: &[(&str, &str)] = builtin![
     "freertos", "zephyr", "threadx", "chibios", "rtx", "riot", "nuttx", "lilos", "rtic", "embassy",
 ];
 
 impl Api {
-    /// Reads the names of a kernel's functions from TOML.
+    /// Parses the names of a kernel's functions from TOML.
     ///
     /// # Errors
-    /// When it is not TOML, has an unknown key or lacks one, or has a pattern that is none.
+    /// When it is not TOML, has an unknown key, lacks one, or has an invalid pattern.
     pub fn from_toml(file: &str, text: &str) -> Result<Self, ApiError> {
         toml::from_str(text)
             .map_err(|error| ApiError::Syntax { file: file.to_owned(), error: Box::new(error) })
     }
 
-    /// The kernels that are known.
+    /// Returns the known kernels.
     ///
     /// # Errors
-    /// Never for a program that was tested; the files are read like any other's.
+    /// Never in a released program: tests read every built-in file. They are parsed like a user's
+    /// files.
     pub fn builtin() -> Result<Vec<Self>, ApiError> {
         let read = |(file, text): &(&str, &str)| {
             let id = file.trim_start_matches("kernels/").trim_end_matches(".toml").to_owned();
@@ -99,14 +100,14 @@ impl Api {
         BUILTIN.iter().map(read).collect()
     }
 
-    /// The kernel of a program, by its symbols.
+    /// Returns the kernel of a program, recognised by its symbols.
     pub fn recognised<'a>(known: &'a [Self], symbols: &Symbols) -> Option<&'a Self> {
         let names: Vec<String> = symbols.names().collect();
         let fits = |pattern: &Pattern| names.iter().any(|name| pattern.matches(plain(name)));
         known.iter().find(|api| api.recognise.iter().any(fits))
     }
 
-    /// What a function is to the kernel; `None` if its name tells nothing.
+    /// Returns the role of a function; `None` if its name does not determine it.
     pub fn kind(&self, function: &str) -> Option<Kind> {
         let name = plain(function);
         let any = |patterns: &[Pattern]| patterns.iter().any(|pattern| pattern.matches(name));
@@ -123,19 +124,19 @@ impl Api {
         }
     }
 
-    /// Whether a function calls the application's.
+    /// Tells whether a function calls the application.
     pub fn calls_back(&self, function: &str) -> bool {
         let name = plain(function);
         self.calls_back.iter().any(|pattern| pattern.matches(name))
     }
 
-    /// Calls that have a scenario's span.
+    /// Returns the calls that have a scenario's span.
     pub fn equal(&self) -> &[Equal] {
         &self.equal
     }
 
-    /// The scenario that all calls of a function together are most like, and what keeps them from
-    /// being compared.
+    /// Returns the scenario that all calls of a function together resemble most, and why the two cannot
+    /// be compared.
     pub fn near(&self, symbol: &str, outcome: Outcome) -> Option<(&ScenarioId, &str)> {
         let fits = |near: &&Near| {
             near.then.outcome() == outcome
@@ -145,15 +146,15 @@ impl Api {
         Some((&near.scenario, &near.differs))
     }
 
-    /// A function's name as applications write it.
+    /// Returns a function's name as applications write it.
     pub fn shown<'a>(&self, function: &'a str) -> &'a str {
         let name = plain(function);
         name.strip_prefix(self.strip.as_str()).unwrap_or(name)
     }
 }
 
-/// A name without what compilers append to copies of a function that they have specialised
-/// (`.isra.0`, `.constprop.1`), or with which Rust tells versions apart.
+/// Strips what compilers append to specialised copies of a function (`.isra.0`, `.constprop.1`), and
+/// what Rust appends to distinguish versions.
 pub fn plain(name: &str) -> &str {
     let is_mark =
         |mark: &&str| ["isra", "constprop", "part", "cold", "lto_priv", "llvm"].contains(mark);
@@ -163,13 +164,13 @@ pub fn plain(name: &str) -> &str {
     }
 }
 
-/// Whether the compiler has made a function of its own of it, with fewer arguments or another result:
-/// what it is given and gives then lies where only that compiler knows.
+/// Tells whether the compiler has specialised a function, with fewer arguments or another result: only
+/// the compiler knows where its arguments and its result are then.
 pub fn is_specialised(name: &str) -> bool {
     is_marked(name, "isra") || is_marked(name, "constprop") || is_part(name)
 }
 
-/// Whether it is the rest of a function, the beginning of which the compiler has inlined.
+/// Tells whether it is the remainder of a function whose beginning has been inlined.
 pub fn is_part(name: &str) -> bool {
     is_marked(name, "part")
 }

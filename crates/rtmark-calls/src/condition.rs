@@ -1,50 +1,51 @@
-//! What must hold of a call for it to be a scenario's: `r1 = 0`, `waiting(k_sem_take) = 0`.
+//! Conditions under which a call is a scenario's: `r1 = 0`, `waiting(k_sem_take) = 0`.
 
 use rtmark_model::Pattern;
 use serde::Deserialize;
 
-/// When a value is known.
+/// The time at which a value is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Known {
     /// At any time, once the call has begun.
     Always,
-    /// Only when it begins.
+    /// Only at the beginning.
     AtEntry,
-    /// Only when it has returned, or another thread goes on.
+    /// Only after it has returned, or another thread continues.
     AtEnd,
 }
 
-/// Where a member of a structure is, and what points to the structure.
+/// The location of a structure's member, and the pointer to the structure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Path {
-    /// Structures and members: their offsets add up, and the last one's size counts.
+    /// Structures and members: their offsets add up, and the size is that of the last one.
     pub members: Vec<(String, String)>,
     /// The argument that points to the first of them.
     pub argument: usize,
 }
 
-/// What is compared.
+/// A value to compare.
 #[derive(Clone, Debug)]
 pub enum Value {
     Number(u32),
     /// An argument in a register, by its number.
     Argument(usize),
-    /// An argument on the stack, by its number there.
+    /// An argument on the stack, by its position there.
     Stacked(u32),
-    /// What the call has returned.
+    /// The call's result.
     Result,
-    /// An argument of the call that the other thread comes back from.
+    /// An argument of the call from which the other thread returns.
     Into(usize),
     Member(Path),
-    /// How many threads wait in functions of these names that were given the same first argument.
+    /// The number of threads that wait in functions with these names and were given the same first
+    /// argument.
     Waiting(Pattern),
-    /// How many other threads are in functions of these names.
+    /// The number of other threads that are in functions with these names.
     Within(Pattern),
     And(Box<Value>, Box<Value>),
     Remainder(Box<Value>, Box<Value>),
 }
 
-/// How the two are compared.
+/// How two values are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
     Equal,
@@ -108,7 +109,7 @@ impl Value {
         })
     }
 
-    /// When it is known.
+    /// Returns when the value is known.
     fn known(&self) -> Known {
         match self {
             Self::Number(_) | Self::Argument(_) => Known::Always,
@@ -122,7 +123,7 @@ impl Value {
         }
     }
 
-    /// The members that it looks at.
+    /// Returns the members that it refers to.
     fn paths(&self) -> Vec<&Path> {
         match self {
             Self::Member(path) => vec![path],
@@ -134,7 +135,7 @@ impl Value {
     }
 }
 
-/// A whole number of 32 bits, perhaps negative or hexadecimal.
+/// Parses a 32-bit integer, optionally negative or hexadecimal.
 fn number(text: &str) -> Option<u32> {
     if let Some(digits) = text.strip_prefix("0x") {
         return u32::from_str_radix(digits, 16).ok();
@@ -171,19 +172,21 @@ impl TryFrom<String> for Condition {
         let right = Value::parse(right)?;
         let condition = Self { left, relation, right };
         if condition.known() == Known::AtEnd && condition.is_known_at_entry_only() {
-            return Err(format!("`{text}` mixes what is known at the beginning with the end"));
+            return Err(format!(
+                "`{text}` mixes values known at the beginning with values known at the end"
+            ));
         }
         Ok(condition)
     }
 }
 
 impl Condition {
-    /// When it can be told.
+    /// Returns when the condition can be evaluated.
     pub fn known(&self) -> Known {
         self.left.known().max(self.right.known())
     }
 
-    /// Whether a part of it is known at the beginning alone.
+    /// Tells whether a part of it is known only at the beginning.
     fn is_known_at_entry_only(&self) -> bool {
         fn has(value: &Value) -> bool {
             match value {
@@ -194,12 +197,12 @@ impl Condition {
         has(&self.left) || has(&self.right)
     }
 
-    /// The members that it looks at.
+    /// Returns the members that it refers to.
     pub fn paths(&self) -> Vec<&Path> {
         [self.left.paths(), self.right.paths()].concat()
     }
 
-    /// Whether it looks at what the call itself is given or gives.
+    /// Tells whether it refers to the call's own arguments or result.
     pub fn is_about_values(&self) -> bool {
         fn is(value: &Value) -> bool {
             match value {
@@ -211,7 +214,7 @@ impl Condition {
         is(&self.left) || is(&self.right)
     }
 
-    /// Whether it holds, by what its values are; `None` where one is not known.
+    /// Evaluates the condition with these values; returns `None` if one is not known.
     pub fn holds(&self, of: &mut impl FnMut(&Value) -> Option<u32>) -> Option<bool> {
         let (left, right) = (evaluate(&self.left, of)?, evaluate(&self.right, of)?);
         Some(match self.relation {

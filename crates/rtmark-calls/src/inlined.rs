@@ -1,4 +1,4 @@
-//! Functions of the kernel that the compiler has inlined, by the debug information.
+//! Attributes cycles to kernel functions that the compiler has inlined, by the debug information.
 
 use std::collections::BTreeMap;
 
@@ -8,21 +8,21 @@ use crate::addresses::Addresses;
 use crate::api::{Api, Kind};
 use crate::paid::InlinedCall;
 
-/// Where they are, and what they take.
+/// The locations and costs of inlined kernel code.
 #[derive(Debug)]
 pub struct Inlined<'a, 'elf> {
     api: &'a Api,
     lines: Option<&'a Lines<'elf>>,
-    /// The addresses seen that hold such code.
+    /// The addresses seen so far that contain such code.
     holding: Addresses,
-    /// Where the code is that the cycles from now on are for, if it was inlined.
+    /// The address of the code that the current cycles belong to, if it was inlined.
     current: Option<u32>,
-    /// What such code took, by an address of it.
+    /// The cycles of such code, by one of its addresses.
     cycles: BTreeMap<u32, u64>,
 }
 
 impl<'a, 'elf> Inlined<'a, 'elf> {
-    /// Without lines nothing is known of what was inlined.
+    /// Creates the tracker; without lines nothing is known about inlined code.
     pub fn new(api: &'a Api, lines: Option<&'a Lines<'elf>>) -> Self {
         Self { api, lines, holding: Addresses::default(), current: None, cycles: BTreeMap::new() }
     }
@@ -31,7 +31,7 @@ impl<'a, 'elf> Inlined<'a, 'elf> {
         self.lines
     }
 
-    /// Where code of the kernel's begins or ends that was inlined.
+    /// Returns the addresses at which inlined kernel code begins or ends.
     pub fn borders(&self) -> Vec<u32> {
         let mut borders = self.lines.map(Lines::inlined_borders).unwrap_or_default();
         let mut before = None;
@@ -44,8 +44,8 @@ impl<'a, 'elf> Inlined<'a, 'elf> {
         borders
     }
 
-    /// The kernel's function whose code was inlined at an address of another's; the outermost, as those
-    /// inlined into it are behind it.
+    /// Returns the kernel function whose code was inlined at an address of another function; the
+    /// outermost one, since others are nested inside it.
     fn at(&self, address: u32) -> Option<(Kind, String)> {
         let frames = self.lines?.inlined_at(address);
         let names = frames.into_iter().rev().skip(1).filter_map(|frame| frame.function);
@@ -53,31 +53,31 @@ impl<'a, 'elf> Inlined<'a, 'elf> {
         kernels.find(|(kind, _)| *kind != Kind::Application)
     }
 
-    /// Looks at an address for the first time.
+    /// Examines an address for the first time.
     pub fn meet(&mut self, address: u32) {
         if self.at(address).is_some() {
             self.holding.insert(address);
         }
     }
 
-    /// Whether an address that was met holds such code.
+    /// Tells whether a known address contains such code.
     pub fn hold(&mut self, address: u32) -> bool {
         self.holding.contains(address)
     }
 
-    /// Whose the cycles from now on are: code's at an address, or none's.
+    /// Sets the owner of the following cycles: the code at an address, or none.
     pub const fn go_on_at(&mut self, address: Option<u32>) {
         self.current = address;
     }
 
-    /// Cycles have passed.
+    /// Adds cycles to the current owner.
     pub fn count(&mut self, cycles: u64) {
         if let Some(address) = self.current {
             *self.cycles.entry(address).or_default() += cycles;
         }
     }
 
-    /// What was executed where it was inlined, the most cycles first.
+    /// Returns what was executed in inlined form, the most cycles first.
     pub fn calls(&self, map: Map<'_, '_>) -> Vec<InlinedCall> {
         let mut found: BTreeMap<(String, String), u64> = BTreeMap::new();
         for (&address, cycles) in &self.cycles {

@@ -1,19 +1,19 @@
-//! What an application pays its kernel.
+//! Measures what an application pays its kernel.
 //!
-//! - [`Api`] tells by names which functions of an image are the kernel's: those that an
-//!   application calls, those behind them, and those by which the kernel calls back;
-//! - [`CallRecorder`] observes a run and times each call of the former;
-//! - [`Paid`] is what comes of it: calls by function, by where they came from and by how they went
-//!   on, and how the processor's time was shared;
-//! - [`EqualCalls`] are those that have the span of a scenario of the catalogue: which do is data of
-//!   the kernel's file, as conditions on arguments, results, the other threads, and the members of
-//!   structures that debug information tells.
+//! - [`Api`] decides by name which functions of an image are the kernel's: those that an application
+//!   calls, those that these call, and those through which the kernel calls back;
+//! - [`CallRecorder`] observes a run and times each call of an API function;
+//! - [`Paid`] is the result: calls by function, origin and outcome, and how the processor's time was
+//!   shared;
+//! - [`EqualCalls`] are the calls that have the span of a scenario in the catalogue. The kernel's file
+//!   defines which do, with conditions on arguments, results, the other threads, and members of
+//!   structures that debug information describes.
 //!
-//! A *call* begins with the instruction that calls, and ends before the first instruction behind
-//! it. Only the outermost counts: what a kernel's function calls in its turn is part of it, and what
-//! the kernel's own threads call is nobody's.
+//! A *call* begins with the calling instruction and ends before the first instruction after it. Only
+//! the outermost call counts: what a kernel function calls in turn is part of it, and calls by the
+//! kernel's own threads do not count.
 //!
-//! This crate runs no machine, reads no file and prints nothing. What it knows of kernels are the
+//! This crate runs no machine, reads no file and prints nothing. Its only knowledge of kernels are the
 //! names in `kernels/*.toml`.
 
 mod addresses;

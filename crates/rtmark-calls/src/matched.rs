@@ -1,4 +1,4 @@
-//! Which of the calls of a run have a scenario's span.
+//! Finds the calls of a run that have a scenario's span.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -14,13 +14,13 @@ use crate::rules::{Equal, Then};
 /// A call that had a scenario's span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timed {
-    /// The cycle of the instruction that called.
+    /// The cycle of the calling instruction.
     pub began: u64,
     /// Its length in cycles.
     pub cycles: u64,
-    /// How many handlers of the tick were entered meanwhile.
+    /// The number of tick handlers entered during the call.
     pub ticks: u64,
-    /// How many other handlers were, besides those of the kernel's own exceptions.
+    /// The number of other handlers entered, except those of the kernel's own exceptions.
     pub interrupts: u64,
 }
 
@@ -29,41 +29,41 @@ pub struct Timed {
 pub struct EqualCalls {
     /// The scenario.
     pub scenario: ScenarioId,
-    /// How they went on.
+    /// Their outcome.
     pub outcome: Outcome,
     /// Their functions, as applications write them.
     pub functions: Vec<String>,
-    /// Each of them, in the order in which they began.
+    /// The calls in order of their beginnings.
     pub calls: Vec<Timed>,
 }
 
-/// Scenarios that cannot be told from others: for want of debug information, or because the compiler
-/// has changed functions.
+/// Scenarios whose calls cannot be distinguished from others, because debug information is missing or
+/// the compiler has changed functions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Untold {
     /// The scenarios.
     pub scenarios: BTreeSet<ScenarioId>,
-    /// The members of structures that are not described, as `k_mutex.lock_count`.
+    /// Members of structures that are not described, such as `k_mutex.lock_count`.
     pub members: BTreeSet<String>,
-    /// Functions that the compiler has specialised or split, so that nobody knows where their
+    /// Functions that the compiler has specialised or split, so that it is unknown where their
     /// arguments are, or where they begin.
     pub specialised: BTreeSet<String>,
 }
 
-/// Where another thread went on when a call switched.
+/// Where another thread continued when a call switched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Into {
-    /// Behind a call of its own, of this function with these arguments.
+    /// After a call of its own, of this function with these arguments.
     Call { function: u32, arguments: [u32; 4] },
-    /// It had been interrupted elsewhere.
+    /// Where it had been interrupted.
     Elsewhere,
     /// It had not run before.
     New,
-    /// It is the kernel's idle one.
+    /// It is the kernel's idle thread.
     Idle,
 }
 
-/// What another open call is, for who asks whether somebody waits.
+/// Another open call, for conditions about waiting threads.
 #[derive(Clone, Copy, Debug)]
 pub struct Other<'a> {
     pub symbol: &'a str,
@@ -71,11 +71,11 @@ pub struct Other<'a> {
     pub object: u32,
 }
 
-/// What is known of a call when it ends.
+/// What is known about a call when it ends.
 #[derive(Clone, Copy, Debug)]
 pub struct End<'a> {
     pub outcome: Outcome,
-    /// What it has returned.
+    /// Its result.
     pub result: Option<u32>,
     pub into: Option<Into>,
     /// The symbol of the function that the other thread was in.
@@ -83,20 +83,20 @@ pub struct End<'a> {
     pub timed: Timed,
 }
 
-/// The rules of a kernel, and the calls that fit them.
+/// The rules of a kernel, and the calls that match them.
 #[derive(Debug, Default)]
 pub struct Matched<'a> {
     rules: &'a [Equal],
     /// The members that the image describes.
     members: HashMap<(String, String), Member>,
     untold: Untold,
-    /// The rules of a function, by its number.
+    /// The rules of a function, by the function's number.
     of_function: HashMap<u32, Vec<usize>>,
     found: BTreeMap<usize, (BTreeSet<String>, Vec<Timed>)>,
 }
 
 impl<'a> Matched<'a> {
-    /// None yet; members of structures are looked up in the image's debug information.
+    /// Creates it without calls; members of structures are looked up in the image's debug information.
     pub fn new(rules: &'a [Equal], elf: &[u8]) -> Self {
         let mut matched = Self { rules, ..Self::default() };
         let mut asked: BTreeSet<&(String, String)> = BTreeSet::new();
@@ -111,7 +111,7 @@ impl<'a> Matched<'a> {
         matched
     }
 
-    /// The members that a rule needs and the image does not describe.
+    /// Returns the members that a rule needs and the image does not describe.
     fn lacking(&self, rule: &Equal) -> BTreeSet<String> {
         let pairs = rule.when.iter().flat_map(Condition::paths).flat_map(|path| &path.members);
         pairs
@@ -120,7 +120,7 @@ impl<'a> Matched<'a> {
             .collect()
     }
 
-    /// The rules of a function, by its number; those that cannot be told are noted.
+    /// Returns the rules of a function, by its number; those that cannot be evaluated are recorded.
     fn rules_of(&mut self, function: u32, symbol: &str) -> Vec<usize> {
         if let Some(known) = self.of_function.get(&function) {
             return known.clone();
@@ -143,8 +143,8 @@ impl<'a> Matched<'a> {
         usable
     }
 
-    /// The rules that a call may yet fit that is about to execute its function's first
-    /// instruction. `others` are the calls in which other threads are.
+    /// Returns the rules that a call may still match when it is about to execute its function's first
+    /// instruction. `others` are the calls that other threads are in.
     pub fn begin(
         &mut self,
         machine: &Machine,
@@ -176,7 +176,7 @@ impl<'a> Matched<'a> {
         match value {
             Value::Argument(number) => arguments.get(*number).copied(),
             Value::Stacked(number) => {
-                // The rules count them from the first behind those of Arm's four registers.
+                // The rules count them from the first one after those in Arm's four registers.
                 let number = u8::try_from(*number).ok()?.checked_add(Convention::ARM.arguments)?;
                 machine.argument(number)
             }
@@ -200,7 +200,7 @@ impl<'a> Matched<'a> {
         word(machine, object.wrapping_add(offset), size as usize)
     }
 
-    /// Keeps a call that has ended, for each rule that it fits.
+    /// Records a finished call for each rule that it matches.
     pub fn end(&mut self, rules: &[usize], arguments: [u32; 4], shown: &str, end: End<'_>) {
         for &number in rules {
             let rule = &self.rules[number];
@@ -215,7 +215,8 @@ impl<'a> Matched<'a> {
         }
     }
 
-    /// What was found, by scenario in the order of the kernel's file, and what could not be told.
+    /// Returns the results by scenario in the order of the kernel's file, and the scenarios that could
+    /// not be distinguished.
     pub fn finish(self) -> (Vec<EqualCalls>, Untold) {
         let mut all: Vec<EqualCalls> = Vec::new();
         for (number, (functions, calls)) in self.found {
@@ -239,7 +240,7 @@ impl<'a> Matched<'a> {
     }
 }
 
-/// Whether the thread that ran then is one that a rule speaks of.
+/// Tells whether the thread that continued is one that a rule describes.
 fn goes_on(rule: &Equal, end: End<'_>) -> bool {
     match (rule.then, end.into) {
         (Then::Returns, _) | (Then::Starts, Some(Into::New)) => true,
@@ -266,7 +267,7 @@ fn holds(rule: &Equal, arguments: [u32; 4], end: End<'_>) -> bool {
     late.into_iter().all(|condition| condition.holds(&mut of) == Some(true))
 }
 
-/// A number in memory, of up to four bytes.
+/// Reads a number of up to four bytes from memory.
 fn word(machine: &Machine, address: u32, size: usize) -> Option<u32> {
     let bytes = machine.peek(address, size);
     let mut all = [0; 4];

@@ -1,4 +1,4 @@
-//! What the calls of a run came to.
+//! The result of timing the calls of a run.
 
 use rtmark_model::Place;
 use schemars::JsonSchema;
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::matched::{EqualCalls, Untold};
 
-/// Where a call came from.
+/// The origin of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Origin {
@@ -16,32 +16,32 @@ pub enum Origin {
     Interrupt,
 }
 
-/// How a call went on.
+/// The outcome of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// It came back, and no other thread ran in between: timed to its return.
+    /// It returned, and no other thread ran in between: timed until its return.
     Returned,
-    /// Another thread ran, or the kernel's idle one: timed to that one's first instruction outside
-    /// the kernel. The caller has blocked, given way, or woken a thread that goes first.
+    /// Another thread ran, or the kernel's idle thread: timed until that thread's first instruction
+    /// outside the kernel. The caller has blocked, yielded, or woken a thread of higher priority.
     Switched,
 }
 
-/// Cycles of several calls.
+/// The cycles of several calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Cycles {
-    /// The fewest.
+    /// The minimum.
     pub min: u64,
-    /// The median; of an even number, the lower of the two in the middle.
+    /// The median; of an even number, the lower of the two middle ones.
     pub median: u64,
-    /// The most.
+    /// The maximum.
     pub max: u64,
-    /// All together.
+    /// The sum.
     pub total: u64,
 }
 
 impl Cycles {
-    /// Of at least one call.
+    /// Summarises at least one call.
     pub(crate) fn of(mut calls: Vec<u64>) -> Option<Self> {
         calls.sort_unstable();
         Some(Self {
@@ -56,50 +56,50 @@ impl Cycles {
 /// A place from which a function was called.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Site {
-    /// The instruction that calls.
+    /// The calling instruction.
     pub place: Place,
-    /// How often it did.
+    /// The number of its calls.
     pub calls: u64,
-    /// The most cycles that one of them took; `None` if an interrupt came into all of them.
+    /// The most cycles of one of them; `None` if all were interrupted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<u64>,
 }
 
-/// The calls of one function that came from the same kind of code and went on alike.
+/// The calls of one function with the same origin and outcome.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Called {
     /// The function, as applications write it.
     pub function: String,
     /// Its symbol.
     pub symbol: String,
-    /// Where the calls came from.
+    /// The origin of the calls.
     pub from: Origin,
-    /// How they went on.
+    /// The outcome of the calls.
     pub outcome: Outcome,
-    /// How many they are.
+    /// The number of calls.
     pub calls: u64,
-    /// Into how many of them another interrupt's handler came, or a thread of the kernel's own:
-    /// they are not in `cycles`.
+    /// How many of them were interrupted by another handler, or by a thread of the kernel's own: they
+    /// are not included in `cycles`.
     pub hit: u64,
-    /// What they took; `None` if all were hit.
+    /// Their cycles; `None` if all were interrupted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cycles: Option<Cycles>,
     /// The cycle in which the longest began.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub longest_began: Option<u64>,
-    /// From where, the most frequent first.
+    /// The calling places, the most frequent first.
     pub sites: Vec<Site>,
 }
 
-/// A function of the kernel's whose code the compiler has put into its caller's. Its calls cannot
-/// be told from each other; its instructions can, by the debug information.
+/// A kernel function whose code the compiler has inlined into its caller. Its calls cannot be
+/// distinguished from each other, but its instructions can, by the debug information.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct InlinedCall {
-    /// The function, by the debug information.
+    /// The function's name in the debug information.
     pub function: String,
-    /// The function that holds its code.
+    /// The function that contains its code.
     pub caller: String,
-    /// What its instructions there took in the run, without the functions that they call.
+    /// The cycles of its instructions there during the run, without the functions that they call.
     pub cycles: u64,
 }
 
@@ -108,16 +108,16 @@ pub struct InlinedCall {
 pub struct Shares {
     /// The application's threads, and the program before there were any.
     pub application: u64,
-    /// The application's handlers, with the entries into them.
+    /// The application's handlers, including their entries.
     pub interrupts: u64,
-    /// The kernel: its functions with all that they call, its threads, its handlers.
+    /// The kernel: its functions with everything that they call, its threads, its handlers.
     pub kernel: u64,
-    /// Asleep, and the kernel's idle thread.
+    /// Sleep, and the kernel's idle thread.
     pub idle: u64,
 }
 
 impl Shares {
-    /// All of them.
+    /// Returns the sum.
     pub const fn cycles(&self) -> u64 {
         self.application + self.interrupts + self.kernel + self.idle
     }
@@ -126,20 +126,20 @@ impl Shares {
 /// What an application paid its kernel in a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Paid {
-    /// By function, the most cycles first.
+    /// The calls by function, the most cycles first.
     pub called: Vec<Called>,
-    /// Calls that had not ended when the run did, by function.
+    /// The number of calls by function that had not ended when the run did.
     pub open: Vec<(String, u64)>,
-    /// Functions that were executed where the compiler has inlined them, the most cycles first.
+    /// Functions executed in inlined form, the most cycles first.
     pub inlined: Vec<InlinedCall>,
-    /// Functions of the image that applications call, and this one did not in this run.
+    /// API functions of the image that the application did not call in this run.
     pub never: Vec<String>,
-    /// Where the cycles went.
+    /// How the cycles were shared.
     pub shares: Shares,
-    /// Calls that have a scenario's span, where these were looked for.
+    /// The calls that have a scenario's span, if requested.
     #[serde(skip)]
     pub equal: Vec<EqualCalls>,
-    /// Scenarios that could not be told from others.
+    /// The scenarios that could not be distinguished from others.
     #[serde(skip)]
     pub untold: Untold,
 }

@@ -1,7 +1,7 @@
-//! Times calls while a run is observed.
+//! Times calls during an observed run.
 //!
-//! A call is told from others by the address to which it returns and the stack pointer there: no
-//! two that are open have both in common, whatever kernel switches stacks.
+//! A call is identified by its return address and the stack pointer there: no two open calls share
+//! both, whatever kernel switches stacks.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -17,12 +17,12 @@ use crate::inlined::Inlined;
 use crate::matched::{End, Into, Matched, Other, Timed};
 use crate::paid::{Called, Cycles, Origin, Outcome, Paid, Shares, Site};
 
-/// The exceptions by which kernels switch and are called, and that of the tick.
+/// The exceptions through which kernels switch and are called, and that of the tick.
 const SVCALL: u16 = 11;
 const PENDSV: u16 = 14;
 const SYSTICK: u16 = 15;
 
-/// Whose code a place in the tree of calls is.
+/// The owner of a node's code in the call tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Owner {
     Application,
@@ -31,11 +31,11 @@ enum Owner {
     Idle,
 }
 
-/// What is known of a node.
+/// What is known about a node.
 #[derive(Clone, Copy, Debug)]
 struct Class {
     owner: Owner,
-    /// It is a function that applications call, called from outside the kernel.
+    /// Whether it is an API function called from outside the kernel.
     is_call: bool,
 }
 
@@ -44,22 +44,22 @@ struct Class {
 struct Open {
     node: Node,
     from: Origin,
-    /// The instruction that called.
+    /// The calling instruction.
     site: u32,
     began: u64,
     return_address: u32,
     sp: u32,
-    /// The stack on which it was made, by its number.
+    /// The number of the stack on which it was made.
     stack: Option<u64>,
     /// Whether another stack has run in thread mode since.
     left: bool,
-    /// When another thread's own code began, and which.
+    /// When another thread's own code began, and which thread.
     switched: Option<(u64, Into)>,
-    /// Handlers that came into it: of the tick, and others.
+    /// The handlers that interrupted it: of the tick, and others.
     ticks: u64,
     interrupts: u64,
     arguments: [u32; 4],
-    /// The rules of scenarios that it may fit.
+    /// The rules of scenarios that it may match.
     rules: Vec<usize>,
 }
 
@@ -77,13 +77,13 @@ struct Landed {
     arguments: [u32; 4],
 }
 
-/// Calls of a function that have ended.
+/// The finished calls of a function.
 #[derive(Clone, Debug, Default)]
 struct Ended {
     cycles: Vec<u64>,
     calls: u64,
     longest: Option<(u64, u64)>,
-    /// By site: calls, and the most cycles.
+    /// By calling instruction: the number of calls, and the most cycles.
     sites: BTreeMap<u32, (u64, Option<u64>)>,
 }
 
@@ -93,31 +93,31 @@ pub struct CallRecorder<'a, 'elf> {
     api: &'a Api,
     image: &'a Image,
     calls: Calls<'a>,
-    /// What stacks begin with that belong to the kernel's own exceptions.
+    /// The roots of stacks that belong to the kernel's own exceptions.
     kernels_roots: [String; 2],
-    /// The first instructions of functions that applications call.
+    /// The first instructions of API functions.
     entries: BTreeSet<u32>,
     /// By node.
     classes: Vec<Class>,
     open: Vec<Open>,
-    /// How many open calls return to an address.
+    /// The number of open calls that return to an address.
     returns: HashMap<u32, u32>,
     ended: BTreeMap<(u32, Origin, Outcome), Ended>,
-    /// The last instruction: where it stands, and when it began; none behind an exception.
+    /// The last instruction: its address and when it began; none after an exception.
     newest: Option<(u32, u64)>,
-    /// Where the next instruction is if the last one was no jump.
+    /// The address of the next instruction if the last one was not a jump.
     next: u32,
-    /// The stack that has run last in thread mode.
+    /// The stack that last ran in thread mode.
     thread: Option<u64>,
-    /// Those that have run outside the kernel, and the last of them.
+    /// The stacks that have run outside the kernel, and the last of them.
     threads: HashSet<u64>,
     ran: Option<u64>,
-    /// The last call that has returned to a thread.
+    /// The last call that returned to a thread.
     landed: Option<Landed>,
-    /// Which calls are scenarios'.
+    /// Finds the calls that are scenarios'.
     matched: Matched<'a>,
     shares: Shares,
-    /// Up to which cycle these have been counted, and whose the cycles since are.
+    /// The cycle up to which cycles have been counted, and the owner of those since.
     counted: u64,
     owner: Owner,
     executed: Addresses,
@@ -125,7 +125,7 @@ pub struct CallRecorder<'a, 'elf> {
 }
 
 impl<'a, 'elf> CallRecorder<'a, 'elf> {
-    /// Begins where the machine stands, which has just been reset. `lines` tells what was inlined.
+    /// Begins at the position of a machine that has just been reset. `lines` describes inlined code.
     pub fn new(
         machine: &Machine,
         image: &'a Image,
@@ -135,8 +135,8 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         Self::with_scenarios(machine, image, api, lines, Matched::default())
     }
 
-    /// A recorder that, besides, keeps each call that has a scenario's span. `elf` is the image's
-    /// file, for what its debug information tells of the kernel's structures.
+    /// Creates a recorder that also keeps each call with a scenario's span. `elf` is the image's file,
+    /// whose debug information describes the kernel's structures.
     pub fn matching(
         machine: &Machine,
         image: &'a Image,
@@ -186,18 +186,18 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         }
     }
 
-    /// Where the run need be looked at: functions, and where code of the kernel's begins or ends that was
-    /// inlined.
+    /// Returns the places at which the run needs to be examined: functions, and the borders of inlined
+    /// kernel code.
     pub fn landmarks(&self) -> Landmarks {
         landmarks(self.image.symbols(), self.inlined.borders())
     }
 
-    /// How many functions the image has that applications call.
+    /// Returns the number of API functions in the image.
     pub fn entries(&self) -> usize {
         self.entries.len()
     }
 
-    /// Counts the cycles since the last time as the owner's.
+    /// Attributes the cycles since the last call to the current owner.
     fn count(&mut self, now: u64, next: Owner) {
         let cycles = now.saturating_sub(self.counted);
         self.counted = now;
@@ -211,7 +211,7 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         self.owner = next;
     }
 
-    /// What a node is, which its callers and its name tell.
+    /// Classifies a node by its callers and its name.
     fn class(&mut self, node: Node) -> Class {
         while self.classes.len() <= node.number() {
             // Callers have lower numbers.
@@ -256,7 +256,7 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         }
     }
 
-    /// Ends the call that returns here, if one does.
+    /// Ends the call that returns here, if there is one.
     fn end(&mut self, machine: &Machine, pc: u32, sp: u32, now: u64) {
         if !self.returns.contains_key(&pc) {
             return;
@@ -321,7 +321,7 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         }
     }
 
-    /// Another thread may run than before: calls that wait for it.
+    /// Handles a possible change of threads, for calls that wait for one.
     fn follow_threads(&mut self, owner: Owner, now: u64) {
         let stack = self.calls.stack_number();
         if stack != self.thread {
@@ -351,8 +351,8 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
     fn begin(&mut self, machine: &Machine, node: Node, now: u64) {
         let link = machine.register(Register::Link);
         let sp = machine.register(Register::Sp);
-        // What a handler returns by is no address; and a function's first instruction that goes on
-        // behind an interrupt, such as PUSH, has begun before.
+        // What a handler returns through is not an address, and a first instruction that continues
+        // after an interrupt, such as PUSH, has begun before.
         let goes_on = self.newest.is_none() && machine.goes_on();
         let Some(return_address) = machine.returns_from_call(link).filter(|_| !goes_on) else {
             return;
@@ -363,7 +363,7 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
             if !is_over {
                 return;
             }
-            // A thread that has ended left it behind, and another one has its stack.
+            // A thread that ended left it behind, and another one uses its stack.
             let over = self.open.remove(at);
             self.forget_return(return_address);
             self.give_up(&over);
@@ -390,7 +390,7 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         });
     }
 
-    /// The scenarios that a thread's call may have the span of, which begins.
+    /// Returns the scenarios whose span a thread's call that begins may have.
     fn rules(&mut self, machine: &Machine, node: Node, arguments: [u32; 4]) -> Vec<usize> {
         let stack = self.calls.stack_number();
         let is_other =
@@ -402,7 +402,7 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         self.matched.begin(machine, (function, self.calls.name(node)), arguments, &others)
     }
 
-    /// Keeps a call that will never come back, if it has switched; whether it has.
+    /// Records a call that will never return, if it has switched; returns whether it has.
     fn give_up(&mut self, call: &Open) -> bool {
         let Some((switched, _)) = call.switched else { return false };
         self.compare(call, Outcome::Switched, switched, None);
@@ -411,13 +411,13 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         true
     }
 
-    /// What the run came to.
+    /// Returns the result of the run.
     pub fn finish(mut self, machine: &Machine) -> Paid {
         let now = machine.cycles().0;
         self.count(now, Owner::Application);
         let map = Map::new(self.image, self.inlined.lines());
         let mut open: BTreeMap<String, u64> = BTreeMap::new();
-        // A call that has switched and never came back has been timed all the same.
+        // A call that switched and never returned has been timed nevertheless.
         for call in std::mem::take(&mut self.open) {
             if !self.give_up(&call) {
                 let name = self.calls.name(call.node);
@@ -462,7 +462,7 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         }
     }
 
-    /// What the image has, and nobody called.
+    /// Returns the API functions in the image that nobody called.
     fn never(&self, called: &[Called], open: &BTreeMap<String, u64>) -> Vec<String> {
         let symbols = self.image.symbols();
         let executed: BTreeSet<u32> = self.executed.iter().collect();
@@ -477,7 +477,7 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         shown.into_iter().filter(|name| !known(name)).collect()
     }
 
-    /// Whose the instruction is that is about to execute.
+    /// Returns the owner of the instruction that is about to execute.
     fn owner_at(&mut self, pc: u32, class: Class) -> Owner {
         if self.executed.insert(pc) {
             self.inlined.meet(pc);
@@ -494,7 +494,7 @@ impl Observer for CallRecorder<'_, '_> {
         let (pc, sp) = (machine.register(Register::Pc), machine.register(Register::Sp));
         let now = machine.cycles().0;
         self.calls.before(machine)?;
-        // Nobody comes back from a call without a jump.
+        // A return requires a jump.
         if pc != self.next {
             self.end(machine, pc, sp, now);
         }
@@ -504,11 +504,11 @@ impl Observer for CallRecorder<'_, '_> {
             self.count(now, owner);
             self.inlined.go_on_at((owner != class.owner).then_some(pc));
             if machine.exception() == 0 {
-                // Where a function is inlined, the thread goes on in its own frame all the same.
+                // In inlined code, the thread continues in its own frame.
                 self.follow_threads(class.owner, now);
             }
-            // Also from what was inlined: a wrapper, such as those of Zephyr's system calls, is no more
-            // than the call.
+            // This includes calls from inlined code: a wrapper, such as those of Zephyr's system calls,
+            // is nothing more than the call.
             if class.is_call && pc != self.next && self.entries.contains(&pc) {
                 self.begin(machine, node, now);
             }

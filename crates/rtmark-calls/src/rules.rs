@@ -1,4 +1,4 @@
-//! Which calls have a scenario's span, and which are only like one: data of a kernel's file.
+//! Rules in a kernel's file about which calls have a scenario's span, and which only resemble one.
 
 use rtmark_model::{Pattern, ScenarioId};
 use serde::Deserialize;
@@ -6,20 +6,20 @@ use serde::Deserialize;
 use crate::condition::Condition;
 use crate::paid::Outcome;
 
-/// How a call goes on.
+/// How a call continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Then {
     /// It returns to its caller.
     Returns,
-    /// Another thread goes on that has run before.
+    /// Another thread continues that has run before.
     Switches,
     /// A thread begins that has not run before.
     Starts,
 }
 
 impl Then {
-    /// What calls are told by.
+    /// Returns the recorded outcome that it corresponds to.
     pub const fn outcome(self) -> Outcome {
         match self {
             Self::Returns => Outcome::Returned,
@@ -28,7 +28,8 @@ impl Then {
     }
 }
 
-/// Calls from a thread whose span is a scenario's, but for what loads their arguments.
+/// Calls from a thread whose span is a scenario's, except for the instructions that load their
+/// arguments.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Equal {
@@ -36,15 +37,15 @@ pub struct Equal {
     /// The functions, by their symbols.
     pub calls: Vec<Pattern>,
     pub then: Then,
-    /// Of a call that switches: the functions from which the other thread comes back.
+    /// For a call that switches: the functions from which the other thread returns.
     #[serde(default)]
     pub into: Vec<Pattern>,
-    /// What must hold besides.
+    /// Further conditions.
     #[serde(default)]
     pub when: Vec<Condition>,
 }
 
-/// Calls that are like a scenario.
+/// Calls that resemble a scenario.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Near {
@@ -52,6 +53,6 @@ pub struct Near {
     /// The functions, by their symbols.
     pub calls: Vec<Pattern>,
     pub then: Then,
-    /// What keeps the two from being compared.
+    /// Why the two cannot be compared.
     pub differs: String,
 }

@@ -1,12 +1,12 @@
-//! Why a figure differs between two builds: both firmwares run once more. Where the spans execute
-//! nothing that was changed, the figure *moved*; where it grew, the functions are named in which the
-//! cycles went.
+//! Explains why a figure differs between two builds, by running both firmwares again. If the spans
+//! execute nothing that was changed, the figure *moved*; if it grew, the functions are named in which
+//! the cycles went.
 //!
-//! [`note`] takes a comparison, which knows figures alone, and adds what the code has to say, as far
-//! as both images are [`Kept`]. `same` and `code` in `rtmark-runner` tell which functions a change
-//! of the code touches; `docs/placement.md` has the method. Blaming functions by the difference of
-//! two profiles is the idea of differential flame graphs (B. Gregg, 2014), here with exact cycles of
-//! one span in the place of samples of a whole run.
+//! [`note`] takes a comparison, which only knows figures, and adds what the code shows, as far as both
+//! images are [`Kept`]. `same` and `code` in `rtmark-runner` determine which functions a change
+//! affects; `docs/placement.md` describes the method. Attributing a difference to functions by
+//! comparing two profiles is the idea of differential flame graphs (B. Gregg, 2014), here with exact
+//! cycles of one span in place of samples of a whole run.
 //!
 //! This crate runs firmware in the simulator. It builds none, does not know where answers came from,
 //! and decides no verdict.
@@ -23,13 +23,13 @@ use rtmark_runner::{CodeChange, Explained, Probed, explain, socs};
 use rtmark_sim::{Image, Soc};
 use rtmark_units::Cycles;
 
-/// Of how many series the cause is looked for: the first ones tend to explain the others.
+/// The number of series whose cause is determined: the first ones tend to explain the others.
 const MOST: usize = 10;
-/// How many functions are named.
+/// The number of functions named.
 const FUNCTIONS: usize = 3;
 
-/// Decides of the figures that differ whether they moved or were changed, and notes causes in the
-/// pairs that became worse, as far as both firmwares are still kept.
+/// Decides for the figures that differ whether they moved or were changed, and adds causes to the pairs
+/// that became worse, as far as both firmwares are still kept.
 pub fn note(comparison: &mut Comparison, before: &[Answer], after: &[Answer], kept: &Kept) {
     let exact = |pair: &&mut Pair| pair.key.backend == Backend::Sim && pair.differs();
     let of = |answers: &[Answer], pair: &Pair| {
@@ -60,7 +60,7 @@ pub fn note(comparison: &mut Comparison, before: &[Answer], after: &[Answer], ke
     }
 }
 
-/// What is said where nobody can look at the code.
+/// The note if the code is not available.
 const UNSEEN: &str = "judged by the number of instructions alone: the build folder no longer holds \
                       both images";
 
@@ -69,20 +69,20 @@ fn same_place(a: &Key, b: &Key) -> bool {
         == (&b.soc, &b.kernel, &b.scenario, &b.profile, b.backend)
 }
 
-/// Images that are still kept, and what their scenarios mean.
+/// The images that are still kept, and the scenario definitions.
 #[derive(Debug)]
 pub struct Kept {
-    /// Where builds are.
+    /// The location of builds.
     pub cache: Cache,
-    /// What scenarios mean.
+    /// The scenario definitions.
     pub catalogue: Catalogue,
-    /// Folders with kernels of one's own.
+    /// Folders with the user's own kernels.
     pub own: Vec<PathBuf>,
-    /// Soc files of one's own.
+    /// The user's own soc files.
     pub socs: Vec<SocFile>,
 }
 
-/// A run that can be done once more.
+/// A run that can be repeated.
 struct Again<'a> {
     probed: Probed,
     scenario: &'a Scenario,
@@ -91,7 +91,7 @@ struct Again<'a> {
 }
 
 impl Kept {
-    /// What a series was measured with, if that is still kept.
+    /// Returns what a series was measured with, if it is still kept.
     fn again(&self, series: &Series) -> Option<Again<'_>> {
         let elf = self.cache.image(&series.provenance.firmware.elf_sha256)?;
         let image = Image::from_elf(&elf).ok()?;
@@ -108,20 +108,21 @@ impl Kept {
         same.then_some(Again { probed, scenario, soc: file.soc, budget })
     }
 
-    /// The changed functions of which the spans execute something.
+    /// Returns the changed functions of which the spans execute something.
     fn changed(&self, pair: &Pair, was: &Series, is: &Series) -> Option<Vec<String>> {
         let (was, is) = (self.again(was)?, self.again(is)?);
         let change = CodeChange::between(&was.probed.elf, &is.probed.elf)?;
         let images = (&was.probed, &is.probed);
         let mut changed = change.in_spans(images, &is.soc, is.scenario, is.budget)?;
-        // The same code may have been told otherwise what to do.
+        // The same code may have been given other data.
         if changed.is_empty() && !pair.instructions.is_empty() && !change.same_data() {
             changed.insert("constants or initial values".to_owned());
         }
         Some(changed.into_iter().collect())
     }
 
-    /// Where the first of some functions begins, by a name that its file has from here.
+    /// Returns where the first of some functions begins, with the file's name relative to this
+    /// repository.
     fn place(&self, functions: &[String], series: &Series) -> Option<Line> {
         let again = self.again(series)?;
         let lines = Lines::new(&again.probed.elf)?;
@@ -129,7 +130,7 @@ impl Kept {
         let places = functions.iter().filter_map(|name| lines.at(symbols.find(name)?));
         let from_here = |Line { file, line }: Line| {
             let here = std::env::current_dir().ok()?;
-            // Compilers are told to call a tree of somebody's own so.
+            // Compilers are told to use this prefix for third-party trees.
             let named = file.strip_prefix("third-party/").unwrap_or(&file);
             let own = self.own.iter().filter_map(|own| own.parent()).map(|own| own.join(named));
             let mut paths = std::iter::once(here.join(named)).chain(own);
@@ -148,7 +149,7 @@ impl Kept {
         let is_changed = |row: &&Row| {
             row.function.iter().chain(&row.functions_a).any(|name| changed.contains(name))
         };
-        // The cycles of functions that nobody changed were moved by those that somebody did.
+        // The cycles of unchanged functions were moved by the changed ones.
         let any_changed = difference.rows.iter().any(|row| is_changed(&row));
         let suspect = |row: &&Row| if any_changed { is_changed(row) } else { row.difference() > 0 };
         let named: Vec<_> = difference
@@ -168,7 +169,7 @@ impl Kept {
         (!named.is_empty()).then(|| named.join(", "))
     }
 
-    /// What a series' typical sample was spent on, if its firmware runs as it did.
+    /// Returns what a series' typical sample was spent on, if its firmware runs as it did.
     fn explained(&self, series: &Series) -> Option<Explained> {
         let Again { probed, scenario, soc, budget } = self.again(series)?;
         let explained = explain(&soc, &probed, scenario, budget, |_| {}).ok()?;

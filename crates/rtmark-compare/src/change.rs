@@ -1,4 +1,4 @@
-//! What is looked at in an exact series, and how it changed.
+//! The figures examined in an exact series, and how they changed.
 
 use std::fmt;
 
@@ -20,7 +20,7 @@ pub enum Measure {
     First,
     /// All steady samples together, where both series have equally many.
     Total,
-    /// The largest sample that a tick or another interrupt hit.
+    /// The largest sample disturbed by a tick or another interrupt.
     Disturbed,
 }
 
@@ -28,7 +28,7 @@ impl Measure {
     /// All of them; the first one that differs decides the verdict.
     pub const ALL: [Self; 5] = [Self::Median, Self::Max, Self::First, Self::Total, Self::Disturbed];
 
-    /// The word used in tables and files.
+    /// Returns the word used in tables and files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Median => "median",
@@ -39,8 +39,8 @@ impl Measure {
         }
     }
 
-    /// This figure of a series. Where a log gives a summary in place of samples, its figure that stands
-    /// for the series takes the median's place.
+    /// Returns this figure of a series. If a log gives a summary instead of samples, its representative
+    /// figure takes the median's place.
     pub fn of(self, series: &Series) -> Option<u64> {
         match series.readings.summarised() {
             None => self.of_samples(series.readings.samples()?),
@@ -56,7 +56,7 @@ impl Measure {
         }
     }
 
-    /// This figure of samples.
+    /// Returns this figure of samples.
     fn of_samples(self, samples: &Samples) -> Option<u64> {
         let statistics = samples.statistics()?;
         match self {
@@ -84,24 +84,24 @@ fn steady_total(samples: &Samples) -> u64 {
     u64::try_from(total).unwrap_or(u64::MAX)
 }
 
-/// A figure before and after, in the basis of where it stands.
+/// A figure before and after, in the unit of its context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
     /// Which figure.
     pub measure: Measure,
-    /// What it was.
+    /// The earlier value.
     pub before: u64,
-    /// What it is.
+    /// The later value.
     pub after: u64,
 }
 
 impl Change {
-    /// By how much it grew.
+    /// Returns by how much it grew.
     pub fn by(&self) -> i128 {
         i128::from(self.after) - i128::from(self.before)
     }
 
-    /// By which part of itself it grew; `None` when it was nothing.
+    /// Returns by which fraction it grew; `None` if it was zero.
     pub fn relative(&self) -> Option<f64> {
         (self.before > 0).then(|| self.by() as f64 / self.before as f64)
     }
@@ -118,13 +118,13 @@ impl fmt::Display for Change {
     }
 }
 
-/// A part in per cent, with its sign.
+/// Formats a fraction in per cent, with its sign.
 pub(crate) fn per_cent(part: f64) -> String {
     let digits = if part.abs() < 0.0995 { 2 } else { usize::from(part.abs() < 0.995) };
     format!("{:+.digits$} %", part * 100.0)
 }
 
-/// The figures of two exact series' samples that differ, in the order of [`Measure::ALL`].
+/// Returns the figures that differ between two exact series' samples, in the order of [`Measure::ALL`].
 pub(crate) fn changes(before: &Samples, after: &Samples) -> Vec<Change> {
     let steady = |samples: &Samples| samples.statistics().and_then(|s| s.steady).map(|s| s.count);
     let as_many = steady(before) == steady(after);
@@ -137,16 +137,16 @@ pub(crate) fn changes(before: &Samples, after: &Samples) -> Vec<Change> {
         .collect()
 }
 
-/// How the executed instructions of two exact series changed; `None` where one of them does not
-/// tell them. Empty: the spans execute what they executed.
+/// Returns how the executed instructions of two exact series changed; `None` if one of them does not
+/// record them. Empty means that the spans execute the same number of instructions.
 ///
-/// A sample that something hit holds whatever that executed, and which one is hit depends on
-/// cycles: of those nothing is said.
+/// A disturbed sample includes the instructions of the disturbance, and which sample is disturbed
+/// depends on cycles, so those samples are not compared.
 pub(crate) fn of_instructions(before: &Series, after: &Series) -> Option<Vec<Change>> {
     let (was, is) = (before.executed.as_ref()?, after.executed.as_ref()?);
     let mut changes = changes(&was.0, &is.0);
     changes.retain(|change| change.measure != Measure::Disturbed);
-    // A tick in the first sample is that sample's, too.
+    // A tick in the first sample belongs to that sample too.
     let first_hit = |series: &Series| series.statistics().is_some_and(|s| s.first_disturbed);
     if first_hit(before) || first_hit(after) {
         changes.retain(|change| change.measure != Measure::First);

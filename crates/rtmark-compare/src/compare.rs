@@ -1,4 +1,4 @@
-//! Pairs of answers and their verdicts.
+//! Pairs answers and judges them.
 
 use std::fmt::Write as _;
 
@@ -15,27 +15,26 @@ use crate::change::{Change, changes, of_instructions};
 use crate::differences::{Aspect, Difference, differences};
 use crate::estimate::{Direction, Estimate};
 
-/// What became of a figure.
+/// What happened to a figure.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// Nothing changed, or nothing that is more than chance.
+    /// Nothing changed, or nothing beyond chance.
     Same,
-    /// The same instructions take more or less: they stand, or what they use stands, at other
-    /// addresses.
+    /// The same instructions take more or less time, because they or their data are at other addresses.
     Moved,
-    /// It was changed, and takes less.
+    /// The code was changed, and takes less.
     Better,
-    /// It was changed, and takes more; or it fails where it did not.
+    /// The code was changed, and takes more; or it fails where it did not.
     Worse,
     /// The two cannot be compared.
     Incomparable,
 }
 
 impl Verdict {
-    /// The word used in tables and files.
+    /// Returns the word used in tables and files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Same => "same",
@@ -53,12 +52,12 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// A run, as a comparison names it.
+/// A run as named in a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunLabel {
     /// Its id.
     pub id: String,
-    /// The commit that it measured, where that is known.
+    /// The commit that it measured, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<String>,
 }
@@ -76,14 +75,14 @@ impl fmt::Display for RunLabel {
     }
 }
 
-/// Two runs beside each other.
+/// A comparison of two runs.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
     /// The earlier run.
     pub before: RunLabel,
     /// The later run.
     pub after: RunLabel,
-    /// What both were asked, in the order of tables. What neither has is left out.
+    /// What both were asked, in table order. What neither has is left out.
     pub pairs: Vec<Pair>,
     /// What only the earlier one was asked.
     pub only_before: Vec<Key>,
@@ -91,66 +90,65 @@ pub struct Comparison {
     pub only_after: Vec<Key>,
 }
 
-/// What became of one series.
+/// The comparison of one series.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Pair {
-    /// What it is of, as the later run says.
+    /// Its key, as in the later run.
     pub key: Key,
-    /// The kernel's version before, where it was another one.
+    /// The kernel's earlier version, if it was different.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version_before: Option<String>,
-    /// What is counted; absent when nothing was.
+    /// What is counted; absent if nothing was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub basis: Option<Basis>,
-    /// What became of it.
+    /// The verdict.
     pub verdict: Verdict,
-    /// Which figures changed, in the basis; of exact series only.
+    /// Which figures changed, in the basis; only for exact series.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
-    /// How the numbers of executed instructions changed, where the basis is another one. Where
-    /// both series tell them and this is empty, the spans execute what they executed.
+    /// How the numbers of executed instructions changed, if the basis is something else. If both series
+    /// record them and this is empty, the spans execute the same number of instructions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub instructions: Vec<Change>,
     /// How far apart sampled series are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<Estimate>,
-    /// What is unlike about them: why they cannot be compared, or what else changed.
+    /// The differences between them: why they cannot be compared, or what else changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub differences: Vec<Difference>,
-    /// What else is to be known.
+    /// Further remarks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// The functions that were changed and of which the spans execute something, where that was
-    /// looked for.
+    /// The changed functions of which the spans execute something, if that was determined.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changed: Vec<String>,
-    /// Where the first of them begins, by its file's name in the repository of whoever compares.
+    /// Where the first of them begins; the file is named relative to the repository of the comparison.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<Line>,
-    /// What caused it: the functions in which the time went, where that was looked for.
+    /// The cause: the functions in which the time went, if that was determined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
 }
 
 impl Pair {
-    /// `freertos thread.yield on stm32c031`, with profile and backend where they are not
-    /// the usual ones.
+    /// Returns `freertos thread.yield on stm32c031`, with profile and backend unless they are the
+    /// defaults.
     pub fn title(&self) -> String {
         title(&self.key)
     }
 }
 
 impl Pair {
-    /// Whether an exact figure differs, so that it is worth knowing what its spans execute.
+    /// Tells whether an exact figure differs, so that it is worth finding out what its spans execute.
     pub fn differs(&self) -> bool {
         let figures = !self.changes.is_empty() || !self.instructions.is_empty();
         figures && matches!(self.verdict, Verdict::Moved | Verdict::Better | Verdict::Worse)
     }
 
-    /// Decides by the code that the spans execute, which tells more than how many instructions
-    /// that is: `changed` names the functions of which the spans execute something and that are not
-    /// what they were. With none, whatever differs was moved: the same code may take another way
-    /// where addresses or the time of an interrupt decide it.
+    /// Decides by the code that the spans execute, which is more reliable than the number of
+    /// instructions: `changed` names the changed functions of which the spans execute something. If
+    /// there are none, every difference counts as moved: the same code may take another path if
+    /// addresses or the time of an interrupt determine it.
     pub fn decide(&mut self, changed: Vec<String>) {
         self.verdict = if changed.is_empty() {
             Verdict::Moved
@@ -160,7 +158,7 @@ impl Pair {
         self.changed = changed;
     }
 
-    /// Whether it became worse by failing, not by a figure.
+    /// Tells whether it became worse by failing, not by a figure.
     pub(crate) fn fails(&self) -> bool {
         let figures = self.changes.is_empty() && self.instructions.is_empty();
         self.verdict == Verdict::Worse && figures && self.estimate.is_none()
@@ -178,17 +176,17 @@ pub(crate) fn title(key: &Key) -> String {
     text
 }
 
-/// What must be equal for two answers to be a pair. The kernel's version may differ: what
-/// a new one costs is worth knowing.
+/// What must be equal for two answers to form a pair. The kernel's version may differ: the cost of a
+/// new version is worth knowing.
 type Place<'a> = (&'a str, &'a str, Backend, &'a ScenarioId, &'a KernelId);
 
 fn place(key: &Key) -> Place<'_> {
     (&key.soc, &key.profile, key.backend, &key.scenario, &key.kernel)
 }
 
-/// Where the answers of a run stand, and which of several to one question each is. Of a run that
-/// measured, the last one counts; a log may hold several runs of its suite, and the first is held
-/// against the first.
+/// Returns the positions of a run's answers, numbered if several answer the same question. In a
+/// measured run the last one counts; a log may contain several runs of its suite, and the first is
+/// compared with the first.
 fn places(answers: &[Answer]) -> BTreeMap<(Place<'_>, usize), usize> {
     let mut several: BTreeMap<Place<'_>, usize> = BTreeMap::new();
     let mut places = BTreeMap::new();
@@ -203,8 +201,8 @@ fn places(answers: &[Answer]) -> BTreeMap<(Place<'_>, usize), usize> {
     places
 }
 
-/// Compares two runs. The pairs have the order of `after`. `across` lists aspects whose
-/// differences are accepted; they are shown, and do not forbid the comparison.
+/// Compares two runs. The pairs are in the order of `after`. Differences in the aspects in `across` are
+/// accepted: they are shown, but do not prevent the comparison.
 pub fn compare(
     before: (RunLabel, &[Answer]),
     after: (RunLabel, &[Answer]),
@@ -257,7 +255,7 @@ fn pair(before: &Answer, after: &Answer, across: &[Aspect]) -> Option<Pair> {
         }
         (Answer::Measured(_), Answer::Failed { failure, .. }) => {
             pair.verdict = Verdict::Worse;
-            pair.notes.push(format!("it fails now: {failure}"));
+            pair.notes.push(format!("it now fails: {failure}"));
         }
         (Answer::Failed { .. }, Answer::Measured(_)) => {
             pair.verdict = Verdict::Better;
@@ -311,7 +309,8 @@ fn measured(pair: &mut Pair, before: &Series, after: &Series, across: &[Aspect])
                 pair.notes.push(format!("{n} samples before, {m} after"));
             } else if pair.verdict == Verdict::Same && was != is {
                 pair.notes.push(
-                    "the same samples in another order, or other ones with the same figures".into(),
+                    "the same samples in another order, or different ones with the same figures"
+                        .into(),
                 );
             }
         }
@@ -331,13 +330,15 @@ fn measured(pair: &mut Pair, before: &Series, after: &Series, across: &[Aspect])
         },
         _ => {
             pair.verdict = Verdict::Incomparable;
-            pair.notes.push("summaries without samples: chance cannot be told from change".into());
+            pair.notes.push(
+                "summaries without samples: chance and change cannot be distinguished".into(),
+            );
         }
     }
 }
 
-/// What became of an exact series. With other instructions it grew if either its figure or their
-/// number did: which of the two is the change and which the placement, nobody can tell.
+/// Judges an exact series. If the instructions changed, it became worse if either its figure or their
+/// number grew: nobody can tell how much is due to the change and how much to placement.
 fn of_exact(changes: &[Change], instructions: Option<&[Change]>) -> Verdict {
     match (changes, instructions) {
         ([], None | Some([])) => Verdict::Same,
@@ -352,7 +353,7 @@ fn grown_or_shrunk(changes: &[Change], instructions: Option<&[Change]>) -> Verdi
 }
 
 impl Comparison {
-    /// How many pairs have a verdict.
+    /// Returns the number of pairs with a verdict.
     pub fn count(&self, verdict: Verdict) -> usize {
         self.pairs.iter().filter(|pair| pair.verdict == verdict).count()
     }

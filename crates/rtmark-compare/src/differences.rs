@@ -1,4 +1,4 @@
-//! Whether two series may be compared at all.
+//! Decides whether two series may be compared at all.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -8,19 +8,19 @@ use rtmark_model::{Readings, Series};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// In what two series must be alike.
+/// An aspect in which two series must be alike.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Aspect {
-    /// From which event to which they were timed.
+    /// The events between which they were timed.
     Span,
     /// What is counted.
     Basis,
     /// Exact, sampled, or a summary.
     Readings,
-    /// What is wrong with one of them.
+    /// The flags of one of them.
     Flags,
     /// Whether there is a figure at all.
     Answer,
@@ -37,11 +37,11 @@ pub enum Aspect {
 }
 
 impl Aspect {
-    /// Those that a caller may choose to compare across.
+    /// The aspects across which a caller may choose to compare.
     pub const CROSSABLE: [Self; 5] =
         [Self::Clock, Self::Core, Self::Soc, Self::TimingModel, Self::Settings];
 
-    /// The word used in tables, files and options.
+    /// Returns the word used in tables, files and options.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Span => "span",
@@ -75,17 +75,17 @@ impl FromStr for Aspect {
     }
 }
 
-/// In what two series are not alike.
+/// A difference between two series.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Difference {
-    /// In which respect.
+    /// The aspect.
     pub aspect: Aspect,
-    /// In which part of it, where it has several: `to`, `tick_hz`.
+    /// The part of it, if it has several: `to`, `tick_hz`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub what: Option<String>,
-    /// How it was.
+    /// The earlier value.
     pub before: String,
-    /// How it is.
+    /// The later value.
     pub after: String,
 }
 
@@ -101,7 +101,8 @@ impl fmt::Display for Difference {
 
 const UNSTATED: &str = "not stated";
 
-/// All differences between two series that matter, those first that always forbid a comparison.
+/// Returns all relevant differences between two series, starting with those that always prevent a
+/// comparison.
 pub(crate) fn differences(before: &Series, after: &Series) -> Vec<Difference> {
     let mut found = Vec::new();
     let mut tell = |aspect, what: Option<&str>, before: String, after: String| {
@@ -156,8 +157,8 @@ pub(crate) fn differences(before: &Series, after: &Series) -> Vec<Difference> {
 }
 
 impl Difference {
-    /// Whether it forbids a comparison. A setting that only one side states does not: it
-    /// was written down later, or no longer, and is shown.
+    /// Tells whether it prevents a comparison. A setting that only one side states does not, as it may
+    /// have been recorded later or no longer; it is shown.
     pub(crate) fn forbids(&self, across: &[Aspect]) -> bool {
         let unstated = self.before == UNSTATED || self.after == UNSTATED;
         let written_down = self.aspect == Aspect::Settings && unstated;

@@ -1,10 +1,10 @@
-//! Sampled series: how far their medians lie apart, and whether that can be chance.
+//! Compares sampled series: how far their medians are apart, and whether that can be chance.
 //!
-//! The bootstrap distribution of a median needs no resampling: the chance that the median of
-//! n draws from the samples does not exceed a value is the chance that at least half of
-//! the draws do not, which the incomplete beta function gives (Efron, "Bootstrap methods:
-//! another look at the jackknife", Annals of Statistics 7, 1979, section 3). Only the
-//! difference of two medians is drawn, with a generator whose seed is fixed.
+//! The bootstrap distribution of a median needs no resampling: the probability that the median of n
+//! draws from the samples does not exceed a value is the probability that at least half of the draws do
+//! not, which the incomplete beta function gives (Efron, "Bootstrap methods: another look at the
+//! jackknife", Annals of Statistics 7, 1979, section 3). Only the difference of two medians is sampled,
+//! with a generator whose seed is fixed.
 
 use std::collections::BTreeMap;
 
@@ -15,39 +15,40 @@ use serde::{Deserialize, Serialize};
 use statrs::function::beta::beta_reg;
 use statrs::function::erf::erfc;
 
-/// With which the generator begins: "RTMARK" in ASCII. Equal samples give equal estimates.
+/// The seed of the generator: "RTMARK" in ASCII. Equal samples give equal estimates.
 pub const SEED: u128 = 0x5254_4D41_524B;
-/// How many differences are drawn.
+/// The number of differences drawn.
 pub const DRAWS: usize = 10_000;
-/// How probable a difference as large as that found may be by chance when it is believed.
+/// The significance level: how probable a difference of this size may be by chance for it to be
+/// accepted.
 pub const LEVEL: f64 = 0.01;
-/// Fewer steady samples than this are not compared.
+/// Series with fewer steady samples are not compared.
 pub const FEWEST: u64 = 8;
 
-/// How far two sampled series lie apart, in their basis.
+/// How far two sampled series are apart, in their basis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
     /// The median of the steady samples before.
     pub before: u64,
     /// The median of the steady samples after.
     pub after: u64,
-    /// How many steady samples there were before.
+    /// The number of steady samples before.
     pub samples_before: u64,
-    /// How many steady samples there were after.
+    /// The number of steady samples after.
     pub samples_after: u64,
     /// The lower end of the interval for the growth of the median.
     pub low: f64,
     /// The upper end of that interval.
     pub high: f64,
-    /// How often chance alone would bring ranks at least as far apart.
+    /// The probability that chance alone would separate the ranks at least this far.
     pub p: f64,
-    /// The largest of both clocks' resolutions.
+    /// The larger of both clocks' resolutions.
     pub resolution: u64,
-    /// By what it was estimated.
+    /// The method of estimation.
     pub method: String,
 }
 
-/// Whether the difference is believed, and which way it goes.
+/// Whether the difference is significant, and its direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
     None,
@@ -61,7 +62,7 @@ impl Estimate {
         let count = |values: &BTreeMap<u64, u64>| values.values().sum::<u64>();
         let (n, m) = (count(&was), count(&is));
         if n < FEWEST || m < FEWEST {
-            return Err(format!("{n} and {m} steady samples, and at least {FEWEST} are needed"));
+            return Err(format!("{n} and {m} steady samples, but at least {FEWEST} are needed"));
         }
         let (was_medians, is_medians) = (Medians::of(&was, n), Medians::of(&is, m));
         let mut random = Rand64::new(SEED);
@@ -88,7 +89,8 @@ impl Estimate {
         })
     }
 
-    /// A difference is believed when test and interval agree and the clock could show it.
+    /// Returns the direction; a difference is significant if test and interval agree and the clock
+    /// could resolve it.
     pub(crate) fn direction(&self) -> Direction {
         let apart = self.after.abs_diff(self.before);
         if self.p >= LEVEL || apart == 0 || apart < self.resolution {
@@ -103,7 +105,7 @@ impl Estimate {
     }
 }
 
-/// The samples after the first that nothing hit: how often each length occurred.
+/// Returns the undisturbed samples after the first: how often each length occurred.
 fn steady(samples: &Samples) -> BTreeMap<u64, u64> {
     let mut values = BTreeMap::new();
     for (index, run) in samples.runs().iter().enumerate() {
@@ -115,15 +117,15 @@ fn steady(samples: &Samples) -> BTreeMap<u64, u64> {
     values
 }
 
-/// The bootstrap distribution of a median: lengths, and the chance that it exceeds none of
-/// those up to each.
+/// The bootstrap distribution of a median: lengths, and the probability that the median does not exceed
+/// each.
 struct Medians {
     lengths: Vec<(u64, f64)>,
 }
 
 impl Medians {
     fn of(values: &BTreeMap<u64, u64>, count: u64) -> Self {
-        // The nearest-rank median: the lower middle one.
+        // The nearest-rank median: the lower one of the two middle ones.
         let rank = count.div_ceil(2) as f64;
         let mut seen = 0;
         let chance = |(&value, &times): (&u64, &u64)| {
@@ -143,13 +145,14 @@ impl Medians {
         self.lengths.get(index).or(self.lengths.last()).map_or(0.0, |(value, _)| *value as f64)
     }
 
-    /// The median of the samples themselves: where the distribution reaches one half.
+    /// Returns the median of the samples themselves, where the distribution reaches one half.
     fn middle(&self) -> u64 {
         self.draw(0.5) as u64
     }
 }
 
-/// The chance of ranks at least so far apart when both are draws from the same clock.
+/// Returns the probability of ranks at least this far apart if both are draws from the same
+/// distribution.
 fn rank_test(before: &BTreeMap<u64, u64>, after: &BTreeMap<u64, u64>) -> f64 {
     let mut lengths: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
     for (value, times) in before {
@@ -162,7 +165,7 @@ fn rank_test(before: &BTreeMap<u64, u64>, after: &BTreeMap<u64, u64>) -> f64 {
     let mut m = 0.0;
     for (was, is) in lengths.into_values() {
         let (was, is) = (was as f64, is as f64);
-        // How often a sample after exceeds one before, a tie counting half.
+        // Counts how often a sample after exceeds one before; a tie counts half.
         u += is * (n + was / 2.0);
         n += was;
         m += is;
@@ -184,7 +187,7 @@ mod tests {
 
     fn sampled(values: impl IntoIterator<Item = u64>) -> Sampled {
         let mut samples = Samples::new();
-        // The first one stands apart.
+        // The first one is separate.
         samples.push(9999, Disturbance::NONE);
         values.into_iter().for_each(|value| samples.push(value, Disturbance::NONE));
         Sampled { resolution: 1, samples }
@@ -261,13 +264,13 @@ mod tests {
 
     #[test]
     fn the_interval_has_its_ends_where_the_level_puts_them() {
-        // A median that is 10 or 20, before which nothing but 0 stands: each draw is one of the two.
+        // A median that is 10 or 20, compared with one that is always 0: each draw is one of the two.
         let before = sampled([0; 9]);
         let after = sampled([10, 10, 10, 10, 10, 20, 20, 20, 20]);
         let estimate = Estimate::of(&before, &after).expect("enough");
         assert_eq!((estimate.before, estimate.after), (0, 10));
         assert_eq!((estimate.samples_before, estimate.samples_after), (9, 9));
-        // The chance of 20 is about a third: either end is outside one per cent of it.
+        // The probability of 20 is about a third, so either end is outside one per cent of it.
         assert_eq!(
             (estimate.low.to_bits(), estimate.high.to_bits()),
             (10.0_f64.to_bits(), 20.0_f64.to_bits())
@@ -312,7 +315,7 @@ mod tests {
         let enough =
             |n: usize, m: usize| Estimate::of(&sampled(vec![5; n]), &sampled(vec![5; m])).is_ok();
         assert!(enough(8, 8) && !enough(7, 8) && !enough(8, 7));
-        // Neither the first one nor those that something hit count.
+        // Neither the first sample nor disturbed ones count.
         let mut hit = Samples::new();
         for tick in [false, true, true] {
             let disturbance = Disturbance { tick, ..Disturbance::NONE };

@@ -1,4 +1,4 @@
-//! A comparison held against budgets.
+//! Checks a comparison against budgets.
 
 use rtmark_model::{Basis, Key};
 use schemars::JsonSchema;
@@ -8,47 +8,47 @@ use crate::compare::title;
 use crate::policy::{Budget, Counted};
 use crate::{Change, Comparison, Measure, Pair, Policy, Verdict};
 
-/// What a gate found.
+/// The result of a gate.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Gate {
-    /// What grew beyond its budget, or fails now.
+    /// Figures that grew beyond their budgets, or now fail.
     pub regressions: Vec<Finding>,
-    /// What grew beyond its budget and was accepted before.
+    /// Figures that grew beyond their budgets, but were acknowledged.
     pub acknowledged: Vec<Finding>,
-    /// What cannot be compared: its title and why.
+    /// Series that cannot be compared: title and reason.
     pub incomparable: Vec<String>,
-    /// Entries without effect: acceptances that nothing needed, budgets that fit nothing.
+    /// Entries without effect: acknowledgements that nothing needed, budgets that match nothing.
     pub unused: Vec<String>,
 }
 
-/// One figure beyond its budget.
+/// A figure beyond its budget.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
-    /// What it is of.
+    /// Its key.
     pub key: Key,
-    /// What is counted; absent when it fails now.
+    /// What is counted; absent if it now fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub basis: Option<Basis>,
-    /// By how much it is beyond; absent when it fails now.
+    /// The excess; absent if it now fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub excess: Option<Excess>,
-    /// The same in words.
+    /// A description in words.
     pub text: String,
-    /// What caused it, where that was looked for.
+    /// The cause, if it was determined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
-    /// Why it was accepted.
+    /// The reason for its acknowledgement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// A figure and what it may be.
+/// A figure and its limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Excess {
     /// How it changed.
     #[serde(flatten)]
     pub change: Change,
-    /// What it may be at most.
+    /// Its limit.
     pub limit: u64,
 }
 
@@ -59,7 +59,7 @@ impl Finding {
     }
 }
 
-/// Holds a comparison against a policy.
+/// Checks a comparison against a policy.
 pub fn gate(comparison: &Comparison, policy: &Policy) -> Gate {
     let mut gate = Gate::default();
     let mut used = vec![false; policy.acknowledged.len()];
@@ -87,21 +87,19 @@ pub fn gate(comparison: &Comparison, policy: &Policy) -> Gate {
     }
     let accepted = policy.acknowledged.iter().zip(used);
     let accepted = accepted.filter(|(_, used)| !used).map(|(entry, _)| {
-        format!("[[acknowledged]] {}: {}: nothing needs it any more", entry.scenario, entry.reason)
+        format!("[[acknowledged]] {}: {}: no longer needed", entry.scenario, entry.reason)
     });
     let fits = |budget: &&Budget| comparison.pairs.iter().any(|pair| budget.fits(&pair.key));
     let idle = policy.budgets.iter().filter(|budget| !fits(budget)).map(|budget| {
         let Budget { scenario, kernel, soc, .. } = budget;
-        format!(
-            "[[budget]] {scenario} of {kernel} on {soc}: nothing that was compared is so called"
-        )
+        format!("[[budget]] {scenario} of {kernel} on {soc}: nothing that was compared matches")
     });
     gate.unused = accepted.chain(idle).collect();
     gate
 }
 
-/// The figures of a pair as a gate sees them. Of a sampled series it is only the median,
-/// and only where its growth is believed.
+/// Returns the figures of a pair that a gate examines. Of a sampled series it is only the median, and
+/// only if its growth is significant.
 fn growing(pair: &Pair) -> Vec<(Option<Basis>, Change)> {
     let of_basis = |change: &Change| (pair.basis, *change);
     let executed = |change: &Change| (Some(Basis::Instructions), *change);
@@ -118,8 +116,8 @@ fn growing(pair: &Pair) -> Vec<(Option<Basis>, Change)> {
     }
 }
 
-/// What a figure may be. What was moved may be anything that no entry forbids by `at_most`: a
-/// placement is nobody's change, and yet a limit is a limit.
+/// Returns the limit of a figure. A moved figure may take any value that no entry forbids by `at_most`:
+/// placement is nobody's change, but a limit is a limit.
 fn limit(policy: &Policy, pair: &Pair, basis: Option<Basis>, change: &Change) -> u64 {
     let budget = policy.budget(&pair.key, change.measure);
     let counted = if basis == pair.basis { Counted::AsTheSeries } else { Counted::Otherwise };
@@ -143,7 +141,7 @@ fn measure(
         return;
     }
     let limit = limit(policy, pair, basis, &change);
-    // What is above an absolute limit and did not grow was so before.
+    // A figure that exceeds an absolute limit but did not grow exceeded it before.
     if after <= limit || after <= before {
         return;
     }
@@ -167,7 +165,7 @@ fn measure(
     }
 }
 
-/// Why a pair cannot be compared.
+/// Returns why a pair cannot be compared.
 pub(crate) fn why(pair: &Pair) -> String {
     let differences = pair.differences.iter().map(ToString::to_string);
     differences.chain(pair.notes.iter().cloned()).collect::<Vec<_>>().join("; ")

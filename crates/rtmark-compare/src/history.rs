@@ -1,4 +1,4 @@
-//! A series over many runs, and the runs at which it changed.
+//! Follows a series over many runs, and finds the runs at which it changed.
 
 use std::fmt::{self, Write as _};
 
@@ -12,7 +12,7 @@ use crate::differences::differences;
 use crate::estimate::{Direction, Estimate};
 use crate::{Change, Difference, Measure, RunLabel};
 
-/// One run's figure.
+/// The figure of one run.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Point {
     /// The run.
@@ -23,21 +23,21 @@ pub struct Point {
     pub value: u64,
     /// What is counted.
     pub basis: Basis,
-    /// What happened since the run before.
+    /// What changed since the previous run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<Step>,
 }
 
-/// What happens between two runs.
+/// A change between two runs.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Step {
-    /// The figure changed. Of sampled series, against the run with which the stretch of
-    /// equal ones began.
+    /// The figure changed. A sampled series is compared with the first run of the current stretch of
+    /// equal ones.
     Change(Change),
-    /// The figure changed, and not the number of instructions: the code moved.
+    /// The figure changed, but not the number of instructions: the code moved.
     Moved(Change),
-    /// What came before cannot be compared with it.
+    /// The previous figure is not comparable.
     Break(Vec<Difference>),
 }
 
@@ -57,9 +57,9 @@ impl fmt::Display for Step {
     }
 }
 
-/// Finds the change points. An exact series changes where its figure does; a sampled one
-/// where it is told apart, as [`Estimate`] tells, from the run with which the stretch began.
-/// Series without the figure are left out.
+/// Finds the change points. An exact series changes if its figure does; a sampled one if [`Estimate`]
+/// finds a significant difference from the first run of the current stretch. Series without the figure
+/// are left out.
 pub fn history(runs: &[(RunLabel, i64, Series)], measure: Measure) -> Vec<Point> {
     let mut points: Vec<Point> = Vec::new();
     let mut stretch: Option<&Series> = None;
@@ -86,7 +86,7 @@ fn step(before: &Series, after: &Series, measure: Measure) -> Option<Step> {
         (Readings::Sampled(was), Readings::Sampled(is)) => {
             Estimate::of(was, is).is_ok_and(|estimate| estimate.direction() != Direction::None)
         }
-        // Without samples nothing tells a change from chance.
+        // Without samples, change and chance cannot be distinguished.
         (Readings::Summarised(_), _) | (_, Readings::Summarised(_)) => false,
         _ => change.before != change.after,
     };
@@ -98,11 +98,11 @@ const ASIDE: Style = Style::new().dimmed();
 const WORSE: Style = AnsiColor::Red.on_default().bold();
 const BETTER: Style = AnsiColor::Green.on_default().bold();
 
-/// How many columns a figure's place has.
+/// The width of the chart in columns.
 const WIDTH: usize = 32;
 
-/// Draws points below each other, the oldest first, with their change points named.
-/// `moment` tells when a run was.
+/// Draws points one below the other, the oldest first, with their change points labelled. `moment`
+/// formats the time of a run.
 pub fn chart(points: &[Point], moment: impl Fn(i64) -> String) -> String {
     let values = || points.iter().map(|point| point.value);
     let (Some(min), Some(max)) = (values().min(), values().max()) else { return String::new() };

@@ -1,12 +1,11 @@
-//! What became slower, what became faster, and what cannot be compared.
+//! Finds out what became slower, what became faster, and what cannot be compared.
 //!
-//! [`compare()`] pairs the answers of two runs and gives each pair a [`Verdict`]. Exact
-//! series are compared exactly: every difference is real, however small. Sampled series
-//! are compared by their medians, with an interval and a rank test ([`Estimate`]). Where
-//! spans, bases, clocks or settings differ, nothing is compared: the verdict is
-//! [`Verdict::Incomparable`] and the [`Difference`] is named. [`gate()`] holds a comparison
-//! against budgets ([`Policy`]), [`validate()`] scores the simulator by a board, and
-//! [`history()`] finds the runs at which a series changed.
+//! [`compare()`] pairs the answers of two runs and gives each pair a [`Verdict`]. Exact series are
+//! compared exactly: every difference is real, however small. Sampled series are compared by their
+//! medians, with an interval and a rank test ([`Estimate`]). If spans, bases, clocks or settings
+//! differ, nothing is compared: the verdict is [`Verdict::Incomparable`], and each [`Difference`] is
+//! named. [`gate()`] checks a comparison against budgets ([`Policy`]), [`validate()`] scores the
+//! simulator against a board, and [`history()`] finds the runs at which a series changed.
 //!
 //! This crate runs nothing, opens no store and prints nothing.
 

@@ -1,11 +1,11 @@
-//! Budgets, and regressions that were accepted.
+//! Budgets, and acknowledged regressions.
 
 use rtmark_model::{Key, Pattern};
 use serde::Deserialize;
 
 use crate::Measure;
 
-/// What a gate lets pass. Without entries, nothing may grow.
+/// What a gate permits. Without entries, nothing may grow.
 ///
 /// ```
 /// let policy = rtmark_compare::Policy::from_toml(r#"
@@ -34,12 +34,12 @@ use crate::Measure;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Policy {
-    /// The figures that are held against budgets.
+    /// The figures that are checked against budgets.
     pub measures: Vec<Measure>,
-    /// Budgets; the last one that fits a figure decides.
+    /// Budgets; the last one that matches a figure decides.
     #[serde(rename = "budget")]
     pub budgets: Vec<Budget>,
-    /// Regressions that were accepted.
+    /// Regressions that were acknowledged.
     pub acknowledged: Vec<Acknowledged>,
 }
 
@@ -53,7 +53,7 @@ impl Default for Policy {
     }
 }
 
-/// A file with budgets that cannot be understood.
+/// A policy file that is not valid.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct PolicyError(#[from] Box<toml::de::Error>);
@@ -63,62 +63,61 @@ fn everything() -> Pattern {
     "*".parse().expect("a pattern")
 }
 
-/// How much some figures may grow.
+/// How much certain figures may grow.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Budget {
-    /// Of which scenarios.
+    /// The scenarios concerned.
     #[serde(default = "everything")]
     pub scenario: Pattern,
-    /// Of which kernels.
+    /// The kernels concerned.
     #[serde(default = "everything")]
     pub kernel: Pattern,
-    /// On which socs.
+    /// The socs concerned.
     #[serde(default = "everything")]
     pub soc: Pattern,
-    /// Which figure; all without.
+    /// The figure concerned; all if absent.
     pub measure: Option<Measure>,
-    /// By which part of itself: 0.02 is 2 %.
+    /// The allowed growth as a fraction: 0.02 is 2 %.
     #[serde(default)]
     pub relative: f64,
-    /// By how much, in the series' basis and as many instructions.
+    /// The allowed growth in the series' basis; the same number of instructions is allowed too.
     #[serde(default)]
     pub absolute: u64,
-    /// What it may be at most in the series' basis, whatever it was.
+    /// The upper limit in the series' basis, whatever the earlier value was.
     pub at_most: Option<u64>,
 }
 
-/// A regression that was accepted.
+/// A regression that was acknowledged.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Acknowledged {
-    /// Of which scenarios.
+    /// The scenarios concerned.
     pub scenario: Pattern,
-    /// Of which kernels.
+    /// The kernels concerned.
     #[serde(default = "everything")]
     pub kernel: Pattern,
-    /// On which socs.
+    /// The socs concerned.
     #[serde(default = "everything")]
     pub soc: Pattern,
-    /// Which figure; all without.
+    /// The figure concerned; all if absent.
     pub measure: Option<Measure>,
-    /// Up to which length.
+    /// The value up to which it is acknowledged.
     pub up_to: u64,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
 impl Policy {
-    /// Reads a file's text.
+    /// Parses a policy file.
     ///
     /// # Errors
-    /// When it is no TOML, has an unknown key or a budget below nothing; with the line.
+    /// When it is not TOML, has an unknown key or a negative budget; the message shows the line.
     pub fn from_toml(text: &str) -> Result<Self, PolicyError> {
         let policy: Self = toml::from_str(text).map_err(Box::new)?;
         let bad = |budget: &&Budget| !(0.0..=1e6).contains(&budget.relative);
         if let Some(budget) = policy.budgets.iter().find(bad) {
-            let message =
-                format!("relative = {} is no part between 0 and 1 000 000", budget.relative);
+            let message = format!("relative = {} is not between 0 and 1 000 000", budget.relative);
             return Err(PolicyError(Box::new(serde::de::Error::custom(message))));
         }
         if policy.acknowledged.iter().any(|entry| entry.reason.trim().is_empty()) {
@@ -128,7 +127,7 @@ impl Policy {
         Ok(policy)
     }
 
-    /// The budget of a figure.
+    /// Returns the budget of a figure.
     pub(crate) fn budget(&self, key: &Key, measure: Measure) -> Option<&Budget> {
         let fits = |budget: &&Budget| {
             budget.measure.is_none_or(|wanted| wanted == measure) && budget.fits(key)
@@ -136,7 +135,7 @@ impl Policy {
         self.budgets.iter().rev().find(fits)
     }
 
-    /// Where in the list an acceptance of such a length stands.
+    /// Returns the index of the acknowledgement of such a value.
     pub(crate) fn acknowledgement(
         &self,
         key: &Key,
@@ -158,12 +157,12 @@ fn fit(key: &Key, scenario: &Pattern, kernel: &Pattern, soc: &Pattern) -> bool {
 }
 
 impl Budget {
-    /// Whether it is one of this series' figures.
+    /// Tells whether it concerns one of this series' figures.
     pub(crate) fn fits(&self, key: &Key) -> bool {
         fit(key, &self.scenario, &self.kernel, &self.soc)
     }
 
-    /// What a figure may be that was `before`.
+    /// Returns the limit of a figure that was `before`.
     pub(crate) fn limit(&self, before: u64, counted: Counted) -> u64 {
         let part = (before as f64 * self.relative).floor();
         let growth = self.absolute.max(part as u64);
@@ -173,11 +172,11 @@ impl Budget {
     }
 }
 
-/// What is counted by a figure that is held against a budget.
+/// The unit of a figure that is checked against a budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Counted {
-    /// What the series counts.
+    /// The series' basis.
     AsTheSeries,
-    /// The instructions of a series that counts something else.
+    /// Instructions, for a series with another basis.
     Otherwise,
 }

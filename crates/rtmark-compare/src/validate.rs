@@ -1,8 +1,8 @@
-//! How near the simulator comes to a board: the timing tier's score.
+//! Scores the simulator's timing model against a board.
 //!
-//! The board's median of each scenario stands beside that of the same image on the simulator,
-//! whose probes cost the same there. The figure of the plain firmware, with nothing but addresses
-//! for probes, stands beside both, and tells what the instrumentation changes.
+//! The board's median of each scenario is compared with that of the same image on the simulator, where
+//! its probes cost the same. The figure of the plain firmware, whose probes are mere addresses, is
+//! shown beside both to quantify the effect of instrumentation.
 
 use std::fmt::Write as _;
 
@@ -10,25 +10,25 @@ use rtmark_model::{Answer, DEFAULT_PROFILE, Key, Series};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The version of [`Validation`]'s form.
+/// The version of [`Validation`]'s schema.
 const SCHEMA_VERSION: u32 = 1;
 
-/// How near the simulator comes to a board.
+/// The agreement of the simulator with a board.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Validation {
-    /// The version of this form.
+    /// The version of this schema.
     pub schema_version: u32,
     /// The program that wrote it, with its version.
     pub generator: String,
-    /// What the figures called the board's are from.
+    /// The source of the board's figures.
     pub board: String,
     /// The version of the simulator's timing model.
     pub timing_model: String,
-    /// The scenarios that have a figure on both sides.
+    /// The scenarios with a figure on both sides.
     pub rows: Vec<Row>,
-    /// Those that have not, each with the reason.
+    /// The scenarios without one, with the reasons.
     pub left_out: Vec<LeftOut>,
-    /// The score over all rows; none where there is no row.
+    /// The score over all rows; none if there are no rows.
     pub score: Option<Score>,
 }
 
@@ -45,11 +45,11 @@ pub struct Row {
     pub board: u64,
     /// The smallest of the board's steady samples.
     pub board_min: u64,
-    /// The largest of them.
+    /// The largest of the board's steady samples.
     pub board_max: u64,
     /// The simulator's median of the firmware that reads a counter.
     pub simulator: u64,
-    /// The simulator's median of the plain firmware, where it has one.
+    /// The simulator's median of the plain firmware, if it has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plain: Option<u64>,
     /// Whether the board and the simulator ran the same file.
@@ -67,32 +67,32 @@ pub struct LeftOut {
     pub reason: String,
 }
 
-/// How many of the simulator's figures are the board's, and how far the others are off.
+/// How many of the simulator's figures equal the board's, and how far off the others are.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Score {
-    /// Figures compared.
+    /// The number of figures compared.
     pub figures: u64,
-    /// The share that is the same, from 0 to 1.
+    /// The fraction that is equal, from 0 to 1.
     pub exact: f64,
-    /// The share that is at most one cycle off.
+    /// The fraction that is at most one cycle off.
     pub within_1_cycle: f64,
-    /// The share that is at most 5 % off.
+    /// The fraction that is at most 5 % off.
     pub within_5_percent: f64,
-    /// The mean of the relative differences: above 0 where the simulator says more.
+    /// The mean of the relative differences: above 0 if the simulator's figures are higher.
     pub bias: f64,
     /// The largest relative difference.
     pub worst: f64,
 }
 
 impl Row {
-    /// How much the simulator says more than the board, as a part of the board's figure.
+    /// Returns how much the simulator's figure exceeds the board's, relative to the board's.
     pub fn difference(&self) -> f64 {
         (self.simulator as f64 - self.board as f64) / self.board.max(1) as f64
     }
 }
 
 impl Score {
-    /// The score of these rows.
+    /// Returns the score of these rows.
     pub fn of(rows: &[Row]) -> Option<Self> {
         if rows.is_empty() {
             return None;
@@ -120,7 +120,7 @@ fn typical(series: &Series) -> u64 {
     series.statistics().map_or(0, |statistics| statistics.typical())
 }
 
-/// Sets a board's answers beside the simulator's: of the firmware that reads a counter, and of
+/// Compares a board's answers with the simulator's, both of the firmware that reads a counter and of
 /// the plain one.
 pub fn validate(
     generator: &str,
@@ -171,7 +171,7 @@ pub fn validate(
                 continue;
             }
             None => {
-                leave("the simulator was not asked".to_owned());
+                leave("not measured on the simulator".to_owned());
                 continue;
             }
         };
@@ -202,12 +202,12 @@ pub fn validate(
 }
 
 impl Validation {
-    /// The JSON schema of validations.
+    /// Returns the JSON schema of validations.
     pub fn json_schema() -> schemars::Schema {
         schemars::schema_for!(Validation)
     }
 
-    /// As a table for people.
+    /// Renders it as a table for people.
     pub fn table(&self) -> String {
         let mut text = format!("board: {}\ntiming model {}\n\n", self.board, self.timing_model);
         let name = |row: &Row| match row.profile.as_str() {

@@ -1,24 +1,24 @@
-//! Brings files from above a crate's folder into the crate, for build scripts.
+//! Embeds files from above a crate's folder, for use in build scripts.
 //!
 //! Cargo packages nothing from above a crate's folder, and no package inside it. So the crates that
-//! need such files have them from the checkout when they are built there, and from one archive when
-//! they came as a package. `scripts/package` puts the archives into the crates' folders.
+//! need such files take them from the checkout when built there, and from an archive when built as a
+//! package. `scripts/package` puts the archives into the crates' folders.
 //!
-//! What the files mean is not known here.
+//! This crate does not know what the files mean.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The archive in a package, and in the folder of a build.
+/// The archive in a package, and in the build's output folder.
 pub const ARCHIVE: &str = "archive.tar";
 
-/// Has a crate know these folders of the repository.
+/// Embeds these folders of the repository in a crate.
 ///
-/// Writes `files.rs` into the folder of the build: a slice of tuples, path and bytes, in the order of
-/// the paths; and [`ARCHIVE`], which a package of the crate carries. What goes wrong is told to Cargo,
-/// which ends the build.
+/// Writes `files.rs` into the build's output folder: a slice of tuples of path and bytes, sorted by
+/// path; and [`ARCHIVE`], which a package of the crate contains. Errors are reported to Cargo, which
+/// ends the build.
 #[expect(clippy::print_stdout, reason = "this is how build scripts talk to Cargo")]
 pub fn embed(folders: &[&str]) {
     let told = match collect(folders) {
@@ -31,7 +31,7 @@ pub fn embed(folders: &[&str]) {
     print!("{told}");
 }
 
-/// Does it, and answers with what a change of is to be seen.
+/// Does the work, and returns the paths whose changes require a rebuild.
 fn collect(folders: &[&str]) -> Result<Vec<PathBuf>, String> {
     let folder = |name: &str| {
         std::env::var_os(name).map(PathBuf::from).ok_or_else(|| format!("Cargo sets no {name}"))
@@ -50,7 +50,7 @@ fn collect(folders: &[&str]) -> Result<Vec<PathBuf>, String> {
     } else {
         let here = here.display();
         return Err(format!(
-            "{here} lies in no checkout of rtmark and has no {ARCHIVE}: packages of this crate \
+            "{here} is not in a checkout of rtmark and has no {ARCHIVE}: packages of this crate \
              are made by scripts/package"
         ));
     };
@@ -65,7 +65,7 @@ fn collect(folders: &[&str]) -> Result<Vec<PathBuf>, String> {
     Ok(watched)
 }
 
-/// The files of a folder and of those below it, by their names from the root, with slashes.
+/// Lists the files of a folder and its subfolders, by their names relative to the root, with slashes.
 fn list(
     root: &Path,
     name: &str,
@@ -74,8 +74,8 @@ fn list(
 ) -> Result<(), String> {
     let folder = root.join(name);
     let told = |error: io::Error| format!("{}: {error}", folder.display());
-    // A file that appears is to be seen, too; but Cargo looks at all that lies below, and what
-    // other builds leave there is none of ours.
+    // A new file must be noticed too; but Cargo watches everything below a folder, including what other
+    // builds leave there.
     let built = folder.join("target");
     if !built.is_dir() {
         watched.push(folder.clone());
@@ -83,7 +83,7 @@ fn list(
     for entry in fs::read_dir(&folder).map_err(told)? {
         let path = entry.map_err(told)?.path();
         let Some(file) = path.file_name().and_then(|file| file.to_str()) else {
-            return Err(format!("{}: its name is no Unicode", path.display()));
+            return Err(format!("{}: its name is not Unicode", path.display()));
         };
         let name = format!("{name}/{file}");
         if path.is_file() {
@@ -105,7 +105,8 @@ fn table(root: &Path, files: &[String]) -> String {
     text + "]\n"
 }
 
-/// Packs files into an archive, which is equal for equal files, whoever owns them and whenever they were written.
+/// Packs files into an archive that is the same for the same files, regardless of their owners and
+/// times.
 fn pack(root: &Path, files: &[String], archive: &Path) -> io::Result<()> {
     let mut builder = tar::Builder::new(io::BufWriter::new(File::create(archive)?));
     for file in files {

@@ -1,9 +1,9 @@
-//! What rtmark reads and comes with: scenarios, socs, machines, boards and published figures, as they lie
-//! in the repository.
+//! The data files built into rtmark: scenarios, socs, machines, boards and published figures, as they
+//! are in the repository.
 //!
-//! The build script takes them from there, or from the archive of a package. Names and bytes are known
-//! here, and not what they mean. What the command line alone needs is in a crate of its own,
-//! `rtmark-sources`, so that its changes compile little else.
+//! The build script takes them from there, or from the archive of a package. This crate knows names and
+//! bytes, but not their meaning. What only the command line needs is in a crate of its own,
+//! `rtmark-sources`, so that changes to it recompile little else.
 //!
 //! ```
 //! const CHIP: &str = rtmark_files::text("socs/stm32c031.toml");
@@ -11,19 +11,19 @@
 //! assert!(rtmark_files::FILES.iter().any(|(path, _)| *path == "catalogue/isr.toml"));
 //! ```
 
-/// A file: where it lies in the repository, with slashes, and what it holds.
+/// A file: its path in the repository, with slashes, and its contents.
 pub type File = (&'static str, &'static [u8]);
 
-/// All files, by their paths.
+/// All files, sorted by path.
 pub const FILES: &[File] = include!(concat!(env!("OUT_DIR"), "/files.rs"));
 
-/// The archive that a package of this crate carries.
+/// The archive that a package of this crate contains.
 pub const ARCHIVE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/archive.tar"));
 
-/// What a text file says. For constants: where there is no such file, nothing is compiled.
+/// Returns the text of a file. In constants, a missing file is a compilation error.
 ///
 /// # Panics
-/// Outside of constants, when there is no such file or it is no text.
+/// Outside of constants, when the file does not exist or is not text.
 #[must_use]
 pub const fn text(path: &str) -> &'static str {
     let mut index = 0;

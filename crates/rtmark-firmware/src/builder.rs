@@ -17,7 +17,7 @@ use crate::{
     Target, Tree, generate, host, known, view,
 };
 
-/// The image of objects without one more of anything.
+/// The name of the image with objects but no additional one.
 pub const NOTHING_MORE: &str = "nothing";
 
 /// Builds the firmware of a tree.
@@ -25,32 +25,32 @@ pub const NOTHING_MORE: &str = "nothing";
 pub struct Builder {
     tree: Tree,
     cache: Cache,
-    /// How many compilers one build may run at the same time.
+    /// How many compilers one build may run in parallel.
     pub jobs: usize,
 }
 
-/// An ELF file that was built.
+/// An ELF file produced by a build.
 #[derive(Clone, Debug)]
 pub struct BuiltImage {
-    /// Its file.
+    /// Its path.
     pub path: PathBuf,
-    /// What is in it.
+    /// Its contents.
     pub elf: Vec<u8>,
-    /// SHA-256 of that, in hexadecimal.
+    /// SHA-256 of its contents, in hexadecimal.
     pub sha256: String,
-    /// What compiled it.
+    /// The compiler that produced it.
     pub compiler: Compiler,
-    /// What its build says about its settings.
+    /// The settings reported by the build.
     pub settings: Settings,
 }
 
-/// SHA-256 in hexadecimal.
+/// Returns the SHA-256 in hexadecimal.
 pub fn sha256(bytes: &[u8]) -> String {
     let hex = |text: String, byte: &u8| text + &format!("{byte:02x}");
     Sha256::digest(bytes).iter().fold(String::new(), hex)
 }
 
-/// The tools that building a kernel for a core takes.
+/// Returns the tools needed to build a kernel for a core.
 pub fn tools_for(build: BuildSystem, core: &str) -> Vec<Tool> {
     match build {
         BuildSystem::Make => [vec![Tool::Make], c_tools(core)].concat(),
@@ -60,7 +60,7 @@ pub fn tools_for(build: BuildSystem, core: &str) -> Vec<Tool> {
     }
 }
 
-/// The tools that building a variant of a kernel for a core takes.
+/// Returns the tools needed to build a variant of a kernel for a core.
 pub fn tools_for_variant(build: BuildSystem, core: &str, switched: &Switched) -> Vec<Tool> {
     let mut tools = tools_for(build, core);
     if by_clang(switched) {
@@ -74,13 +74,13 @@ fn by_clang(switched: &Switched) -> bool {
 }
 
 impl Builder {
-    /// A builder for a tree, that builds in the tree's cache.
+    /// Creates a builder for a tree that builds in the tree's cache.
     pub fn new(tree: Tree) -> Self {
         let cache = tree.cache().clone();
         Self { tree, cache, jobs: 1 }
     }
 
-    /// This builder with its cache in another folder.
+    /// Moves this builder's cache to another folder.
     #[must_use]
     pub fn in_folder(self, folder: &Path) -> Self {
         Self { cache: Cache::at(folder), ..self }
@@ -91,12 +91,12 @@ impl Builder {
         &self.tree
     }
 
-    /// Where it builds.
+    /// Returns the cache in which it builds.
     pub fn cache(&self) -> &Cache {
         &self.cache
     }
 
-    /// The tools that are missing for these kernels, cores and variants, each once.
+    /// Returns the missing tools for these kernels, cores and variants, each once.
     pub fn missing_tools<'a>(
         &self,
         wanted: impl IntoIterator<Item = (&'a Kernel, &'a str, &'a Switched)>,
@@ -115,8 +115,8 @@ impl Builder {
     /// Builds all images of a kernel, or finds that they are up to date.
     ///
     /// # Errors
-    /// When a tool is missing, the build fails, or it does not bring the
-    /// images that `kernel.toml` promises.
+    /// When a tool is missing, the build fails, or it does not produce the images that `kernel.toml`
+    /// lists.
     pub fn build(
         &self,
         kernel: &Kernel,
@@ -137,7 +137,7 @@ impl Builder {
     /// Builds the image of the kernel's mixed load.
     ///
     /// # Errors
-    /// As [`Builder::build`].
+    /// Those of [`Builder::build`].
     pub fn build_load(
         &self,
         kernel: &Kernel,
@@ -147,10 +147,10 @@ impl Builder {
         self.build_goal(kernel, &target.into(), switched, Goal::Load)
     }
 
-    /// Builds the image of task sets.
+    /// Builds the image for task sets.
     ///
     /// # Errors
-    /// As [`Builder::build`].
+    /// Those of [`Builder::build`].
     pub fn build_plan(
         &self,
         kernel: &Kernel,
@@ -160,11 +160,11 @@ impl Builder {
         self.build_goal(kernel, &target.into(), switched, Goal::Plan)
     }
 
-    /// Builds the images that show what an object takes: for each object in `kernel.toml` one with
-    /// one more of it, and [`NOTHING_MORE`].
+    /// Builds the images that show the memory cost of objects: for each object in `kernel.toml`, one
+    /// image with an additional one; and [`NOTHING_MORE`].
     ///
     /// # Errors
-    /// As [`Builder::build`].
+    /// Those of [`Builder::build`].
     pub fn build_objects(
         &self,
         kernel: &Kernel,
@@ -192,7 +192,7 @@ impl Builder {
         let build = kernel.manifest.build;
         let mut tools = Vec::new();
         let mut compiler_version = String::new();
-        // The one named last compiles.
+        // The last tool in the list is the compiler.
         for tool in tools_for_variant(build, &target.core, switched) {
             let version = tool.version(self.tree.root())?;
             if tool.is_compiler() {
@@ -205,7 +205,7 @@ impl Builder {
         let files = generate::files(target)
             .map_err(|problem| FirmwareError::Soc { soc: target.name.clone(), problem })?;
         let key = self.key(kernel, target, switched, goal, &(&tools, &files));
-        // Two builds in the same folder would write over each other: the second one waits.
+        // Two builds in the same folder would overwrite each other: the second one waits.
         let held = lock(&out)?;
         let of_key = |key: &String| known::find(&out, key);
         if let Some(images) = key.as_ref().and_then(of_key) {
@@ -227,7 +227,7 @@ impl Builder {
         let folder = self.cache.folder();
         let linker = if layout::of_target(target) { make_linker(folder)? } else { None };
         let root = self.tree.root().to_owned();
-        // Make reads no name with a space in it.
+        // Make cannot handle names with spaces.
         let (root, here, made_in, generated, linker) = match build {
             BuildSystem::Cargo => (root, kernel.folder.clone(), out.clone(), generated, linker),
             BuildSystem::Make => {
@@ -262,10 +262,10 @@ impl Builder {
         let mut command = match build {
             BuildSystem::Make => self.make(&here, &variables, linker.as_deref(), goal),
             BuildSystem::Cargo => {
-                // Without it the build only takes longer.
+                // If this fails, the build only takes longer.
                 let _ = host::take_over(&self.cache.builds(), &out);
                 let mut command = self.cargo(kernel, target, &out, switched, goal);
-                // One of somebody's own may be linked by something else.
+                // A user's own kernel may use another linker.
                 if let (Some(linker), false) = (linker, kernel.own) {
                     let triple = rust_target(&target.core).unwrap_or_default();
                     let path = toml::Value::from(linker.join("rust-lld").display().to_string());
@@ -274,7 +274,7 @@ impl Builder {
                 command
             }
         };
-        // Cargo looks for its configuration from here upwards.
+        // Cargo searches for its configuration from here upwards.
         command.envs(variables).current_dir(if kernel.own { &here } else { &root });
         run(kernel, target, &mut command)?;
 
@@ -288,19 +288,19 @@ impl Builder {
         Ok(images)
     }
 
-    /// The folder of a build.
+    /// Returns the folder of a build.
     pub(crate) fn out(&self, kernel: &Kernel, target: &Target, switched: &Switched) -> PathBuf {
         let folder = self.cache.builds().join(self.source(kernel)).join(target.folder());
         folder.join(switched.folder()).join(kernel.manifest.id.as_str())
     }
 
-    /// The name of the folder with builds of the tree's kernels, or of one of somebody's own.
+    /// Returns the name of the folder for builds of the tree's kernels, or of a user's own kernel.
     fn source(&self, kernel: &Kernel) -> String {
         if kernel.own { named_place(&kernel.folder) } else { self.tree.key().to_owned() }
     }
 
-    /// All that the images of a build depend on, in a digest; none where that is not known: with
-    /// sources besides the tree's.
+    /// Returns a digest of everything that the images of a build depend on; none if that is unknown
+    /// because sources outside the tree are involved.
     fn key(
         &self,
         kernel: &Kernel,
@@ -321,7 +321,7 @@ impl Builder {
         Some(short(format!("{read:?}").as_bytes()))
     }
 
-    /// That nothing can be built here.
+    /// Returns the error that nothing can be built here.
     fn cannot_write(&self) -> FirmwareError {
         let source = io::ErrorKind::PermissionDenied.into();
         FirmwareError::Io { path: self.cache.folder().to_owned(), source }
@@ -337,7 +337,7 @@ impl Builder {
         let mut command = Command::new("make");
         command.arg("-C").arg(here).arg("--no-print-directory");
         command.arg(format!("-j{}", self.jobs.max(1)));
-        // On the command line besides, so that no makefile overrides them.
+        // Also on the command line, so that no makefile overrides them.
         for (name, value) in variables {
             let mut assignment = OsString::from(format!("{name}="));
             assignment.push(value);
@@ -357,7 +357,7 @@ impl Builder {
         command
     }
 
-    /// The folder of the Cargo workspace that a kernel's package belongs to.
+    /// Returns the folder of the Cargo workspace that a kernel's package belongs to.
     pub(crate) fn workspace<'a>(&'a self, kernel: &'a Kernel) -> &'a Path {
         if kernel.own { &kernel.folder } else { self.tree.root() }
     }
@@ -398,19 +398,19 @@ impl Builder {
             let probe = toml::Value::from(self.tree.root().join("probe").display().to_string());
             command.args(["--config", &format!("patch.crates-io.{PROBE}.path={probe}")]);
         }
-        // What is compiled for this computer alone takes a third of the room without.
+        // Code compiled for the host takes a third of the space without debug information.
         command.args(["--config", "profile.release.build-override.debug=false"]);
         command.args(["--config", "profile.release.build-override.strip='debuginfo'"]);
-        // A folder for each build, so that those for several socs can run side by side.
+        // A separate folder for each build, so that builds for several socs can run in parallel.
         command.arg("--target-dir").arg(out.join(host::CARGO));
         command
     }
 }
 
-/// The crate with probes for firmware in Rust.
+/// The crate that provides probes for Rust firmware.
 const PROBE: &str = "rtmark-probe";
 
-/// Whether a package takes that crate from wherever rtmark has it, rather than from a path.
+/// Tells whether a package takes that crate from rtmark, rather than from a path.
 fn wants_probe(folder: &Path) -> bool {
     let text = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap_or_default();
     let manifest: toml::Table = text.parse().unwrap_or_default();
@@ -418,14 +418,14 @@ fn wants_probe(folder: &Path) -> bool {
     wanted.is_some_and(|wanted| wanted.get("path").or_else(|| wanted.get("git")).is_none())
 }
 
-/// Names another tree of the FreeRTOS kernel than the published one.
+/// The variable that selects another FreeRTOS kernel tree than the published one.
 const KERNEL_VARIABLE: &str = "RTMARK_FREERTOS_KERNEL";
 
-/// Rises when the same sources come to be built otherwise.
+/// Incremented when the same sources are built in another way.
 const FORM: u32 = 1;
 
-/// The name of a folder for what is built of sources that somebody edits: like theirs, and by where
-/// they are.
+/// Returns the folder name for builds of sources that somebody edits: derived from the sources' name
+/// and location.
 pub(crate) fn named_place(folder: &Path) -> String {
     let parent = folder.parent().and_then(Path::file_name).unwrap_or_default();
     let plain = |c: &char| c.is_ascii_alphanumeric() || *c == '-' || *c == '_';
@@ -433,7 +433,7 @@ pub(crate) fn named_place(folder: &Path) -> String {
     format!("{name}-{}", short(folder.as_os_str().as_encoded_bytes()))
 }
 
-/// What a build is to bring.
+/// The kind of image to build.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Goal<'a> {
     /// The images with scenarios.
@@ -442,21 +442,21 @@ pub(crate) enum Goal<'a> {
     Load,
     /// The image of task sets.
     Plan,
-    /// The image of objects, with one more of these.
+    /// The image of objects, with an additional one of this kind.
     OneMore(&'a str),
 }
 
-/// The image of a kernel's mixed load, and the goal that makes it.
+/// The image of a kernel's mixed load, and the make goal that builds it.
 pub const LOAD: &str = "load";
 
-/// The image of a kernel's task sets, and the goal that makes it.
+/// The image of a kernel's task sets, and the make goal that builds it.
 pub const PLAN: &str = "plan";
 
-/// The program that has some of each object, and one more of one of them.
+/// The program that has some of each object, and an additional one of one kind.
 const OBJECTS: &str = "objects";
 
 impl Goal<'_> {
-    /// The names of the images.
+    /// Returns the names of the images.
     pub(crate) fn images(self, kernel: &Kernel, target: &Target) -> Vec<String> {
         let wanted = |name: &&String| !target.without.contains(name);
         match self {
@@ -467,7 +467,7 @@ impl Goal<'_> {
         }
     }
 
-    /// What Cargo calls an image.
+    /// Returns Cargo's name for an image.
     pub(crate) fn program(self, image: &str) -> &str {
         match self {
             Self::Scenarios | Self::Load | Self::Plan => image,
@@ -476,7 +476,8 @@ impl Goal<'_> {
     }
 }
 
-/// The counter, how it starts and the console, as the crate `rtmark-probe` is told them.
+/// Returns the counter, its start-up writes and the console in the form that the crate `rtmark-probe`
+/// expects.
 fn for_rust(target: &Target) -> (String, String, String) {
     let writes = |list: &[(u32, u32)]| {
         let writes: Vec<_> = list.iter().map(|(at, value)| format!("{at:#x}={value:#x}")).collect();
@@ -528,8 +529,8 @@ pub(crate) fn show(command: &Command) -> String {
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
-/// Writes a file by way of another one, so that nobody reads half of it, and
-/// leaves it alone when it holds the same already, so that nothing is rebuilt.
+/// Writes a file through a temporary one, so that no reader sees half of it, and leaves it alone if its
+/// contents are the same, so that nothing is rebuilt.
 pub(crate) fn write_if_changed(path: &Path, bytes: &[u8]) -> Result<(), FirmwareError> {
     if std::fs::read(path).is_ok_and(|old| old == bytes) {
         return Ok(());

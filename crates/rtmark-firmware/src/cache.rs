@@ -1,17 +1,18 @@
-//! Where builds are kept: one folder for all projects of a user.
+//! The build cache: one folder for all projects of a user.
 //!
 //! ```text
 //! builds/<sources>/<soc>/<settings>/<kernel>   a build, and beside it its lock
 //! firmware/<digest>                            firmware sources that came with the program
 //! kept/<digest>.elf                            images, by what is in them
-//! linker                                       what stands in for the linker
+//! linker                                       a wrapper for the linker
 //! host/<sources>                               programs for this computer that builds run
 //! views/<digest>                               folders under names that make can read
 //! ```
 //!
-//! What builds were made of is part of their folder's name: the content of sources that came with the
-//! program, which nobody changes, and the place of those that are edited, so that an edit builds where the
-//! one before it did. Everything can be made again but the images, which are what the gate looks at.
+//! The folder's name reflects what a build was made of: the content of sources that came with the
+//! program, which nobody changes, or the location of sources that are edited, so that an edited tree is
+//! built in the same folder as before. Everything can be rebuilt except the kept images, which the gate
+//! examines.
 
 use std::fs::{self, File};
 use std::io;
@@ -21,45 +22,45 @@ use std::time::{Duration, SystemTime};
 use crate::builder::at;
 use crate::{FirmwareError, sha256};
 
-/// The environment variable that names the folder.
+/// The environment variable that sets the folder.
 pub const BUILD_VARIABLE: &str = "RTMARK_BUILD";
 
-/// How long a build stays that nobody uses.
+/// How long an unused build is kept.
 pub const UNUSED: Duration = Duration::from_hours(30 * 24);
-/// How often it is looked for such builds.
+/// The interval between searches for unused builds.
 const LOOKED: Duration = Duration::from_hours(24);
 
-/// Where builds are kept.
+/// The location of builds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cache {
     folder: PathBuf,
 }
 
-/// What one part of it takes.
+/// The disk usage of one part of the cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
     /// Its folder.
     pub folder: PathBuf,
-    /// How many builds, trees of sources or images there are.
+    /// The number of builds, source trees or images.
     pub count: usize,
-    /// What they take, in bytes.
+    /// Their size, in bytes.
     pub bytes: u64,
 }
 
-/// What was removed.
+/// The result of a removal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Removed {
-    /// How many builds and trees of sources.
+    /// The number of builds and source trees removed.
     pub folders: usize,
-    /// What they took, in bytes.
+    /// Their size, in bytes.
     pub bytes: u64,
-    /// How many were in use, and stay.
+    /// The number of builds that were in use and remain.
     pub busy: usize,
 }
 
 impl Default for Cache {
-    /// That of the environment: `$RTMARK_BUILD`, else `rtmark` in the user's folder for what can be
-    /// made again.
+    /// Returns the cache set by the environment: `$RTMARK_BUILD`, or else `rtmark` in the user's cache
+    /// folder.
     fn default() -> Self {
         let variable = |name: &str| {
             std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from)
@@ -72,14 +73,14 @@ fn place(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
     if let Some(folder) = variable(BUILD_VARIABLE) {
         return Some(folder);
     }
-    // The XDG rules: a relative path there is to be ignored.
+    // According to the XDG specification, a relative path there is to be ignored.
     let cache = variable("XDG_CACHE_HOME").filter(|path| path.is_absolute());
     let home = || variable("HOME").map(|home| home.join(".cache"));
     let windows = || variable("LOCALAPPDATA");
     cache.or_else(home).or_else(windows).map(|folder| folder.join("rtmark"))
 }
 
-/// The first digits of a digest, as names of folders have them.
+/// Returns the first digits of a digest, as used in folder names.
 pub(crate) fn short(bytes: &[u8]) -> String {
     let mut digest = sha256(bytes);
     digest.truncate(12);
@@ -87,9 +88,9 @@ pub(crate) fn short(bytes: &[u8]) -> String {
 }
 
 impl Cache {
-    /// The cache in a folder, which need not be there yet.
+    /// Creates a cache in a folder, which need not exist yet.
     pub fn at(folder: &Path) -> Self {
-        // Builds run in the kernels' own folders.
+        // Must be absolute, as builds run in the kernels' own folders.
         Self { folder: std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned()) }
     }
 
@@ -106,7 +107,7 @@ impl Cache {
         self.folder.join("kept")
     }
 
-    /// The folder for programs that builds of some sources run.
+    /// Returns the folder for host programs that builds of some sources run.
     pub(crate) fn host(&self, source: &str) -> PathBuf {
         self.folder.join("host").join(source)
     }
@@ -119,8 +120,8 @@ impl Cache {
         self.folder.join("views")
     }
 
-    /// Unpacks sources that came with the program, or finds that they are there: the folder with the
-    /// kernels' folders. Whoever has changed a file there has it as it was.
+    /// Unpacks sources that came with the program, or finds them unpacked, and returns the folder that
+    /// contains the kernels' folders. Changes made to the unpacked files are undone.
     pub(crate) fn unpack(&self, files: &[(&str, &[u8])]) -> Result<PathBuf, FirmwareError> {
         let files = || files.iter().filter(|(path, _)| path.starts_with("firmware/"));
         let named = |listed: Vec<u8>, (path, bytes): &(&str, &[u8])| {
@@ -135,7 +136,7 @@ impl Cache {
         Ok(folder)
     }
 
-    /// What it takes, part by part: builds, sources, images.
+    /// Returns the disk usage by part: builds, sources, images.
     pub fn parts(&self) -> Vec<Part> {
         let part = |folder: PathBuf, entries: &[PathBuf]| {
             let bytes = entries.iter().map(|entry| size(entry)).sum();
@@ -150,8 +151,8 @@ impl Cache {
         ]
     }
 
-    /// Removes builds and sources that nobody has used for so long, and then the builds longest out of
-    /// use, until what is left takes no more than `most` bytes. What is in use stays.
+    /// Removes builds and sources that have been unused for this long, and then the least recently used
+    /// builds, until the rest takes no more than `most` bytes. Whatever is in use remains.
     ///
     /// # Errors
     /// When something cannot be removed.
@@ -163,7 +164,7 @@ impl Cache {
         let mut left = 0;
         for build in builds {
             let idle = now.duration_since(used(&build)).unwrap_or_default();
-            // Where only age counts, nobody waits for all sizes.
+            // If only age counts, skip computing all sizes.
             let bytes = if most.is_some() { size(&build) } else { 0 };
             if idle < unused && most.is_none_or(|most| left + bytes <= most) {
                 left += bytes;
@@ -177,7 +178,7 @@ impl Cache {
             removed.folders += 1;
             fs::remove_dir_all(&build).map_err(at(&build))?;
         }
-        // Sources are used as long as anything is built of them, which is less than a day.
+        // Sources are used as long as anything is being built from them, which takes less than a day.
         for sources in below(&self.sources()) {
             let idle = now.duration_since(used(&sources)).unwrap_or_default();
             if idle >= unused.max(LOOKED) {
@@ -189,8 +190,8 @@ impl Cache {
         Ok(removed)
     }
 
-    /// Removes what nobody has used for a month, if nobody has looked today. That it cannot is no
-    /// failure of a build.
+    /// Removes what has been unused for a month, at most once a day. Failing to do so is not a build
+    /// failure.
     pub(crate) fn tidy(&self) {
         let looked = self.folder.join("looked");
         let last = fs::metadata(&looked).and_then(|file| file.modified());
@@ -202,16 +203,16 @@ impl Cache {
     }
 }
 
-/// In the folder of a build or of sources, the file that is as old as their last use.
+/// The file in a build or source folder whose modification time is the folder's last use.
 const USED: &str = ".used";
 
-/// Notes that something is used.
+/// Records that something is used.
 pub(crate) fn touch(path: &Path) {
     let options = File::options().create(true).append(true).open(path);
     let _ = options.and_then(|file| file.set_modified(SystemTime::now()));
 }
 
-/// Notes that a build is used.
+/// Records that a build is used.
 pub(crate) fn use_build(out: &Path) {
     touch(&out.join(USED));
 }
@@ -222,15 +223,15 @@ fn used(folder: &Path) -> SystemTime {
     used.unwrap_or(SystemTime::UNIX_EPOCH)
 }
 
-/// What is locked while a build is under way. It lies beside the build and stays when that goes, so
-/// that no two builds ever lock different files of the same name.
+/// Returns the file that is locked during a build. It is beside the build's folder and remains when
+/// that is removed, so that two builds never lock different files of the same name.
 pub(crate) fn lock_of(out: &Path) -> PathBuf {
     let mut name = out.file_name().unwrap_or_default().to_owned();
     name.push(".lock");
     out.with_file_name(name)
 }
 
-/// Waits until nobody else builds there. In a folder that cannot be written nobody builds at all, and
+/// Waits until nobody else builds there. In a folder without write permission nobody can build, so
 /// there is nothing to lock.
 pub(crate) fn lock(out: &Path) -> Result<Option<File>, FirmwareError> {
     let path = lock_of(out);
@@ -245,7 +246,7 @@ pub(crate) fn lock(out: &Path) -> Result<Option<File>, FirmwareError> {
     }
 }
 
-/// Whether a file or folder is somebody else's, or nobody's to write.
+/// Tells whether a file or folder belongs to somebody else, or is read-only.
 pub(crate) fn cannot_be_written(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
 }
@@ -260,7 +261,7 @@ pub(crate) fn below(folder: &Path) -> Vec<PathBuf> {
     entries.filter_map(|entry| Some(entry.ok()?.path())).collect()
 }
 
-/// The folders of builds: those of a tree's, a soc's, a variant's, a kernel's.
+/// Returns the folders of builds, one for each combination of tree, soc, variant and kernel.
 pub(crate) fn all_builds(folder: &Path) -> Vec<PathBuf> {
     let folders = |folder: PathBuf| {
         below(&folder).into_iter().filter(|path| path.is_dir()).collect::<Vec<_>>()
@@ -273,7 +274,7 @@ pub(crate) fn all_builds(folder: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// What a file or folder takes, in bytes.
+/// Returns the size of a file or folder, in bytes.
 fn size(path: &Path) -> u64 {
     let Ok(known) = fs::symlink_metadata(path) else { return 0 };
     if known.is_dir() { below(path).iter().map(|entry| size(entry)).sum() } else { known.len() }
@@ -330,7 +331,7 @@ mod tests {
         assert_eq!(removed, Removed { folders: 1, bytes: 1000, busy: 1 });
         assert!(!old.exists() && held.exists() && new.exists());
         drop(lock);
-        // The newest ones stay as far as there is room.
+        // The newest ones remain as far as there is room.
         let removed = cache.prune(UNUSED, Some(250)).expect("removed");
         assert_eq!(removed, Removed { folders: 2, bytes: 310, busy: 0 });
         assert!(newer.exists() && !new.exists() && !held.exists());

@@ -1,8 +1,8 @@
-//! The code of a program without its addresses, so that two builds of it can be compared.
+//! A program's code without its addresses, so that two builds of it can be compared.
 //!
-//! A linker that puts functions elsewhere changes calls, literals and pairs of MOVW and MOVT. Here
-//! calls have the name of what they call, and whatever is an address within the program is no more
-//! than that. What is left of a function changes only when somebody, or a compiler, changed it.
+//! A linker that moves functions changes calls, literals and MOVW/MOVT pairs. Here calls are
+//! represented by the name of their target, and any address inside the program by a placeholder. What
+//! remains of a function changes only if somebody, or a compiler, changed it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,12 +11,12 @@ use sha2::{Digest, Sha256};
 
 use crate::select::memory;
 
-/// A piece of a function: a halfword, a word of data, or what stands for an address.
+/// A piece of a function: a halfword, a word of data, or a placeholder for an address.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Piece {
     Half(u16),
     Word(u32),
-    /// A branch or call out of the function, to this one.
+    /// A branch or call out of the function, to the named one.
     To(String),
     /// An address within the program.
     Address,
@@ -26,11 +26,11 @@ enum Piece {
 #[derive(Clone, Debug)]
 struct Part {
     pieces: Vec<Piece>,
-    /// Where its instructions are.
+    /// The addresses of its instructions.
     instructions: Vec<u32>,
 }
 
-/// A program's functions and data by name; of one name there may be several.
+/// A program's functions and data by name; several may share a name.
 #[derive(Clone, Debug, Default)]
 pub struct Code {
     functions: BTreeMap<String, Vec<Part>>,
@@ -38,7 +38,7 @@ pub struct Code {
 }
 
 impl Code {
-    /// Reads an ELF file for Arm; `None` where it is none.
+    /// Reads an ELF file for Arm; returns `None` if it is not one.
     pub fn of(elf: &[u8]) -> Option<Self> {
         let file = object::File::parse(elf).ok().filter(Object::is_little_endian)?;
         let program = Program::of(&file, elf)?;
@@ -69,7 +69,7 @@ impl Code {
         Some(code)
     }
 
-    /// The functions that are not the same in both, or are in one of them only.
+    /// Returns the functions that differ, or are in only one of the two programs.
     pub fn changed(&self, other: &Self) -> BTreeSet<String> {
         let same =
             |a: &[Part], b: &[Part]| a.iter().map(|p| &p.pieces).eq(b.iter().map(|p| &p.pieces));
@@ -81,12 +81,12 @@ impl Code {
         self.functions.keys().chain(other.functions.keys()).filter(differs).cloned().collect()
     }
 
-    /// Whether both have the same constants and initial values.
+    /// Tells whether both have the same constants and initial values.
     pub fn same_data(&self, other: &Self) -> bool {
         self.data == other.data
     }
 
-    /// Where the instructions of a function are.
+    /// Returns the addresses of a function's instructions.
     pub fn instructions(&self, function: &str) -> impl Iterator<Item = u32> + '_ {
         self.functions
             .get(function)
@@ -96,13 +96,13 @@ impl Code {
     }
 }
 
-/// What the meaning of a program's words depends on.
+/// The context that determines the meaning of a program's words.
 struct Program {
-    /// Where it has code, data and variables.
+    /// The address ranges of code, data and variables.
     memory: Vec<std::ops::Range<u64>>,
-    /// The functions by where they begin.
+    /// The functions by start address.
     names: BTreeMap<u32, String>,
-    /// Where data begins within code, and where code goes on.
+    /// Where data begins within code, and where code continues.
     marks: BTreeMap<u32, bool>,
 }
 
@@ -125,7 +125,7 @@ impl Program {
     }
 
     fn holds(&self, word: u32) -> bool {
-        // Variables that end one stretch may be addressed by their end.
+        // Code may refer to the end address of a range of variables.
         self.memory.iter().any(|range| range.start <= word.into() && u64::from(word) <= range.end)
     }
 
@@ -143,7 +143,7 @@ impl Program {
     fn function(&self, base: u32, bytes: &[u8]) -> Part {
         let half = |at: usize| Some(u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?));
         let mut part = Part { pieces: Vec::new(), instructions: Vec::new() };
-        // Registers whose lower half was the last MOVW's: where that stands, and its value.
+        // Registers whose lower half was set by the last MOVW: its position and value.
         let mut lower: BTreeMap<u16, (usize, u32)> = BTreeMap::new();
         let mut at = 0;
         while let Some(first) = half(at) {
@@ -191,7 +191,7 @@ impl Program {
     }
 }
 
-/// How far BL or a B.W without condition leads, by its encodings T1 and T4.
+/// Returns the offset of a BL or an unconditional B.W, from encodings T4 and T1.
 fn branch(first: u16, second: u16) -> Option<u32> {
     let is = first >> 11 == 0b11110 && second & 0x9000 == 0x9000;
     is.then(|| {
@@ -204,7 +204,7 @@ fn branch(first: u16, second: u16) -> Option<u32> {
     })
 }
 
-/// Whether it is MOVT, rather than MOVW; to which register, and what.
+/// Returns whether it is MOVT rather than MOVW, the register, and the immediate.
 fn wide_move(first: u16, second: u16) -> Option<(bool, u16, u32)> {
     let top = match first & 0xFBF0 {
         0xF240 => false,
@@ -236,7 +236,7 @@ mod tests {
         assert_eq!(branch(0xF7FF, 0xFFFE), Some(-4_i32 as u32));
         assert_eq!(branch(0xF000, 0xF800), Some(0));
         assert_eq!(branch(0xF001, 0xB800), Some(4096));
-        // A conditional one stays within its function, and MSR is none.
+        // A conditional branch stays within its function, and MSR is not a branch.
         assert_eq!(branch(0xF000, 0x8000), None);
         assert_eq!(branch(0xF380, 0x8810), None);
     }

@@ -1,4 +1,4 @@
-//! What a build has made: its images, with the flags and settings that made them.
+//! Collects the results of a build: its images, with the flags and settings that produced them.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -15,7 +15,7 @@ use crate::{
 };
 
 impl Builder {
-    /// Reads the images from the folder of a build that is done.
+    /// Reads the images from the folder of a finished build.
     pub(crate) fn collect(
         &self,
         (kernel, target): (&Kernel, &Target),

@@ -1,13 +1,13 @@
-//! Files that tell a firmware's build about the soc.
+//! Generates the files that describe the soc to a firmware's build.
 
 use std::fmt::Write as _;
 
 use crate::target::{Probes, Region, Target, Timer};
 
-/// The generated files, name and contents.
+/// Returns the generated files, as names and contents.
 ///
 /// # Errors
-/// When the target has no memory of a kind that firmware needs.
+/// When the target lacks a kind of memory that firmware needs.
 pub fn files(target: &Target) -> Result<[(&'static str, String); 3], String> {
     Ok([
         ("memory.x", memory_x(target)?),

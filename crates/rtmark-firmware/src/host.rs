@@ -1,9 +1,9 @@
-//! What Cargo compiles for this computer, taken over from one build into another.
+//! Reuses what Cargo has compiled for the host in another build.
 //!
-//! Each build has a folder of its own, so that those for several socs can run side by side. The
-//! macros and build scripts are the same in all of them, and take longer than the firmware.
-//! Cargo itself tells what of them still holds, by what it has noted beside them and by the
-//! times of files; those are kept here.
+//! Each build has a separate folder, so that builds for several socs can run in parallel. The macros
+//! and build scripts are the same in all of them, and take longer than the firmware. Cargo itself
+//! decides which of them are still valid, by the records beside them and by file times; those are
+//! preserved.
 
 use std::fs::File;
 use std::io;
@@ -11,16 +11,16 @@ use std::path::Path;
 
 use crate::cache::{all_builds, lock_of};
 
-/// Where Cargo's folder is in that of a build.
+/// Cargo's folder in a build's folder.
 pub const CARGO: &str = "cargo";
-/// In Cargo's folder, what is for this computer. What is for the target is elsewhere.
+/// The folder for host code in Cargo's folder. Target code is elsewhere.
 const HOST: &str = "release";
 
-/// Gives a build that is to begin what another one in the folder of builds has, if there is one:
-/// one of the same kernel's, or else of any. One that is under way is left alone.
+/// Copies host code into a new build from another build in the cache, if there is one: preferably of
+/// the same kernel. A build in progress is left alone.
 ///
 /// # Errors
-/// When files cannot be copied. Nothing is there then, as if there had been none.
+/// When files cannot be copied. Nothing is left behind then.
 pub fn take_over(folder: &Path, out: &Path) -> io::Result<()> {
     let ours = out.join(CARGO).join(HOST);
     if ours.exists() {
@@ -30,13 +30,13 @@ pub fn take_over(folder: &Path, out: &Path) -> io::Result<()> {
     others.retain(|other| other != out && other.join(CARGO).join(HOST).is_dir());
     others.sort_by_key(|other| (other.file_name() != out.file_name(), other.clone()));
     for other in others {
-        // As long as it is held, nobody builds there.
+        // While the lock is held, nobody builds there.
         let Ok(lock) = File::open(lock_of(&other)) else { continue };
         if lock.try_lock_shared().is_err() {
             continue;
         }
         let part = out.join(CARGO).join(format!("{HOST}.part"));
-        // From a run that was broken off.
+        // Left over from an interrupted run.
         let _ = std::fs::remove_dir_all(&part);
         let copied = copy(&other.join(CARGO).join(HOST), &part);
         return copied.and_then(|()| std::fs::rename(&part, &ours)).inspect_err(|_| {
@@ -68,7 +68,7 @@ mod tests {
 
     use super::*;
 
-    /// A build that has compiled one thing, an hour ago.
+    /// Creates a build that compiled one thing an hour ago.
     fn build(out: &Path, compiled: &str) -> File {
         let folder = out.join(CARGO).join(HOST).join("deps");
         std::fs::create_dir_all(&folder).expect("writable");
@@ -96,7 +96,7 @@ mod tests {
         build(&first, "rtic's");
         let busy = build(&at("b", "embassy"), "embassy's");
 
-        // The same kernel's first, unless that is under way.
+        // The same kernel's build is preferred, unless it is in progress.
         busy.lock().expect("free");
         let second = at("c", "embassy");
         take_over(scratch.path(), &second).expect("copied");
@@ -109,7 +109,7 @@ mod tests {
         let modified = std::fs::metadata(file).and_then(|file| file.modified());
         assert_eq!(modified.expect("told"), an_hour_ago());
 
-        // What is there is left alone.
+        // An existing folder is left alone.
         take_over(scratch.path(), &second).expect("nothing to do");
         assert_eq!(taken(&second).expect("there"), "rtic's");
     }

@@ -1,12 +1,12 @@
-//! Images that are kept by what is in them, so that it can be asked later why a figure of an
-//! earlier build was another one.
+//! Keeps images by their contents, so that one can find out later why a figure differed in an earlier
+//! build.
 
 use std::path::PathBuf;
 use std::time::SystemTime;
 
 use crate::{Builder, BuiltImage, Cache};
 
-/// How many images are kept: the newest ones.
+/// The number of images kept: the newest ones.
 const MOST: usize = 2048;
 
 impl Builder {
@@ -14,14 +14,14 @@ impl Builder {
         self.cache().kept()
     }
 
-    /// Keeps an image. That it cannot is no failure of a build.
+    /// Keeps an image. Failing to do so is not a build failure.
     pub(crate) fn keep(&self, image: &BuiltImage) {
         let folder = self.kept_folder();
         let path = folder.join(&image.sha256).with_extension("elf");
         if path.is_file() || std::fs::create_dir_all(&folder).is_err() {
             return;
         }
-        // Under its name only when it is whole.
+        // It gets its final name only when it is complete.
         let part = folder.join(format!("{}.{}.part", image.sha256, std::process::id()));
         let written =
             std::fs::write(&part, &image.elf).and_then(|()| std::fs::rename(&part, &path));
@@ -48,9 +48,9 @@ impl Builder {
 }
 
 impl Cache {
-    /// The image with this SHA-256 (in hexadecimal), if one was built here and is still kept.
+    /// Returns the image with this SHA-256 (in hexadecimal), if it was built here and is still kept.
     pub fn image(&self, sha256: &str) -> Option<Vec<u8>> {
-        // It may come from a bundle: nothing but a name of ours leads anywhere.
+        // The digest may come from a bundle, so make sure that it cannot be any other path.
         let is_digest = sha256.len() == 64 && sha256.bytes().all(|byte| byte.is_ascii_hexdigit());
         let path = self.kept().join(sha256).with_extension("elf");
         let elf = is_digest.then(|| std::fs::read(path).ok()).flatten()?;

@@ -1,8 +1,8 @@
-//! What a build has brought, found again without running its build system.
+//! Finds the results of an earlier build without running its build system.
 //!
-//! A build of sources that are known whole is a function of them, of the tools and of what it is
-//! told. All of that makes a key, and beside a finished build lies what it brought, under that key. It
-//! holds as long as the images are still those.
+//! If all sources are known, a build is a function of them, of its tools and of its parameters. These
+//! are hashed into a key, and a finished build records its results under that key. A record is valid as
+//! long as the images are unchanged.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::builder::write_if_changed;
 use crate::{BuiltImage, sha256};
 
-/// How many answers of a build are kept: of its other images and, for a while, of earlier sources.
+/// The number of records kept for a build: of its other images and, for a while, of earlier sources.
 const MOST: usize = 64;
 
 #[derive(Debug, Deserialize, Serialize)]
@@ -33,7 +33,7 @@ fn folder(out: &Path) -> PathBuf {
     out.join("known")
 }
 
-/// What a build with this key has brought, if its images are still there.
+/// Returns the results of the build with this key, if its images still exist.
 pub(crate) fn find(out: &Path, key: &str) -> Option<BTreeMap<String, BuiltImage>> {
     let text = fs::read_to_string(folder(out).join(key)).ok()?;
     let known: Known = toml::from_str(&text).ok()?;
@@ -47,7 +47,7 @@ pub(crate) fn find(out: &Path, key: &str) -> Option<BTreeMap<String, BuiltImage>
     found.collect()
 }
 
-/// Notes what a build has brought. That it cannot is no failure of the build.
+/// Records the results of a build. Failing to do so is not a build failure.
 pub(crate) fn note(out: &Path, key: &str, images: &BTreeMap<String, BuiltImage>) {
     let of = |(name, image): (&String, &BuiltImage)| {
         let BuiltImage { sha256, compiler, settings, .. } = image.clone();
@@ -69,8 +69,8 @@ pub(crate) fn note(out: &Path, key: &str, images: &BTreeMap<String, BuiltImage>)
     }
 }
 
-/// The files of a folder and of those below it, in a digest: their names and what they hold; but for
-/// what Cargo builds there, and what is hidden.
+/// Returns a digest of the names and contents of all files in a folder and its subfolders, except
+/// hidden files and Cargo's build results.
 pub(crate) fn digest_of(folder: &Path) -> Option<String> {
     fn list(folder: &Path, files: &mut Vec<PathBuf>) -> Option<()> {
         for entry in fs::read_dir(folder).ok()? {

@@ -1,10 +1,9 @@
-//! Firmware: where its sources are, how it is built, and what its probes say.
+//! Firmware: where its sources are, how it is built, and what its probes mean.
 //!
-//! A [`Tree`] holds [`Kernel`]s; a [`Builder`] makes the ELF images of one for
-//! a soc with the kernel's own build system. [`probes::parse`] reads what an
-//! image says about its spans.
+//! A [`Tree`] contains [`Kernel`]s; a [`Builder`] produces the ELF images of one for a soc with the
+//! kernel's own build system. [`probes::parse`] reads what an image says about its spans.
 //!
-//! This crate runs compilers and no firmware, and prints nothing.
+//! This crate runs compilers but no firmware, and prints nothing.
 
 mod builder;
 mod cache;
@@ -40,17 +39,17 @@ pub use tools::{MissingTool, Tool, debian_packages, rust_target};
 pub use tree::{Kernel, OWN_VARIABLE, Sources, TREE_VARIABLE, Tree};
 pub use variant::{PROFILES, Switched, Variant, VariantError, chosen, successor};
 
-/// Why there is no firmware.
+/// The reason why firmware is not available.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FirmwareError {
     /// No folder with kernels was found.
-    #[error("no firmware sources: no folder with a kernel.toml below {}", list(looked_in))]
+    #[error("no firmware sources: no folder with a kernel.toml found in {}", list(looked_in))]
     NoTree {
-        /// The folders that were looked into.
+        /// The folders that were searched.
         looked_in: Vec<PathBuf>,
     },
-    /// A `kernel.toml` that was refused.
+    /// A `kernel.toml` that was rejected.
     #[error("{}: {problem}", path.display())]
     Manifest {
         /// The file.
@@ -78,11 +77,11 @@ pub enum FirmwareError {
         soc: String,
         /// The command that was run.
         command: String,
-        /// What it said.
+        /// Its output.
         output: String,
     },
-    /// The build succeeded without bringing an image.
-    #[error("the build of {kernel} brought no {}: {source}", path.display())]
+    /// The build succeeded without producing an image.
+    #[error("the build of {kernel} did not produce {}: {source}", path.display())]
     NoImage {
         /// The kernel.
         kernel: KernelId,

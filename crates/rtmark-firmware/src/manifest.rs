@@ -1,4 +1,4 @@
-//! `kernel.toml`: what a kernel is, how its firmware is built, what it cannot do.
+//! `kernel.toml`: what a kernel is, how its firmware is built, and what it does not support.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub enum Language {
 }
 
 impl Language {
-    /// The language's name.
+    /// Returns the language's name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::C => "C",
@@ -27,7 +27,7 @@ impl Language {
     }
 }
 
-/// What builds a kernel's firmware.
+/// The build system of a kernel's firmware.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BuildSystem {
@@ -37,25 +37,25 @@ pub enum BuildSystem {
     Cargo,
 }
 
-/// The setting that says how often a second the tick interrupts; 0 where nothing ticks.
+/// The setting for the tick rate in hertz; 0 if nothing ticks.
 pub(crate) const TICK_HZ: &str = "tick_hz";
 
-/// Scenarios that a kernel has no primitive for.
+/// Scenarios for which a kernel has no primitive.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NotApplicable {
-    /// Which.
+    /// The scenarios.
     pub scenario: Pattern,
-    /// On which cores; on all, without any.
+    /// The cores concerned; all if empty.
     #[serde(default)]
     pub cores: Vec<String>,
-    /// On which backend; on all, without one.
+    /// The backend concerned; all if none is given.
     #[serde(default)]
     pub backend: Option<Backend>,
-    /// Built with which values of settings; with any, without one.
+    /// The settings' values concerned; any if none are given.
     #[serde(default)]
     pub with: Settings,
-    /// Why, in one sentence.
+    /// The reason, in one sentence.
     pub reason: String,
 }
 
@@ -65,27 +65,27 @@ pub struct NotApplicable {
 pub struct Manifest {
     /// The kernel's name on the command line and in results.
     pub id: KernelId,
-    /// Its own name.
+    /// Its full name.
     pub name: String,
-    /// Its own version.
+    /// The kernel's version.
     pub version: String,
     /// Its licence.
     pub license: String,
     /// Where its source comes from.
     pub source: String,
-    /// What it is written in.
+    /// The language it is written in.
     pub language: Language,
-    /// What builds its firmware.
+    /// The build system of its firmware.
     pub build: BuildSystem,
     /// The Cargo package of its firmware.
     #[serde(default)]
     pub package: Option<String>,
-    /// The images that a build brings, one for each group of scenarios.
+    /// The images that a build produces, one for each group of scenarios.
     pub images: Vec<String>,
-    /// Whether there is an image `load` besides, the mixed load of worst-case searches.
+    /// Whether there is also an image `load`, the mixed load for worst-case searches.
     #[serde(default)]
     pub load: bool,
-    /// Whether there is an image `plan` besides, of task sets that are written into it.
+    /// Whether there is also an image `plan`, into which task sets are written.
     #[serde(default)]
     pub plan: bool,
     /// The cores that it supports.
@@ -93,49 +93,48 @@ pub struct Manifest {
     /// Why it does not support some other cores.
     #[serde(default)]
     pub unsupported: BTreeMap<String, String>,
-    /// Profiles of its own: what they change of what is documented.
+    /// Its own profiles: their changes to the documented settings.
     #[serde(default)]
     pub profiles: BTreeMap<String, Settings>,
     /// The settings that a build can choose.
     #[serde(default)]
     pub switches: BTreeMap<String, Choice>,
-    /// Where the first value of each of them stands: in which template or example of the
-    /// kernel's own, in its words.
+    /// The source of the first value of each of them: the kernel's template or example, in its own
+    /// terms.
     #[serde(default)]
     pub documented: BTreeMap<String, String>,
-    /// What its build system can choose where `switches` says nothing.
+    /// The choices that its build system offers where `switches` gives none.
     #[serde(skip)]
     by_build: BTreeMap<String, Vec<Setting>>,
-    /// Cargo's features that bring a driver which counts time by the soc's time base, by the soc's
-    /// name, by the timer's kind, or under `any` for all.
+    /// Cargo features with a driver that counts time by the soc's time base; keyed by the soc's name,
+    /// by the timer's kind, or by `any`.
     #[serde(default)]
     pub time_bases: BTreeMap<String, String>,
-    /// Images that find room in so much RAM only, in bytes: on smaller socs they are not built.
+    /// The RAM in bytes that an image needs: on smaller socs it is not built.
     #[serde(default)]
     pub least_ram: BTreeMap<String, u32>,
-    /// Images that a core has nothing to run with, by core: they are not built for it.
+    /// Images that cannot run on a core, by core: they are not built for it.
     #[serde(default)]
     pub without: BTreeMap<String, Vec<String>>,
-    /// What neither image nor build can tell of its settings.
+    /// Settings that neither the image nor the build reports.
     #[serde(default)]
     pub settings: Settings,
-    /// The most urgent priority at which an interrupt may call the kernel, as the number of
-    /// the level from 0, by core. 0 where nothing is said: the kernel masks by PRIMASK.
+    /// The most urgent priority at which an interrupt may call the kernel, as a level counted from 0,
+    /// by core. The default 0 means that the kernel masks with PRIMASK.
     #[serde(default)]
     pub interrupt_level: BTreeMap<String, u8>,
-    /// Objects whose memory is measured by images with and without one more of them: what each is,
-    /// in a few words.
+    /// Objects whose memory is measured with an additional one, each with a short description.
     #[serde(default)]
     pub objects: BTreeMap<String, String>,
     /// Why it has no such object.
     #[serde(default)]
     pub no_objects: BTreeMap<String, String>,
-    /// What it has no primitive for.
+    /// The scenarios for which it has no primitive.
     #[serde(default)]
     pub not_applicable: Vec<NotApplicable>,
 }
 
-/// The values that a setting can have; the first one is the default.
+/// The possible values of a setting; the first one is the default.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(
     untagged,
@@ -150,7 +149,7 @@ pub enum Choice {
         values: Vec<Setting>,
         /// The cores.
         cores: Vec<String>,
-        /// Why the others have no choice, in one sentence.
+        /// Why other cores have no choice, in one sentence.
         reason: String,
     },
 }
@@ -163,8 +162,8 @@ impl Choice {
     }
 }
 
-/// What `firmware/c/image.mk` and Cargo's release profile offer, whatever kernel it is. What they
-/// come to when nobody chooses, its own makefile or `Cargo.toml` says.
+/// Returns what `firmware/c/image.mk` and Cargo's release profile offer for any kernel. The defaults
+/// are in its own makefile or `Cargo.toml`.
 fn by_build(build: BuildSystem) -> BTreeMap<String, Vec<Setting>> {
     let levels = ["s", "2", "3"].map(|level| Setting::Text(level.into())).to_vec();
     let switch = || vec![Setting::Switch(true), Setting::Switch(false)];
@@ -175,16 +174,16 @@ fn by_build(build: BuildSystem) -> BTreeMap<String, Vec<Setting>> {
 }
 
 impl Manifest {
-    /// The most urgent priority at which an interrupt may call the kernel, as the byte that
-    /// priority registers hold.
+    /// Returns the most urgent priority at which an interrupt may call the kernel, as the byte in
+    /// priority registers.
     pub fn most_urgent_caller(&self, soc: &Soc) -> u8 {
-        // Frameworks and models count four bits at most.
+        // Frameworks and models use four bits at most.
         let held = |level: u8| level << (8 - soc.priority_bits.min(4));
         let level = self.interrupt_level.get(soc.core.name()).copied();
         level.map_or(soc.core.most_urgent_priority(), held)
     }
 
-    /// Why an image finds no room on a soc with so much RAM, in bytes; `None` where it does.
+    /// Returns why an image does not fit into this much RAM, in bytes; `None` if it does.
     pub fn no_room(&self, image: &str, ram: u32) -> Option<String> {
         let least = *self.least_ram.get(image)?;
         (ram < least).then(|| {
@@ -192,11 +191,11 @@ impl Manifest {
         })
     }
 
-    /// Reads a `kernel.toml`.
+    /// Parses a `kernel.toml`.
     ///
     /// # Errors
-    /// When the text is not TOML, has an unknown key, lacks one, or cannot be;
-    /// the message shows the line.
+    /// When the text is not TOML, has an unknown key, lacks one, or contradicts itself; the message
+    /// shows the line.
     pub fn from_toml(text: &str) -> Result<Self, String> {
         let mut manifest: Self = toml::from_str(text).map_err(|error| error.to_string())?;
         if manifest.build == BuildSystem::Cargo && manifest.package.is_none() {
@@ -248,23 +247,23 @@ impl Manifest {
         if tickless != has_drivers || tickless && manifest.tick_by_systick().is_none() {
             return Err(
                 "`time_bases` goes with tick_hz 0, which stands for no tick, as the first of \
-                        the `switches`, and another value behind it for socs without a time base"
+                        the `switches`, and another value after it for socs without a time base"
                     .into(),
             );
         }
         Ok(manifest)
     }
 
-    /// How often SysTick ticks where time is counted by it.
+    /// Returns the tick rate of a kernel that counts time by SysTick.
     pub(crate) fn tick_by_systick(&self) -> Option<&Setting> {
         let values = self.switches.get(TICK_HZ)?.values();
         values.iter().find(|value| **value != Setting::Number(0))
     }
 
-    /// The values that a setting can have on a core, the default first.
+    /// Returns the possible values of a setting on a core, the default first.
     ///
     /// # Errors
-    /// When there is nothing to choose, in one sentence.
+    /// When there is no choice, with the reason in one sentence.
     pub fn values(&self, id: &str, core: &str) -> Result<&[Setting], String> {
         let by_build = || self.by_build.get(id).map(Vec::as_slice);
         match self.switches.get(id) {
@@ -280,20 +279,20 @@ impl Manifest {
         }
     }
 
-    /// The value that a setting has when nobody chooses another, where `switches` says it.
+    /// Returns the default of a setting, if `switches` states it.
     pub fn default_of(&self, id: &str) -> Option<&Setting> {
         self.switches.get(id)?.values().first()
     }
 
-    /// The feature that brings a driver which counts time by this target's time base.
+    /// Returns the feature with a driver that counts time by this target's time base.
     pub(crate) fn driver(&self, target: &Target) -> Option<&str> {
         let kind = target.timer()?.kind_name();
         let of = |name: &str| self.time_bases.get(name).map(String::as_str);
         of(&target.name).or_else(|| of(kind)).or_else(|| of("any"))
     }
 
-    /// Why the kernel has no answer to a scenario on a core, built in a variant and run by a backend,
-    /// when it says so.
+    /// Returns why the kernel does not support a scenario on a core, in a variant and with a backend,
+    /// if it says so.
     pub fn not_applicable(
         &self,
         scenario: &ScenarioId,
@@ -312,7 +311,7 @@ impl Manifest {
         self.reason(scenario, on)
     }
 
-    /// Why a scenario does not apply wherever the kernel runs: no image of it can hold the scenario.
+    /// Returns why a scenario never applies, on any target: no image of the kernel can contain it.
     pub fn never_applicable(&self, scenario: &ScenarioId) -> Option<&str> {
         self.reason(scenario, |entry| {
             entry.cores.is_empty() && entry.backend.is_none() && entry.with.is_empty()
@@ -402,7 +401,7 @@ reason = "It never sleeps there."
         assert!(switches(without_tick).contains("`time_bases` goes with"));
         assert!(switches("[time_bases]\nany = \"x\"").contains("`time_bases` goes with"));
         let only_zero = "[switches]\ntick_hz = [0]\n[time_bases]\nany = \"x\"";
-        assert!(switches(only_zero).contains("another value behind it"));
+        assert!(switches(only_zero).contains("another value after it"));
         let with = "\nscenario = \"queue.*\"\nwith = { tick_hz = 5 }";
         let with = refusal("\nscenario = \"queue.*\"", with);
         assert!(with.contains("`queue.*` is not applicable with tick_hz 5"), "{with}");

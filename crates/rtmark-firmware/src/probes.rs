@@ -1,9 +1,8 @@
 //! Probe records: which addresses and exceptions of an image begin and end spans.
 //!
-//! They are in the ELF section `.rtmark`, a sequence of records that the header
-//! `rtmark_probe.h` and the crate `rtmark-probe` describe. Any bytes are
-//! answered with records or an error, never a panic. Among them are records of
-//! settings, which tell what the image was compiled with.
+//! They are in the ELF section `.rtmark`, a sequence of records that the header `rtmark_probe.h` and
+//! the crate `rtmark-probe` describe. Any input yields records or an error, never a panic. Some records
+//! hold settings with which the image was compiled.
 
 use std::fmt;
 
@@ -14,10 +13,10 @@ use crate::select::select_word;
 /// The section that holds the records.
 pub const SECTION: &str = ".rtmark";
 
-/// The word that selects the scenario: its symbol.
+/// The symbol of the word that selects the scenario.
 pub const SELECT_SYMBOL: &str = "rtmark_select";
 
-/// What a record says.
+/// The content of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// A span begins before the instruction at this address.
@@ -39,27 +38,27 @@ pub enum Kind {
 /// One record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// What it says.
+    /// Its content.
     pub kind: Kind,
-    /// The scenario that it is about.
+    /// The scenario that it belongs to.
     pub scenario: ScenarioId,
 }
 
 impl Record {
-    /// Whether it is about a scenario. Of a curve's points firmware knows the curve alone.
+    /// Tells whether it belongs to a scenario. For points of a curve, firmware only knows the curve.
     pub fn is_of(&self, scenario: &ScenarioId) -> bool {
         self.scenario == *scenario
             || scenario.point().is_some_and(|(curve, _)| self.scenario == curve)
     }
 }
 
-/// The scenarios that an image with these records holds.
+/// Returns the scenarios in an image with these records.
 pub fn scenarios(records: &[Record]) -> impl Iterator<Item = &ScenarioId> {
     let is_scenario = |record: &&Record| matches!(record.kind, Kind::Scenario(_));
     records.iter().filter(is_scenario).map(|record| &record.scenario)
 }
 
-/// The index of a scenario in an image with these records.
+/// Returns the index of a scenario in an image with these records.
 pub fn index_of(records: &[Record], scenario: &ScenarioId) -> Option<u32> {
     records.iter().find_map(|record| match record.kind {
         Kind::Scenario(index) if record.scenario == *scenario => Some(index),
@@ -67,8 +66,8 @@ pub fn index_of(records: &[Record], scenario: &ScenarioId) -> Option<u32> {
     })
 }
 
-/// What the word at [`SELECT_SYMBOL`] has to be for a scenario, or for a point of a curve; `None`
-/// when there is no such scenario, or no room for it in the word.
+/// Returns the value of the word at [`SELECT_SYMBOL`] for a scenario, or for a point of a curve; `None`
+/// if there is no such scenario, or it does not fit into the word.
 pub fn selecting(records: &[Record], scenario: &ScenarioId) -> Option<u32> {
     if let Some(index) = index_of(records, scenario) {
         return select_word(index, 0);
@@ -77,7 +76,7 @@ pub fn selecting(records: &[Record], scenario: &ScenarioId) -> Option<u32> {
     select_word(index_of(records, &curve)?, n)
 }
 
-/// A section that holds something else than records.
+/// A section that holds something other than valid records.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("probe record at offset {offset:#x} of section {SECTION}: {problem}")]
 pub struct ProbeError {
@@ -103,8 +102,8 @@ impl fmt::Display for Problem {
             Self::Truncated => f.write_str("the section ends inside it"),
             Self::Magic(word) => write!(f, "{word:#010x} is not the beginning of a record"),
             Self::Kind(kind) => write!(f, "kind {kind} is unknown to this rtmark"),
-            Self::Exception(number) => write!(f, "{number} is no exception number"),
-            Self::Address(address) => write!(f, "{address:#010x} is odd, no code can be there"),
+            Self::Exception(number) => write!(f, "{number} is not an exception number"),
+            Self::Address(address) => write!(f, "{address:#010x} is odd, so no code can be there"),
             Self::Text => f.write_str("its name is not ASCII text"),
             Self::Name(error) => error.fmt(f),
             Self::Setting(name) => write!(f, "no setting is called `{}`", name.escape_debug()),
@@ -119,17 +118,17 @@ fn word(bytes: &[u8]) -> Option<(u32, &[u8])> {
     Some((u32::from_le_bytes(*word), rest))
 }
 
-/// What one record says.
+/// The content of one record.
 enum Said<'a> {
     Probe(Record),
     Setting(&'a str, u32),
     Padding,
 }
 
-/// Reads the records of a section, in their order.
+/// Parses the records of a section in order.
 ///
 /// # Errors
-/// When the bytes are anything but a sequence of known records.
+/// When the bytes are not a sequence of known records.
 pub fn parse(section: &[u8]) -> Result<Vec<Record>, ProbeError> {
     let mut records = Vec::new();
     each(section, |said| {
@@ -141,11 +140,10 @@ pub fn parse(section: &[u8]) -> Result<Vec<Record>, ProbeError> {
     Ok(records)
 }
 
-/// Reads what the records of a section say about settings.
+/// Parses the settings in the records of a section.
 ///
 /// # Errors
-/// When the bytes are anything but a sequence of known records, or a setting has a name that
-/// is on no list.
+/// When the bytes are not a sequence of known records, or the name of a setting is unknown.
 pub fn settings(section: &[u8]) -> Result<Settings, ProbeError> {
     let mut settings = Settings::new();
     each(section, |said| {
@@ -175,7 +173,7 @@ fn each<'a>(
 
 fn parse_one(bytes: &[u8]) -> Result<(Said<'_>, &[u8]), Problem> {
     let (magic, rest) = word(bytes).ok_or(Problem::Truncated)?;
-    // Linkers fill up with zeros between the contributions of two object files.
+    // Linkers pad the contributions of object files with zeros.
     if magic == 0 {
         return Ok((Said::Padding, rest));
     }
@@ -210,7 +208,7 @@ fn address(place: u32) -> Result<u32, Problem> {
 }
 
 fn exception(place: u32) -> Result<u16, Problem> {
-    // 1 to 15 are the system's, 496 external interrupts are the architecture's most.
+    // 1 to 15 are the system's; the architecture allows 496 external interrupts.
     u16::try_from(place)
         .ok()
         .filter(|number| (1..16 + 496).contains(number))
@@ -283,8 +281,8 @@ mod tests {
         assert!(second(&record(9, 0, "a")).contains("offset 0xc"));
         assert!(second(&record(9, 0, "a")).contains("kind 9"));
         assert!(refusal(&record(1, 5, "a")).contains("odd"));
-        assert!(refusal(&record(3, 0, "a")).contains("no exception number"));
-        assert!(refusal(&record(3, 0x1_0010, "a")).contains("no exception number"));
+        assert!(refusal(&record(3, 0, "a")).contains("not an exception number"));
+        assert!(refusal(&record(3, 0x1_0010, "a")).contains("not an exception number"));
         assert!(refusal(&record(1, 4, "a b")).contains("`a b`"));
         assert!(refusal(&good[..good.len() - 4]).contains("ends inside"));
         assert!(refusal(b"ELF!").contains("not the beginning"));

@@ -1,4 +1,4 @@
-//! Executables as files: what they hold for rtmark, and the choice of a scenario in them.
+//! Reads executables, and selects a scenario in them.
 
 use object::elf::{FileHeader32, FileHeader64, PF_W, PT_LOAD};
 use object::read::elf::{ElfFile, FileHeader, ProgramHeader};
@@ -17,12 +17,12 @@ pub struct Executable<'a> {
     ram_bytes: u64,
 }
 
-/// A file that is no ELF executable.
+/// A file that is not an ELF executable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no ELF executable: {0}")]
+#[error("not an ELF executable: {0}")]
 pub struct NoExecutable(String);
 
-/// A segment: where it is in the file and in memory.
+/// A segment: its position in the file and in memory.
 struct Segment {
     address: u64,
     offset: u64,
@@ -53,7 +53,7 @@ impl<'a> Executable<'a> {
     /// Reads a file.
     ///
     /// # Errors
-    /// When it is no ELF executable.
+    /// When it is not an ELF executable.
     pub fn read(elf: &'a [u8]) -> Result<Self, NoExecutable> {
         let file = object::File::parse(elf).map_err(|error| NoExecutable(error.to_string()))?;
         let segments = segments(elf).ok_or_else(|| NoExecutable("no segments".to_owned()))?;
@@ -63,29 +63,29 @@ impl<'a> Executable<'a> {
         Ok(Self { file, flash_bytes, ram_bytes })
     }
 
-    /// A section's contents.
+    /// Returns a section's contents.
     pub fn section(&self, name: &str) -> Option<&'a [u8]> {
         self.file.section_by_name(name)?.data().ok()
     }
 
-    /// Bytes of code, constants and initial values of variables.
+    /// Returns the size of code, constants and initial values of variables, in bytes.
     pub fn flash_bytes(&self) -> u64 {
         self.flash_bytes
     }
 
-    /// Bytes of RAM that are claimed statically.
+    /// Returns the statically allocated RAM, in bytes.
     pub fn ram_bytes(&self) -> u64 {
         self.ram_bytes
     }
 }
 
-/// Where an executable has code, data and variables.
+/// Returns the address ranges of code, data and variables.
 pub(crate) fn memory(elf: &[u8]) -> Option<Vec<std::ops::Range<u64>>> {
     let of = |segment: Segment| segment.address..segment.address.saturating_add(segment.in_memory);
     Some(segments(elf)?.into_iter().map(of).filter(|range| !range.is_empty()).collect())
 }
 
-/// What an executable puts into memory: addresses and bytes.
+/// Returns what an executable loads into memory: addresses and bytes.
 pub(crate) fn loaded(elf: &[u8]) -> Option<Vec<(u64, &[u8])>> {
     let of = |segment: Segment| {
         let (begin, length) = (segment.offset, segment.in_file);
@@ -96,25 +96,25 @@ pub(crate) fn loaded(elf: &[u8]) -> Option<Vec<(u64, &[u8])>> {
     segments(elf)?.into_iter().map(of).collect()
 }
 
-/// The word that selects a scenario of an image by its index, and the point where the scenario
-/// is measured against a count; 0 where it is not. None when one of them has no room in it.
+/// Returns the word that selects a scenario of an image by its index and, for a curve, its point; 0 for
+/// scenarios without points. Returns `None` if one of them does not fit.
 pub fn select_word(index: u32, point: u32) -> Option<u32> {
     let (index, point) = (u16::try_from(index).ok()?, u16::try_from(point).ok()?);
     Some(u32::from(point) << 16 | u32::from(index))
 }
 
-/// Why a scenario cannot be selected in an image.
+/// The reason why a scenario cannot be selected in an image.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SelectError {
-    /// The image does not hold it.
-    #[error("no scenario {wanted} in it; it holds {}", listed(held))]
+    /// The image does not contain it.
+    #[error("it has no scenario {wanted}; it has {}", listed(held))]
     NoScenario {
         /// The scenario.
         wanted: ScenarioId,
-        /// Those that the image holds.
+        /// The scenarios in the image.
         held: Vec<ScenarioId>,
     },
-    /// The image lacks the word.
+    /// The image does not have the word.
     #[error("it has no symbol {SELECT_SYMBOL}")]
     NoWord,
     /// The word's address is in no memory of the machine.
@@ -127,11 +127,11 @@ fn listed(held: &[ScenarioId]) -> String {
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
-/// Writes into a machine that holds an image which scenario of it, or which point of a curve, is to
-/// run. `records` are those of the image.
+/// Writes into a machine with an image which scenario, or which point of a curve, to run. `records` are
+/// those of the image.
 ///
 /// # Errors
-/// When the image lacks the scenario or the word that selects one, or the word is in no memory.
+/// When the image lacks the scenario or the selecting word, or the word is not in any memory.
 pub fn select(
     machine: &mut Machine,
     image: &Image,
@@ -146,20 +146,20 @@ pub fn select(
     machine.poke_word(address, word).map_err(|_| SelectError::NoMemory(address))
 }
 
-/// A copy of an ELF file in which the word `rtmark_select` is this one: what QEMU and programmers
-/// of boards can load. [`select_word`] says what goes into it.
+/// Returns a copy of an ELF file with the word `rtmark_select` set, which QEMU and board programmers
+/// can load. [`select_word`] computes the word.
 ///
-/// `None` when the file is no little-endian ELF executable, has no such symbol, or does not
-/// hold its word.
+/// Returns `None` if the file is not a little-endian ELF executable, has no such symbol, or does not
+/// contain its word.
 pub fn select_in_elf(elf: &[u8], word: u32) -> Option<Vec<u8>> {
     let address = address_of(elf, SELECT_SYMBOL)?;
     with_word(elf, address, word)
 }
 
-/// A copy of an ELF file of Rust's in which the exception of SysTick is handled by the clocked
-/// probes, which go on in the kernel's own handler. C images are linked that way.
+/// Returns a copy of a Rust ELF file in which the SysTick exception is handled by the clocked probes,
+/// which continue in the kernel's own handler. C images are linked that way.
 ///
-/// `None` when there is no such handler or no vector table.
+/// Returns `None` if there is no such handler or no vector table.
 pub(crate) fn tick_in_elf(elf: &[u8]) -> Option<Vec<u8>> {
     const SYSTICK: u64 = 15;
     let handler = u32::try_from(address_of(elf, "rtmark_clock_tick")?).ok()?;
@@ -174,7 +174,7 @@ fn address_of(elf: &[u8], name: &str) -> Option<u64> {
     Some(symbol.address())
 }
 
-/// A copy in which the word at an address is this one.
+/// Returns a copy in which the word at an address is replaced.
 fn with_word(elf: &[u8], address: u64, word: u32) -> Option<Vec<u8>> {
     let offset = segments(elf)?.iter().find_map(|segment| {
         let into = address.checked_sub(segment.address)?;

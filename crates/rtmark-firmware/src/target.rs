@@ -1,8 +1,8 @@
-//! What a build must know of where its firmware will run.
+//! What a build needs to know about the place where its firmware will run.
 
 use rtmark_sim::{CoreKind, EnableHow, Hertz, MemoryKind, Peripheral, PeripheralKind, Soc};
 
-/// A stretch of memory that firmware is linked to.
+/// A range of memory to which firmware is linked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Region {
     /// Its first address.
@@ -11,12 +11,12 @@ pub struct Region {
     pub size: u32,
 }
 
-/// A counter among the registers, which clocked probes read.
+/// A memory-mapped counter that clocked probes read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counter {
     /// The register's address.
     pub address: u32,
-    /// Writes that start it, address and value.
+    /// Writes that start it, as addresses and values.
     pub start: Vec<(u32, u32)>,
 }
 
@@ -27,56 +27,56 @@ const CYCCNT: u32 = 0xE000_1004;
 const SYST_CVR: u32 = 0xE000_E018;
 
 impl Counter {
-    /// The counter of cycles that a core has: DWT's, and SysTick where there is none.
+    /// Returns a core's cycle counter: DWT's, or SysTick if there is none.
     pub fn of_core(core: CoreKind) -> Self {
         if core.is_mainline() {
-            // Tracing on, then zero, then counting (DDI 0403, C1.6.5 and C1.8.7).
+            // Enable tracing, clear the counter, enable it (DDI 0403, C1.6.5 and C1.8.7).
             let start = vec![(0xE000_EDFC, 0x0100_0000), (CYCCNT, 0), (0xE000_1000, 1)];
             Self { address: CYCCNT, start }
         } else {
-            // The longest period, from now on, with its exception and the core's clock.
+            // The longest period, starting now, with its exception and the core's clock.
             let start = vec![(0xE000_E014, 0x00FF_FFFF), (SYST_CVR, 0), (0xE000_E010, 7)];
             Self { address: SYST_CVR, start }
         }
     }
 
-    /// Whether it is SysTick, which kernels use as well.
+    /// Tells whether it is SysTick, which kernels use as well.
     pub fn is_systick(&self) -> bool {
         self.address == SYST_CVR
     }
 }
 
-/// A UART that prints where no debugger answers semihosting.
+/// A UART to print through if no debugger handles semihosting.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Console {
-    /// Writes that start it and its pins, address and value.
+    /// Writes that set it up with its pins, as addresses and values.
     pub start: Vec<(u32, u32)>,
-    /// The register that takes a byte.
+    /// The data register.
     pub data: u32,
-    /// The register that tells when.
+    /// The status register.
     pub status: u32,
-    /// Which of its bits do.
+    /// The status bits to examine.
     pub mask: u32,
-    /// What these bits then are.
+    /// The value of these bits when it is ready for a byte.
     pub ready: u32,
 }
 
-/// A timer that firmware may count time by.
+/// A timer that firmware may use as time base.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Timer {
     /// The peripheral's name.
     pub name: String,
     /// Its first address.
     pub base: u32,
-    /// What it is.
+    /// Its kind.
     pub kind: PeripheralKind,
     /// Its interrupt, or that of its first alarm.
     pub interrupt: u16,
-    /// What lets it count.
+    /// How to enable it.
     pub enable: TimerEnable,
 }
 
-/// What lets a timer count.
+/// How to enable a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimerEnable {
     /// The register.
@@ -88,7 +88,7 @@ pub struct TimerEnable {
 }
 
 impl Timer {
-    /// How often its drivers have it count in a second.
+    /// Returns the rate, in hertz, to which its drivers set it.
     pub const fn hertz(&self) -> u32 {
         match self.kind {
             PeripheralKind::NrfRtc => 32_768,
@@ -96,12 +96,12 @@ impl Timer {
         }
     }
 
-    /// Whether it counts whole microseconds.
+    /// Tells whether it counts whole microseconds.
     pub const fn counts_microseconds(&self) -> bool {
         self.hertz() == MICROSECONDS
     }
 
-    /// Its kind, as `time_bases` in `kernel.toml` names it.
+    /// Returns its kind as named by `time_bases` in `kernel.toml`.
     pub(crate) const fn kind_name(&self) -> &'static str {
         match self.kind {
             PeripheralKind::Stm32Timer => "stm32-timer",
@@ -112,7 +112,7 @@ impl Timer {
         }
     }
 
-    /// What the setting `time_base` calls it.
+    /// Returns its name in the setting `time_base`.
     pub(crate) fn described(&self) -> String {
         if self.counts_microseconds() {
             self.name.clone()
@@ -124,18 +124,17 @@ impl Timer {
 
 const MICROSECONDS: u32 = 1_000_000;
 
-/// What probes are made of.
+/// How probes are implemented.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Probes {
-    /// Addresses, which whoever runs the firmware watches.
+    /// As addresses, which the simulator watches.
     #[default]
     Addresses,
-    /// Code that reads a clock: this register, or, without one, the counter that the
-    /// core itself has.
+    /// As code that reads a clock: this register or, if none is given, the core's own counter.
     Clocked(Option<Counter>),
 }
 
-/// Where firmware will run, as far as its build must know.
+/// Where firmware will run, as far as its build needs to know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     /// The name of the soc or machine.
@@ -144,48 +143,48 @@ pub struct Target {
     pub core: String,
     /// The clock of the kernel's timer.
     pub clock: Hertz,
-    /// Where code and constants lie, if anywhere.
+    /// The memory for code and constants, if any.
     pub flash: Option<Region>,
-    /// Where data lies, if anywhere.
+    /// The memory for data, if any.
     pub ram: Option<Region>,
-    /// External interrupts.
+    /// The number of external interrupts.
     pub interrupts: u16,
-    /// Bits that an interrupt's priority has.
+    /// The number of implemented priority bits.
     pub priority_bits: u8,
     /// The timer that the soc names as time base; see [`Target::timer`].
     pub timer: Option<Timer>,
-    /// Register writes that come before all else.
+    /// Register writes that precede everything else.
     pub init: Vec<(u32, u32)>,
-    /// What probes are made of.
+    /// How probes are implemented.
     pub probes: Probes,
-    /// What images print by; semihosting without.
+    /// The UART that images print through; semihosting if there is none.
     pub console: Option<Console>,
-    /// Where a RISC-V core has MTIME and MTIMECMP, if not where a core-local interruptor has them.
+    /// The addresses of MTIME and MTIMECMP on a RISC-V core, if not those of a core-local interruptor.
     pub mtime: Option<[u32; 2]>,
-    /// Images that are not built, because nothing there could run them.
+    /// Images that are not built, because they could not run there.
     pub without: Vec<String>,
 }
 
 impl Target {
-    /// What code at an address executes from, as the setting `code_in` names it.
+    /// Returns where the code at an address executes from, as named by the setting `code_in`.
     pub fn code_in(&self, address: u32) -> &'static str {
         let in_ram = self.ram.is_some_and(|ram| address.wrapping_sub(ram.base) < ram.size);
         if in_ram { "ram" } else { "flash" }
     }
 
-    /// The timer that firmware may count time by. None with clocked probes: those stop SysTick while
-    /// they print, and know no timer that they could stop.
+    /// Returns the timer that firmware may use as time base. None with clocked probes: they stop
+    /// SysTick while they print, and cannot stop any other timer.
     pub fn timer(&self) -> Option<&Timer> {
         self.timer.as_ref().filter(|_| self.probes == Probes::Addresses)
     }
 
-    /// This target with probes that read the cycle counter of its core.
+    /// Replaces the probes by clocked ones that read the core's cycle counter.
     #[must_use]
     pub fn clocked(self, core: CoreKind) -> Self {
         Self { probes: Probes::Clocked(Some(Counter::of_core(core))), ..self }
     }
 
-    /// The name of the folder that builds for it go to: other probes are another program.
+    /// Returns the folder name for its builds, which differs between kinds of probes.
     pub(crate) fn folder(&self) -> String {
         let counter = match &self.probes {
             Probes::Addresses => "",
@@ -201,12 +200,12 @@ impl Target {
 impl From<&Soc> for Target {
     fn from(soc: &Soc) -> Self {
         let region = |name: &str, kind: MemoryKind| {
-            // Where code lies may be a RAM that is called so, as on boards for development.
+            // The memory that holds code may be RAM, as on development boards.
             let named = soc.memories.iter().find(|memory| memory.name == name);
             let found = named.or_else(|| soc.memories.iter().find(|memory| memory.kind == kind));
             found.map(|memory| Region { base: memory.base, size: memory.size })
         };
-        // A boot loader may lie before the vectors.
+        // A boot loader may precede the vectors.
         let from_vectors = |flash: Region| {
             let before = soc.vectors.and_then(|vectors| vectors.checked_sub(flash.base));
             let before = before.filter(|before| *before < flash.size).unwrap_or(0);
@@ -230,7 +229,7 @@ impl From<&Soc> for Target {
     }
 }
 
-/// Where the SIO of RP2350 has MTIME, with MTIMECMP behind it (datasheet, 3.1.8).
+/// Returns the addresses of MTIME, and of MTIMECMP after it, in RP2350's SIO (datasheet, 3.1.8).
 fn mtime(soc: &Soc) -> Option<[u32; 2]> {
     let is_sio = |peripheral: &&Peripheral| peripheral.kind == PeripheralKind::Rp2350RiscvTimer;
     let sio = soc.peripherals.iter().find(is_sio)?;

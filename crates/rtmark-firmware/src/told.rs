@@ -1,13 +1,13 @@
-//! What a build tells of itself: the compiler's arguments, and the settings that follow from them.
+//! What a build reports: the compiler's arguments, and the settings that follow from them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use rtmark_model::{Setting, Settings, setting_info};
 
-/// What the C build records in `obj/settings`: of the compiler's arguments those
-/// that change what it makes, paths aside, and the optimisation of the image's
-/// own source; and the settings that follow from it.
+/// Parses what the C build records in `obj/settings`: those compiler arguments that affect the output,
+/// without paths, and the optimisation level of the image's own source file. Returns them with the
+/// settings that follow.
 pub(crate) fn c_flags(out: &Path, image: &str) -> (Vec<String>, Settings) {
     let recorded = std::fs::read_to_string(out.join("obj").join("settings")).unwrap_or_default();
     let mut flags: Vec<String> = Vec::new();
@@ -47,7 +47,7 @@ pub(crate) fn c_flags(out: &Path, image: &str) -> (Vec<String>, Settings) {
     (flags, told)
 }
 
-/// The release profile of the firmware's Cargo workspace, and the settings that follow from it.
+/// Returns the release profile of the firmware's Cargo workspace, and the settings that follow from it.
 pub(crate) fn rustc_flags(root: &Path, overridden: &[(&str, String)]) -> (Vec<String>, Settings) {
     let text = std::fs::read_to_string(root.join("Cargo.toml")).unwrap_or_default();
     let manifest: toml::Table = text.parse().unwrap_or_default();
@@ -69,7 +69,7 @@ pub(crate) fn rustc_flags(root: &Path, overridden: &[(&str, String)]) -> (Vec<St
     let settings = RUST_PROFILE.iter().map(|&(id, key)| match id {
         // Cargo's own default.
         "opt" => (id, Setting::Text(profile.get(key).map_or("3", |level| level).to_owned())),
-        // Without the key, or without its value true, one crate at a time.
+        // Without the key, or with another value than true, each crate is optimised separately.
         "lto" => {
             let whole = |value: &String| ["true", "fat", "thin"].contains(&value.as_str());
             (id, Setting::Switch(profile.get(key).is_some_and(whole)))
@@ -81,7 +81,7 @@ pub(crate) fn rustc_flags(root: &Path, overridden: &[(&str, String)]) -> (Vec<St
     (flags, settings)
 }
 
-/// Settings that are keys of Cargo's profile.
+/// The settings that are keys of Cargo's profile.
 const RUST_PROFILE: [(&str, &str); 4] = [
     ("debug_assertions", "debug-assertions"),
     ("lto", "lto"),
@@ -89,7 +89,7 @@ const RUST_PROFILE: [(&str, &str); 4] = [
     ("overflow_checks", "overflow-checks"),
 ];
 
-/// A compiler's name and version: `gcc 12.2.1`.
+/// Returns a compiler's name and version: `gcc 12.2.1`.
 pub(crate) fn short_version(told: &str) -> String {
     let number = |word: &&str| {
         word.starts_with(|c: char| c.is_ascii_digit())

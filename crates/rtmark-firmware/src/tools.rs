@@ -1,5 +1,5 @@
-//! The tools that firmware is built with: are they there, which version, and
-//! how to install them.
+//! The tools that firmware is built with: whether they are installed, which version, and how to install
+//! them.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -9,18 +9,18 @@ use std::process::{Command, Stdio};
 pub enum Tool {
     /// `make`.
     Make,
-    /// `arm-none-eabi-gcc`, or what `CROSS_COMPILE` says.
+    /// `arm-none-eabi-gcc`, or the compiler in `CROSS_COMPILE`.
     ArmGcc,
-    /// newlib's headers for it.
+    /// newlib's headers for that compiler.
     Newlib,
     /// `riscv64-unknown-elf-gcc`.
     RiscvGcc,
-    /// picolibc for it.
+    /// picolibc for that compiler.
     Picolibc,
     /// `aarch64-linux-gnu-gcc`, used without its C library.
     Aarch64Gcc,
-    /// `clang`, or what `CLANG` says: a second compiler, for those who ask for it. It takes
-    /// headers, libraries and linker from [`Tool::ArmGcc`].
+    /// `clang`, or the compiler in `CLANG`: a second compiler, used on request. It takes headers,
+    /// libraries and linker from [`Tool::ArmGcc`].
     Clang,
     /// `cargo` and `rustc`.
     Cargo,
@@ -28,19 +28,19 @@ pub enum Tool {
     RustTarget(&'static str),
 }
 
-/// A tool that is not there.
+/// A tool that is missing.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{tool} is missing: {problem}")]
 pub struct MissingTool {
-    /// What is missing.
+    /// The tool's name.
     pub tool: String,
-    /// What was tried and what came of it.
+    /// What was tried, and the result.
     pub problem: String,
     /// The command that installs it.
     pub install: String,
 }
 
-/// The Rust target of a core; none where firmware in Rust is not built for it.
+/// Returns the Rust target of a core; none if Rust firmware is not built for it.
 pub fn rust_target(core: &str) -> Option<&'static str> {
     Some(match core {
         "cortex-m0" | "cortex-m0plus" => "thumbv6m-none-eabi",
@@ -49,15 +49,15 @@ pub fn rust_target(core: &str) -> Option<&'static str> {
         "cortex-m4f" | "cortex-m7" => "thumbv7em-none-eabihf",
         "cortex-m33" => "thumbv8m.main-none-eabihf",
         "rv32imac" | "hazard3" => "riscv32imac-unknown-none-elf",
-        // No floating-point registers, as for C.
+        // Without floating-point registers, as for C.
         "cortex-a72" => "aarch64-unknown-none-softfloat",
-        // The same here.
+        // Likewise.
         "cortex-r5" => "armv7r-none-eabi",
         _ => return None,
     })
 }
 
-/// What compiles C for a core.
+/// Returns the tools that compile C for a core.
 pub(crate) fn c_tools(core: &str) -> Vec<Tool> {
     if core.starts_with("rv32") || core == "hazard3" {
         vec![Tool::RiscvGcc, Tool::Picolibc]
@@ -76,8 +76,8 @@ fn clang() -> String {
     std::env::var("CLANG").unwrap_or_else(|_| "clang".into())
 }
 
-/// Cargo's variables for the build of rtmark itself must not reach firmware
-/// builds, nor those of a `make` that runs rtmark.
+/// Removes Cargo's variables for the build of rtmark itself, and those of a `make` that runs rtmark, as
+/// they must not reach firmware builds.
 pub(crate) fn clean(command: &mut Command) -> &mut Command {
     const FOREIGN: &[&str] = &[
         "RUSTFLAGS",
@@ -121,13 +121,13 @@ fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().to_owned()
 }
 
-/// Whether a program is on the search path.
+/// Tells whether a program is on the search path.
 fn has(program: &str) -> bool {
     let paths = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&paths).any(|folder| folder.join(program).is_file())
 }
 
-/// How to install what Debian has under these names.
+/// Returns how to install the Debian packages with these names.
 pub fn debian_packages(names: &str) -> String {
     if has("apt-get") {
         format!("sudo apt-get install {names}")
@@ -136,7 +136,7 @@ pub fn debian_packages(names: &str) -> String {
     }
 }
 
-/// How to install packages here, named for several package managers.
+/// Returns how to install packages here, named for several package managers.
 fn packages(apt: &str, dnf: &str, pacman: &str, brew: &str) -> String {
     if has("apt-get") {
         format!("sudo apt-get install {apt}")
@@ -152,7 +152,7 @@ fn packages(apt: &str, dnf: &str, pacman: &str, brew: &str) -> String {
 }
 
 impl Tool {
-    /// Whether it is what turns sources into code.
+    /// Tells whether it compiles code.
     pub fn is_compiler(self) -> bool {
         matches!(self, Self::ArmGcc | Self::RiscvGcc | Self::Aarch64Gcc | Self::Clang | Self::Cargo)
     }
@@ -192,11 +192,11 @@ impl Tool {
         }
     }
 
-    /// The tool's version in its own words.
+    /// Returns the tool's version as it prints it.
     ///
     /// # Errors
-    /// When it is not there or does not run. `folder` is where builds run it,
-    /// which matters to Rust's tools.
+    /// When it is missing or does not run. `folder` is where builds run it, which matters for Rust's
+    /// tools.
     pub fn version(self, folder: &Path) -> Result<String, MissingTool> {
         let answer = match self {
             Self::Make => version_of("make", folder),
@@ -222,7 +222,7 @@ fn version_of(program: &str, folder: &Path) -> Result<String, String> {
     output_of(program, &["--version"], folder).map(|text| first_line(&text))
 }
 
-/// Not every clang has a back end for Arm.
+/// Checks that clang has a back end for Arm, which not every build of it has.
 fn clang_for_arm(folder: &Path) -> Result<String, String> {
     let clang = clang();
     let targets = output_of(&clang, &["--print-targets"], folder)?;
@@ -233,10 +233,10 @@ fn clang_for_arm(folder: &Path) -> Result<String, String> {
     }
 }
 
-/// Where a compiler has a file of its C library.
+/// Checks that a compiler has a file of its C library.
 fn library(gcc: &str, question: &[&str], folder: &Path) -> Result<String, String> {
     let found = output_of(gcc, question, folder)?;
-    // gcc answers with the bare name when it knows no such file.
+    // gcc prints the bare name if it does not find the file.
     if Path::new(&found).is_absolute() { Ok(found) } else { Err(format!("{gcc} finds no {found}")) }
 }
 

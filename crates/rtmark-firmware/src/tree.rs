@@ -1,4 +1,4 @@
-//! Where firmware sources are, and which kernels they hold.
+//! Finds firmware sources, and the kernels in them.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,29 +9,29 @@ use crate::cache::Cache;
 use crate::manifest::Manifest;
 use crate::{FirmwareError, Language, known};
 
-/// The environment variable that names the firmware tree.
+/// The environment variable that sets the firmware tree.
 pub const TREE_VARIABLE: &str = "RTMARK_FIRMWARE";
 
-/// The environment variable that names folders with kernels of one's own.
+/// The environment variable that lists folders with the user's own kernels.
 pub const OWN_VARIABLE: &str = "RTMARK_OWN";
 
-/// The file with scenarios of one's own.
+/// The file with the user's own scenarios.
 const SCENARIOS: &str = "scenarios.toml";
 
-/// What tells a folder `firmware` of rtmark's from one of somebody else's.
+/// A file that distinguishes rtmark's `firmware` folder from others of that name.
 const LANDMARK: &str = "c/image.mk";
 
-/// Sources that came with the program: where each file lies below a folder `firmware`, with slashes and
-/// with that folder, and what it holds.
+/// Sources that came with the program: the path of each file, with slashes and beginning with
+/// `firmware`, and its contents.
 pub type Sources = &'static [(&'static str, &'static [u8])];
 
-/// A folder with one folder for each kernel, and folders with kernels of one's own.
+/// A folder with a subfolder for each kernel, and folders with the user's own kernels.
 #[derive(Clone, Debug)]
 pub struct Tree {
     root: PathBuf,
     own: Vec<PathBuf>,
     cache: Cache,
-    /// The name of the folder with its builds.
+    /// The name of the folder for its builds.
     key: String,
     origin: Origin,
     digest: Arc<OnceLock<Option<String>>>,
@@ -40,7 +40,7 @@ pub struct Tree {
 /// Where a tree comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Origin {
-    /// A folder of somebody's.
+    /// A folder of the user's.
     Folder,
     /// The program, which has unpacked it.
     Program,
@@ -53,25 +53,25 @@ pub struct Kernel {
     pub folder: PathBuf,
     /// What its `kernel.toml` says.
     pub manifest: Manifest,
-    /// Whether it is somebody's own, outside the tree: it need not know every scenario.
+    /// Whether it is a user's own kernel outside the tree, which need not support every scenario.
     pub own: bool,
 }
 
 impl Tree {
-    /// Finds the tree: the one given, else that of `$RTMARK_FIRMWARE`, else a folder `firmware` of
-    /// rtmark's here or above, else the one that this program was built beside.
+    /// Finds the tree: the given one, or that of `$RTMARK_FIRMWARE`, or a folder `firmware` of rtmark's
+    /// in this folder or above, or the one beside which this program was built.
     ///
     /// # Errors
-    /// When there is none, or the one asked for holds no kernel.
+    /// When there is none, or the requested one contains no kernel.
     pub fn find(given: Option<&Path>) -> Result<Self, FirmwareError> {
         Self::find_or(given, Cache::default(), None)
     }
 
-    /// Finds a tree, with a place for builds; where no tree is given or found here or above, it is that
-    /// of the sources that came with the program, if it has any, unpacked in that place.
+    /// Finds a tree and a location for its builds. If none is given or found in this folder or above,
+    /// the tree is that of the sources that came with the program, if any, unpacked into that location.
     ///
     /// # Errors
-    /// As [`Tree::find`], and when the sources cannot be unpacked.
+    /// Those of [`Tree::find`], and when the sources cannot be unpacked.
     pub fn find_or(
         given: Option<&Path>,
         cache: Cache,
@@ -107,7 +107,7 @@ impl Tree {
         let root = absolute(root);
         let key = match origin {
             Origin::Folder => named_place(&root),
-            // What is unpacked is named by what it holds.
+            // Unpacked sources are named after their contents.
             Origin::Program => {
                 let named = root.parent().and_then(Path::file_name).unwrap_or_default();
                 format!("rtmark-{}", named.to_string_lossy())
@@ -116,17 +116,17 @@ impl Tree {
         Self { root, own: Vec::new(), cache, key, origin, digest: Arc::default() }
     }
 
-    /// Where builds of it go.
+    /// Returns the cache for its builds.
     pub fn cache(&self) -> &Cache {
         &self.cache
     }
 
-    /// The name of the folder with its builds.
+    /// Returns the name of the folder for its builds.
     pub(crate) fn key(&self) -> &str {
         &self.key
     }
 
-    /// What all its files hold, in a digest; none of a tree that may use files besides.
+    /// Returns a digest of all its files; none for a tree that may use other files as well.
     pub(crate) fn digest(&self) -> Option<&str> {
         let digest = || {
             let ours = self.root.join(LANDMARK).is_file();
@@ -140,10 +140,10 @@ impl Tree {
         &self.root
     }
 
-    /// This tree and, besides, kernels of one's own: each folder is one, or holds some.
+    /// Adds the user's own kernels to the tree: each folder is a kernel, or contains some.
     ///
     /// # Errors
-    /// When a folder holds no kernel.
+    /// When a folder contains no kernel.
     pub fn with_own(mut self, folders: &[PathBuf]) -> Result<Self, FirmwareError> {
         for folder in folders {
             if !is_kernel(folder) && !holds_kernels(folder) {
@@ -154,8 +154,8 @@ impl Tree {
         Ok(self)
     }
 
-    /// The kernels: the floor first, then those in C, then those in Rust, each of the tree's before
-    /// one's own.
+    /// Returns the kernels: the floor first, then those in C, then those in Rust, with the tree's
+    /// before the user's own.
     ///
     /// # Errors
     /// When a folder or a `kernel.toml` cannot be read, or two kernels have the same name.
@@ -186,8 +186,8 @@ impl Tree {
         Ok(kernels)
     }
 
-    /// Scenarios of one's own, by the names and texts of their files: beside one's own kernels and in
-    /// the folders that hold these.
+    /// Returns the user's own scenarios, as names and texts of files: those beside the user's own
+    /// kernels and in the folders that contain them.
     ///
     /// # Errors
     /// When a folder or file cannot be read.
@@ -205,8 +205,8 @@ impl Tree {
         files.into_iter().map(read).collect()
     }
 
-    /// The commit that is checked out, with `+` when the tree differs from it.
-    /// `None` outside a git repository.
+    /// Returns the commit that is checked out, with `+` if the tree differs from it; `None` outside a
+    /// git repository.
     pub fn commit(&self) -> Option<String> {
         let git = |arguments: &[&str]| {
             let output =
@@ -216,7 +216,7 @@ impl Tree {
                 .success()
                 .then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
         };
-        // Where it was unpacked may be in somebody's repository.
+        // The folder into which it was unpacked may be in an unrelated repository.
         if self.origin == Origin::Program {
             return None;
         }
@@ -236,7 +236,7 @@ fn io(path: &Path) -> impl FnOnce(std::io::Error) -> FirmwareError + use<> {
     move |source| FirmwareError::Io { path, source }
 }
 
-/// The folders with a `kernel.toml` that a folder holds.
+/// Returns the folders with a `kernel.toml` in a folder.
 fn kernels_in(place: &Path) -> Result<Vec<PathBuf>, FirmwareError> {
     let mut folders = Vec::new();
     for entry in std::fs::read_dir(place).map_err(io(place))? {

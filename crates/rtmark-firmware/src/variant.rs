@@ -1,7 +1,7 @@
-//! Ways to build a kernel: a profile, and single settings that are to differ from it.
+//! Ways to build a kernel: a profile, and single settings that differ from it.
 //!
-//! A kernel's `kernel.toml` says which settings can be chosen. What the three profiles that every
-//! kernel has ask for is said here, once for all kernels.
+//! A kernel's `kernel.toml` lists the settings that can be chosen. What the three common profiles ask
+//! for is defined here, once for all kernels.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -12,21 +12,21 @@ use crate::manifest::TICK_HZ;
 use crate::target::Timer;
 use crate::{Manifest, Target};
 
-/// What each kernel's own template or examples set: the first value of each of its `switches`.
+/// The settings of each kernel's own template or examples: the first value of each of its `switches`.
 const DOCUMENTED: &str = "documented";
 
-/// With asserts and stack checks, and otherwise as a release ships.
+/// With asserts and stack checks, and otherwise like a release.
 const CHECKED: &str = "checked";
 
 /// The profiles that every kernel has.
 pub const PROFILES: [&str; 3] = [DEFAULT_PROFILE, DOCUMENTED, CHECKED];
 
-/// What profiles were called once, and what has taken their place.
+/// Former names of profiles, and their successors.
 const FORMER: [(&str, &str); 3] =
     [("default", DOCUMENTED), ("lean", DEFAULT_PROFILE), ("safe", CHECKED)];
 
-/// What `product` asks of every kernel, where the kernel has the choice; and then, what `checked`
-/// asks instead. All else is as documented.
+/// What `product` asks of every kernel that has the choice, and what `checked` asks instead. Everything
+/// else is as documented.
 const ASKED: &[(&str, &str, &str)] = &[
     ("opt", "2", "2"),
     ("lto", "on", "on"),
@@ -38,21 +38,21 @@ const ASKED: &[(&str, &str, &str)] = &[
     ("debug_assertions", "off", "on"),
 ];
 
-/// Settings of Rust firmware that are keys of Cargo's release profile.
+/// The settings of Rust firmware that are keys of Cargo's release profile.
 const CARGO_PROFILE: [&str; 4] = ["opt", "lto", "overflow_checks", "debug_assertions"];
 
-/// Settings of Rust firmware that its target or its linker script decides.
+/// The settings of Rust firmware that its target or its linker script determines.
 const NO_FEATURES: [&str; 2] = ["fpu", "code_in"];
 
-/// The compiler for whose link-time optimisation the linker has no reader.
+/// The compiler whose link-time optimisation the linker does not support.
 const NO_LTO: &str = "clang";
 
-/// What has taken the place of a profile that is no longer called so.
+/// Returns the successor of a renamed profile.
 pub fn successor(profile: &str) -> Option<&'static str> {
     FORMER.iter().find(|(former, _)| *former == profile).map(|(_, now)| *now)
 }
 
-/// What a profile asks of every kernel.
+/// Returns what a profile asks of every kernel.
 fn asked(profile: &str) -> impl Iterator<Item = (&str, Setting)> {
     let chosen = move |(id, product, checked): &(&'static str, &'static str, &'static str)| {
         let value = match profile {
@@ -65,14 +65,14 @@ fn asked(profile: &str) -> impl Iterator<Item = (&str, Setting)> {
     ASKED.iter().filter_map(chosen)
 }
 
-/// A way to build any kernel: a profile and the settings chosen besides.
+/// A way to build any kernel: a profile, and individually chosen settings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variant {
     profile: String,
     chosen: Settings,
 }
 
-/// A text that names no variant.
+/// A text that does not name a variant.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` {problem}")]
 pub struct VariantError {
@@ -80,7 +80,7 @@ pub struct VariantError {
     problem: String,
 }
 
-/// What a build has to change of a kernel's default settings.
+/// The changes that a build has to make to a kernel's default settings.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Switched(Settings);
 
@@ -91,7 +91,8 @@ impl Default for Variant {
 }
 
 impl fmt::Display for Variant {
-    /// The name under which its series are kept: `product`, `documented+opt=3+time_slicing=off`.
+    /// Formats the name under which its series are stored: `product`,
+    /// `documented+opt=3+time_slicing=off`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.profile)?;
         self.chosen.iter().try_for_each(|(id, value)| write!(f, "+{id}={value}"))
@@ -105,8 +106,7 @@ impl std::str::FromStr for Variant {
         let profile = words.next().unwrap_or_default();
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '-';
         if profile.is_empty() || !profile.chars().all(plain) {
-            let problem =
-                "is no profile: a lower-case name, then `+setting=value` as often as needed";
+            let problem = "is not a profile: write a lower-case name, then `+setting=value` as often as needed";
             return Err(VariantError {
                 text: text.escape_debug().collect(),
                 problem: problem.into(),
@@ -119,10 +119,10 @@ impl std::str::FromStr for Variant {
     }
 }
 
-/// A setting and the value chosen for it, as in `time_slicing=off`.
+/// Parses a setting and its chosen value, as in `time_slicing=off`.
 ///
 /// # Errors
-/// When no such setting is known, or the value cannot be one of it.
+/// When the setting is unknown, or the value is not valid for it.
 pub fn chosen(text: &str) -> Result<(&str, Setting), VariantError> {
     let refuse =
         |problem: String| Err(VariantError { text: text.escape_debug().collect(), problem });
@@ -135,38 +135,38 @@ pub fn chosen(text: &str) -> Result<(&str, Setting), VariantError> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     match info.parse(value) {
         Ok(setting) if value.chars().all(plain) => Ok((id, setting)),
-        Ok(_) => refuse("is no plain word".into()),
+        Ok(_) => refuse("is not a plain word".into()),
         Err(wanted) => refuse(format!("has no such value: {id} wants {wanted}")),
     }
 }
 
 impl Variant {
-    /// A profile as it is.
+    /// Returns a profile without further choices.
     pub fn profile(name: &str) -> Self {
         Self { profile: name.to_owned(), chosen: Settings::new() }
     }
 
-    /// This variant with another value of one setting.
+    /// Changes one setting of this variant.
     #[must_use]
     pub fn with(mut self, id: &str, value: Setting) -> Self {
         self.chosen.insert(id.to_owned(), value);
         self
     }
 
-    /// The profile's name.
+    /// Returns the profile's name.
     pub fn profile_name(&self) -> &str {
         &self.profile
     }
 
-    /// The settings chosen besides.
+    /// Returns the individually chosen settings.
     pub fn chosen(&self) -> &Settings {
         &self.chosen
     }
 
-    /// What building a kernel for a core this way has to change of its default settings.
+    /// Returns the changes to a kernel's default settings that this variant means on a core.
     ///
     /// # Errors
-    /// When the kernel cannot be built this way, in one sentence.
+    /// When the kernel cannot be built this way, with the reason in one sentence.
     pub fn of(&self, manifest: &Manifest, core: &str) -> Result<Switched, String> {
         let name = &manifest.name;
         let own = manifest.profiles.get(&self.profile);
@@ -176,7 +176,7 @@ impl Variant {
         let mut switched = Settings::new();
         let own = own.into_iter().flatten().map(|(id, value)| (id.as_str(), value.clone()));
         for (id, value) in asked(&self.profile).chain(own) {
-            // What a core or a kernel cannot have, no profile asks of it.
+            // A profile does not ask for what a core or a kernel cannot have.
             if manifest.values(id, core).is_ok_and(|values| values.contains(&value)) {
                 switched.insert(id.to_owned(), value);
             }
@@ -184,7 +184,9 @@ impl Variant {
         let text = |value: &Setting| value.to_string();
         if self.chosen.get("compiler").map(text).as_deref() == Some(NO_LTO) {
             if self.chosen.get("lto") == Some(&Setting::Switch(true)) {
-                return Err(format!("rtmark has no link-time optimisation by {NO_LTO}."));
+                return Err(format!(
+                    "rtmark does not support link-time optimisation with {NO_LTO}."
+                ));
             }
             if manifest.values("lto", core).is_ok() {
                 switched.insert("lto".to_owned(), Setting::Switch(false));
@@ -195,29 +197,29 @@ impl Variant {
             if !values.contains(value) {
                 let values: Vec<_> = values.iter().map(ToString::to_string).collect();
                 let values = values.join(", ");
-                return Err(format!("{name} is built with {id} {values} and not {value}."));
+                return Err(format!("{name} can be built with {id} {values}, but not {value}."));
             }
             switched.insert(id.clone(), value.clone());
         }
-        // What is as it would be anyhow is no change: such builds share their folder.
+        // A value equal to the default is not a change, so that such builds share their folder.
         switched.retain(|id, value| manifest.default_of(id) != Some(value));
         Ok(Switched(switched))
     }
 }
 
 impl Switched {
-    /// The changed settings.
+    /// Returns the changed settings.
     pub fn settings(&self) -> &Settings {
         &self.0
     }
 
-    /// The value of a setting if it is changed.
+    /// Returns the value of a setting if it is changed.
     pub fn get(&self, id: &str) -> Option<&Setting> {
         self.0.get(id)
     }
 
-    /// These settings where the kernel will run: where there is no timer that the kernel has a
-    /// driver for, time is counted by SysTick.
+    /// Adapts the settings to the target: without a timer that the kernel has a driver for, time is
+    /// counted by SysTick.
     #[must_use]
     pub fn at(mut self, manifest: &Manifest, target: &Target) -> Self {
         let driven = manifest.time_bases.is_empty() || manifest.driver(target).is_some();
@@ -227,12 +229,12 @@ impl Switched {
         self
     }
 
-    /// The feature that brings the driver of the timer which time is counted by.
+    /// Returns the feature with the driver of the timer that is the time base.
     fn driver<'a>(&self, manifest: &'a Manifest, target: &Target) -> Option<&'a str> {
         manifest.driver(target).filter(|_| !self.0.contains_key(TICK_HZ))
     }
 
-    /// What time is counted by, where a kernel has a choice.
+    /// Returns the time base, if a kernel has a choice.
     pub(crate) fn time_base(&self, manifest: &Manifest, target: &Target) -> Option<Setting> {
         if manifest.time_bases.is_empty() {
             return None;
@@ -241,7 +243,7 @@ impl Switched {
         Some(Setting::Text(timer.map_or_else(|| "SysTick".to_owned(), Timer::described)))
     }
 
-    /// The folder for such builds: `documented`, `asserts-off.opt-3`.
+    /// Returns the folder for such builds: `documented`, `asserts-off.opt-3`.
     pub fn folder(&self) -> String {
         if self.0.is_empty() {
             return DOCUMENTED.to_owned();
@@ -250,7 +252,7 @@ impl Switched {
         words.join(".")
     }
 
-    /// For makefiles: `ASSERTS=0 OPT=3`.
+    /// Formats the settings for makefiles: `ASSERTS=0 OPT=3`.
     pub(crate) fn words(&self) -> String {
         let word = |(id, value): (&String, &Setting)| {
             let id = id.to_ascii_uppercase();
@@ -262,14 +264,15 @@ impl Switched {
         self.0.iter().map(word).collect::<Vec<_>>().join(" ")
     }
 
-    /// For Cargo: overrides of its release profile, and features such as `tick_hz_100`.
+    /// Formats the settings for Cargo: overrides of its release profile, and features such as
+    /// `tick_hz_100`.
     pub(crate) fn cargo(&self, manifest: &Manifest, target: &Target) -> Vec<String> {
         let mut arguments = Vec::new();
         for (key, value) in self.cargo_profile(manifest) {
             arguments.push("--config".to_owned());
             arguments.push(format!("profile.release.{key}={value}"));
         }
-        // Features only add up: whoever takes one of them names all.
+        // Features are additive, so a choice of one requires naming all of them.
         let by_feature = |id: &&String| {
             let id = id.as_str();
             !CARGO_PROFILE.contains(&id) && !NO_FEATURES.contains(&id)
@@ -291,7 +294,7 @@ impl Switched {
 }
 
 impl Switched {
-    /// Keys of Cargo's release profile that such a build sets, each with its value in TOML.
+    /// Returns the keys of Cargo's release profile that such a build sets, with their values in TOML.
     pub(crate) fn cargo_profile(&self, manifest: &Manifest) -> Vec<(&'static str, String)> {
         let mut keys = Vec::new();
         for id in CARGO_PROFILE {
@@ -370,7 +373,7 @@ fpu = { values = [true, false], cores = ["cortex-m4f"], reason = "No FPU." }
             of("product+tick_hz=100+opt=3").expect("possible").folder(),
             "asserts-off.lto-on.opt-3.tick_hz-100"
         );
-        // What changes nothing is built where nothing is changed.
+        // A choice without an effect shares the folder of the unchanged build.
         for same in ["documented", "documented+opt=s", "documented+asserts=on+tick_hz=1000"] {
             assert_eq!(of(same).expect("possible").folder(), "documented", "{same}");
         }
@@ -418,7 +421,8 @@ fpu = { values = [true, false], cores = ["cortex-m4f"], reason = "No FPU." }
             assert_eq!(told("any = 'drv'", "documented", target), by_tick("1000"));
         }
         assert_eq!(told("other = 'drv'", "documented", &named), by_tick("1000"));
-        // A driver is for a kind of timer; one that counts no microseconds is told with its rate.
+        // A driver may be for one kind of timer; if that does not count microseconds, its rate is
+        // passed on.
         assert_eq!(told("stm32-timer = 'drv'\nany = 'x'", "documented", &named), by_timer);
         assert_eq!(told("nrf-rtc = 'drv'", "documented", &named), by_tick("1000"));
         let timer = named.timer.clone();
@@ -436,7 +440,7 @@ fpu = { values = [true, false], cores = ["cortex-m4f"], reason = "No FPU." }
         assert_eq!(folder("product"), "asserts-off.lto-on.opt-2");
         assert_eq!(folder("checked"), "debug_assertions-on.lto-on.opt-2.overflow_checks-on");
         assert_eq!(folder("product+lto=off+asserts=on"), "opt-2");
-        // All that is asked is a setting with such a value, and `checked` asks for each of them.
+        // Everything that is asked for is a valid setting, and `checked` asks for each of them.
         for profile in [DEFAULT_PROFILE, CHECKED] {
             assert_eq!(asked(profile).count(), ASKED.len(), "{profile}");
         }
@@ -464,7 +468,7 @@ fpu = { values = [true, false], cores = ["cortex-m4f"], reason = "No FPU." }
         assert!(
             documented.of(&cargo, CORE).expect("possible").cargo(&cargo, &stm32c031()).is_empty()
         );
-        // Whoever says that there is no choice is believed.
+        // A kernel that declares that there is no choice is believed.
         let never = Manifest::from_toml(&format!("{text}[switches]\nlto = [false]\n"));
         assert_eq!(words("product", &never.expect("good")).as_deref(), Ok("OPT=2"));
     }
@@ -485,11 +489,11 @@ fpu = { values = [true, false], cores = ["cortex-m4f"], reason = "No FPU." }
     fn what_cannot_be_chosen_is_told() {
         let reason = |text: &str| of(text).expect_err("impossible");
         assert_eq!(reason("mean"), "K has no profile mean.");
-        assert_eq!(reason("product+opt=7"), "K is built with opt s, 2, 3 and not 7.");
+        assert_eq!(reason("product+opt=7"), "K can be built with opt s, 2, 3, but not 7.");
         assert_eq!(reason("product+trace=on"), "K has no setting trace to choose.");
         assert_eq!(reason("product+fpu=off"), "No FPU.");
         let refused = |text: &str| text.parse::<Variant>().expect_err("refused").to_string();
-        assert!(refused("").contains("is no profile"));
+        assert!(refused("").contains("is not a profile"));
         assert!(refused("product+speed=9").contains("names no setting"));
         assert!(refused("product+asserts=3").contains("`on` or `off`"));
         assert!(refused("product+opt=../x").contains("plain word"));

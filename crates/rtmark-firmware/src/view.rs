@@ -1,9 +1,9 @@
-//! Folders under names that make can read.
+//! Provides folders under names that make can handle.
 //!
-//! Make takes a space for the end of a name, and several other characters for words of its own.
-//! Where a folder's path has one, builds by make see it through a view: folders with plain names
-//! that hold a symbolic link for each file. A view of a build's results is one link, because make
-//! never works inside it. Cargo needs none of this.
+//! Make ends a name at a space, and gives several other characters a special meaning. If a folder's
+//! path contains one, builds by make see it through a view: folders with plain names that contain a
+//! symbolic link for each file. The view of a build's results is a single link, because make never
+//! works inside it. Cargo needs none of this.
 
 use std::fs;
 use std::io;
@@ -13,13 +13,13 @@ use crate::FirmwareError;
 use crate::builder::at;
 use crate::cache::{Cache, lock, short};
 
-/// Whether make and the shell take a path for one word that means itself.
+/// Tells whether make and the shell take a path as one literal word.
 fn is_plain(path: &Path) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+".contains(&byte) || byte >= 0x80;
     path.as_os_str().as_encoded_bytes().iter().all(|byte| plain(*byte))
 }
 
-/// The folder that views are in, for users whose own folders have such names, too.
+/// Returns the folder for views, which also works if the user's own folders have such names.
 fn place(cache: &Cache) -> Result<PathBuf, FirmwareError> {
     let views = cache.views();
     if is_plain(&views) {
@@ -30,7 +30,7 @@ fn place(cache: &Cache) -> Result<PathBuf, FirmwareError> {
     let named = format!("rtmark-{}", short(cache.folder().as_os_str().as_encoded_bytes()));
     let views = temporary.join(named);
     if !is_plain(&views) {
-        let message = "make cannot work in a folder with such a name, nor in that for temporary \
+        let message = "make cannot work in a folder with such a name, nor in the folder for temporary \
                        files; set RTMARK_BUILD to a path of letters and digits";
         return Err(at(&views)(io::Error::other(message)));
     }
@@ -38,8 +38,8 @@ fn place(cache: &Cache) -> Result<PathBuf, FirmwareError> {
     Ok(views)
 }
 
-/// Makes a folder where everybody may make some, or makes sure that it belongs to whom another
-/// folder does.
+/// Creates a folder in a location where everybody may create some, or checks that it has the same owner
+/// as another folder.
 #[cfg(unix)]
 fn make_private(folder: &Path, like: &Path) -> io::Result<()> {
     use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -52,7 +52,7 @@ fn make_private(folder: &Path, like: &Path) -> io::Result<()> {
     if there.is_dir() && there.uid() == ours.uid() {
         return Ok(());
     }
-    Err(io::Error::other("somebody else made it; remove it, or set RTMARK_BUILD"))
+    Err(io::Error::other("it belongs to somebody else; remove it, or set RTMARK_BUILD"))
 }
 
 #[cfg(not(unix))]
@@ -60,7 +60,7 @@ fn make_private(folder: &Path, _: &Path) -> io::Result<()> {
     fs::create_dir_all(folder)
 }
 
-/// The name by which make finds a folder that it only writes to or reads from.
+/// Returns the name by which make finds a folder that it only writes to or reads from.
 pub(crate) fn name_of(cache: &Cache, folder: &Path) -> Result<PathBuf, FirmwareError> {
     if is_plain(folder) {
         return Ok(folder.to_owned());
@@ -71,19 +71,19 @@ pub(crate) fn name_of(cache: &Cache, folder: &Path) -> Result<PathBuf, FirmwareE
     Ok(view)
 }
 
-/// A folder in which make can work: itself, or a view of it.
+/// Returns a folder in which make can work: the folder itself, or a view of it.
 pub(crate) fn work_in(cache: &Cache, folder: &Path) -> Result<PathBuf, FirmwareError> {
     if is_plain(folder) {
         return Ok(folder.to_owned());
     }
-    // What lies beside it can be reached, too, as in `include ../common.mk`.
+    // Files beside it must be accessible too, as in `include ../common.mk`.
     let (Some(parent), Some(name)) = (folder.parent(), folder.file_name()) else {
         return Ok(folder.to_owned());
     };
     let view = place(cache)?.join(short(folder.as_os_str().as_encoded_bytes()) + ".d");
     let name = if is_plain(Path::new(name)) { PathBuf::from(name) } else { "kernel".into() };
     fs::create_dir_all(&view).map_err(at(&view))?;
-    // Builds side by side use one view.
+    // Parallel builds share a view.
     let _held = lock(&view)?;
     for entry in fs::read_dir(parent).map_err(at(parent))?.flatten() {
         if entry.path() != folder {
@@ -96,7 +96,7 @@ pub(crate) fn work_in(cache: &Cache, folder: &Path) -> Result<PathBuf, FirmwareE
     Ok(view)
 }
 
-/// Has a folder hold a link for each file of another one, and a folder for each folder.
+/// Mirrors a folder: a link for each file, and a folder for each subfolder.
 fn mirror(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(to)? {
@@ -125,7 +125,7 @@ fn link(to: &Path, name: &Path) -> io::Result<()> {
     if fs::read_link(name).is_ok_and(|known| known == to) {
         return Ok(());
     }
-    // By way of another one, since somebody may be looking at it.
+    // Through a temporary name, since somebody may be using it.
     let thread = std::thread::current().id();
     let part = name.with_extension(format!("{}.{thread:?}.part", std::process::id()));
     let _ = fs::remove_file(&part);

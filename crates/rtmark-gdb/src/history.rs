@@ -1,8 +1,7 @@
-//! Going back in time: copies of the machine from before, and running on from them.
+//! Goes back in time with earlier copies of the machine, and by running on from them.
 //!
-//! A machine is a value and runs the same way each time, so that any moment is the
-//! copy before it and the instructions in between. A change from outside starts
-//! history anew from there on.
+//! A machine is a value and runs the same way every time, so any moment can be reached from the copy
+//! before it. A change from outside starts a new history at that point.
 
 use std::ops::ControlFlow;
 
@@ -10,16 +9,16 @@ use rtmark_sim::{Cycles, Machine, Observer, Register, Stop};
 
 use crate::stops::Stops;
 
-/// How many copies are kept; beyond that every second one of the older half goes.
+/// The number of copies kept; beyond that, every second one of the older half is dropped.
 const MOST_COPIES: usize = 64;
 
-/// What was, from the beginning of the session on.
+/// The session's past, from its beginning on.
 pub struct History {
-    /// In the order of time; the first is the beginning.
+    /// In order of time; the first is the beginning.
     copies: Vec<Machine>,
 }
 
-/// Stops in front of the instruction with this many before it.
+/// Stops before the instruction with this many instructions before it.
 struct Until(u64);
 
 impl Observer for Until {
@@ -32,7 +31,7 @@ impl Observer for Until {
     }
 }
 
-/// Notes the last stop in front of an instruction before a certain one.
+/// Records the last stop before a certain instruction.
 struct LastHit<'a> {
     stops: &'a Stops,
     before: u64,
@@ -64,7 +63,7 @@ impl Observer for LastHit<'_> {
 }
 
 impl History {
-    /// History begins here.
+    /// Begins the history here.
     pub fn new(machine: &Machine) -> Self {
         Self { copies: vec![machine.clone()] }
     }
@@ -84,7 +83,7 @@ impl History {
         }
     }
 
-    /// The present was changed from outside: what came after it once will not come again.
+    /// Handles a change from outside: what followed the present once will not happen again.
     pub fn change(&mut self, machine: &Machine) {
         let now = machine.cycles();
         // The beginning stays, changed or not.
@@ -92,8 +91,8 @@ impl History {
         self.copies.push(machine.clone());
     }
 
-    /// The machine in front of the instruction that `count` others came before.
-    /// `None` before the beginning.
+    /// Returns the machine before the instruction that `count` others preceded; `None` before the
+    /// beginning.
     pub fn at(&self, count: u64) -> Option<Machine> {
         let before = |copy: &&Machine| copy.instructions().0 <= count;
         let mut machine = self.copies.iter().rev().find(before)?.clone();
@@ -101,7 +100,7 @@ impl History {
         Some(machine)
     }
 
-    /// The last stop before the present, or the beginning.
+    /// Returns the last stop before the present, or the beginning.
     pub fn back(&self, machine: &Machine, stops: &Stops) -> (Option<Hit>, Machine) {
         let mut before = machine.instructions().0;
         for copy in self.copies.iter().rev() {

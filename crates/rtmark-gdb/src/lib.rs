@@ -1,18 +1,17 @@
-//! The simulator behind GDB's remote serial protocol: breakpoints, watchpoints, single steps,
-//! registers and memory as on a chip, and time that goes backwards.
+//! Serves the simulator over GDB's remote serial protocol: breakpoints, watchpoints, single steps,
+//! registers and memory as on a chip, and reverse execution.
 //!
-//! [`serve`] listens on an address, waits for one debugger, and does as it says until either of
-//! both ends it. What the program prints, and what there is to say of the connection, goes to an
-//! [`Audience`]: the crate prints nothing itself, and knows no arguments and no exit codes.
+//! [`serve`] listens on an address, waits for one debugger, and follows its commands until either side
+//! ends the session. The program's output and news about the connection go to an [`Audience`]: the
+//! crate itself prints nothing, and knows nothing about arguments or exit codes.
 //!
-//! Going backwards rests on two facts: a machine is a value that can be copied, and it runs the
-//! same way each time. So a past moment is the last copy before it and the instructions in between.
-//! The idea is that of reverse debugging by checkpoints and deterministic replay (GDB's manual,
-//! "Running programs backward"; B. Boothe, "Efficient algorithms for bidirectional debugging",
-//! PLDI 2000).
+//! Reverse execution rests on two facts: a machine is a value that can be copied, and it runs the same
+//! way every time. So a past moment can be reached from the last copy before it. The idea is that of
+//! reverse debugging by checkpoints and deterministic replay (GDB's manual, "Running programs
+//! backward"; B. Boothe, "Efficient algorithms for bidirectional debugging", PLDI 2000).
 //!
-//! The protocol is that of GDB's manual, appendix "Remote Serial Protocol", by the crate `gdbstub`;
-//! target descriptions are those of its appendix "Target Descriptions".
+//! The protocol is that of GDB's manual, appendix "Remote Serial Protocol", implemented by the crate
+//! `gdbstub`; target descriptions follow its appendix "Target Descriptions".
 
 mod history;
 mod registers;
@@ -32,25 +31,25 @@ use rtmark_sim::{Cycles, Machine, Stop};
 use target::{Debugged, Reason};
 use wire::Wire;
 
-/// Where no connection comes about: the address and the system's words.
+/// No connection could be made: the address and the system's error.
 #[derive(Debug, thiserror::Error)]
 #[error("{address}: {source}")]
 pub struct ConnectError {
     /// The address as it was given.
     pub address: String,
-    /// What the system said.
+    /// The system's error.
     pub source: std::io::Error,
 }
 
-/// Where an address is none: what is wrong with it.
+/// An address that is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no port, as in :3333")]
+#[error("`{0}` is not a port such as :3333")]
 pub struct NoPort(String);
 
-/// Who follows a session from outside.
+/// Observes a session from outside.
 pub trait Audience {
-    /// The program has printed these bytes. What runs again after a step backwards prints nothing
-    /// new.
+    /// The program has printed these bytes. Nothing is reported again when it repeats a part of the run
+    /// after a step backwards.
     fn printed(&mut self, bytes: Vec<u8>);
     /// A debugger may connect to this address now.
     fn listening(&mut self, address: SocketAddr);
@@ -61,13 +60,13 @@ pub trait Audience {
 /// How a session ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// The debugger has detached: the program is to run on.
+    /// The debugger has detached: the program is to continue.
     Detached,
-    /// The program is to end here: it came to this stop last, or the debugger has gone.
+    /// The program is to end here: this was its last stop, or the debugger has gone.
     Stopped(Stop),
 }
 
-/// Runs the machine and looks at the connection now and then.
+/// Runs the machine and checks the connection now and then.
 struct Loop<'a>(std::marker::PhantomData<&'a ()>);
 
 type Waited<T> = Result<T, WaitForStopReasonError<target::Never, std::io::Error>>;
@@ -85,7 +84,7 @@ impl<'a> BlockingEventLoop for Loop<'a> {
             if let Some(reason) = debugged.advance() {
                 return Ok(Event::TargetStopped(reason));
             }
-            // A connection that is gone shows up when it is read.
+            // A broken connection shows up when it is read.
             if connection.peek().map_or(true, |byte| byte.is_some()) {
                 let byte = connection.read().map_err(WaitForStopReasonError::Connection)?;
                 return Ok(Event::IncomingData(byte));
@@ -98,22 +97,23 @@ impl<'a> BlockingEventLoop for Loop<'a> {
     }
 }
 
-/// An address to listen on of `[HOST]:PORT` or `PORT`: without a host, this computer's own alone.
+/// Parses an address to listen on, `[HOST]:PORT` or `PORT`: without a host, only this computer can
+/// connect.
 ///
 /// # Errors
 ///
-/// If the port is no number from 0 to 65535. Port 0 is any free one.
+/// When the port is not a number from 0 to 65535. Port 0 means any free one.
 pub fn address(text: &str) -> Result<String, NoPort> {
     let (host, port) = text.rsplit_once(':').unwrap_or(("", text));
     let _: u16 = port.parse().map_err(|_| NoPort(port.to_owned()))?;
     Ok(if host.is_empty() { format!("127.0.0.1:{port}") } else { text.to_owned() })
 }
 
-/// What a packet that cannot be understood is answered with: an error of no particular kind.
+/// The answer to a packet that cannot be understood: an unspecific error.
 const NOT_UNDERSTOOD: &[u8] = b"$E00#a5";
 
-/// Does as a debugger says until one of both ends it. A packet that cannot be understood is refused,
-/// and the next one is read.
+/// Follows a debugger's commands until either side ends the session. A packet that cannot be understood
+/// is refused, and the next one is read.
 fn converse(
     mut connection: &TcpStream,
     debugged: &mut Debugged<'_>,
@@ -130,13 +130,13 @@ fn converse(
     }
 }
 
-/// Waits for a debugger at an address and does as it says; the program runs no further than to a
-/// cycle limit. Answers the machine as the debugger has left it.
+/// Waits for a debugger at an address and follows its commands; the program runs no further than the
+/// cycle limit. Returns the machine as the debugger has left it.
 ///
 /// # Errors
 ///
-/// If nobody can listen or connect there. A connection that breaks later is no error: the audience
-/// is told, and the session ends.
+/// When listening or connecting fails. A connection that breaks later is not an error: it is reported
+/// to the audience, and the session ends.
 pub fn serve(
     address: &str,
     machine: Machine,
@@ -162,12 +162,12 @@ pub fn serve(
     Ok((machine, ended))
 }
 
-/// The first connection to an address.
+/// Accepts the first connection to an address.
 fn accept(address: &str, audience: &mut dyn Audience) -> std::io::Result<TcpStream> {
     let listener = TcpListener::bind(address)?;
     audience.listening(listener.local_addr()?);
     let (connection, _) = listener.accept()?;
-    // One debugger at a time: who comes later is refused rather than left waiting.
+    // One debugger at a time: others are refused rather than left waiting.
     drop(listener);
     // Packets are small, and each is waited for.
     connection.set_nodelay(true)?;

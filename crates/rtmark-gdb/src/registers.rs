@@ -1,4 +1,4 @@
-//! The registers as GDB wants them: in the order of a target description.
+//! Registers in the order of GDB's target description.
 //!
 //! The features are those that GDB defines. For Arm's cores ("ARM Features" in its manual): core
 //! registers, double registers over the single ones, and system registers of M-profile cores.
@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use gdbstub::arch::{Arch, Registers};
 use rtmark_sim::{CoreKind, Machine, Register};
 
-/// A core of 32 bits, whatever it has being told by its own description.
+/// A 32-bit core, described by its own target description.
 #[derive(Debug)]
 pub enum Core {}
 
@@ -19,11 +19,11 @@ impl Arch for Core {
     type RegId = ();
 }
 
-/// One register after the other in the description's order; doubles are two words.
+/// The registers in the description's order; doubles are two words.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Values {
     pub words: Vec<u32>,
-    /// Where the program counter is among them.
+    /// The position of the program counter.
     pub pc: usize,
 }
 
@@ -47,7 +47,7 @@ impl Registers for Values {
     }
 }
 
-/// Every word of every register, in the order of [`description`].
+/// Returns all registers as words, in the order of [`description`].
 pub fn all(machine: &Machine) -> Vec<Register> {
     if machine.soc().core.is_riscv() {
         return machine.named_registers().into_iter().map(|(_, register)| register).collect();
@@ -67,7 +67,7 @@ const SYSTEM: [(&str, Register); 6] = [
     ("control", Register::Control),
 ];
 
-/// The target description of the machine's core.
+/// Returns the target description of the machine's core.
 pub fn description(machine: &Machine) -> String {
     match machine.soc().core {
         CoreKind::Hazard3 | CoreKind::Ibex => riscv(machine),
@@ -104,7 +104,8 @@ fn riscv(machine: &Machine) -> String {
     xml
 }
 
-/// Those of Arm's cores ("ARM Features"), by what core registers and the status register are called.
+/// Describes the features of Arm's cores ("ARM Features"), given the names of core and status
+/// registers.
 fn arm(machine: &Machine, profile: &str, status: &str) -> String {
     let mut xml = format!(
         "{HEAD}<architecture>arm</architecture><feature name=\"org.gnu.gdb.arm.{profile}\">"

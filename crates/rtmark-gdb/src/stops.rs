@@ -3,7 +3,7 @@
 use gdbstub::target::ext::breakpoints::WatchKind;
 use rtmark_sim::{Access, AccessKind, Machine};
 
-/// Memory whose use stops the program.
+/// A memory range whose use stops the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Watchpoint {
     pub address: u32,
@@ -22,7 +22,7 @@ impl Watchpoint {
     }
 }
 
-/// All of them.
+/// All breakpoints and watchpoints.
 #[derive(Debug, Default)]
 pub struct Stops {
     /// In ascending order.
@@ -50,7 +50,7 @@ impl Stops {
         found.is_ok_and(|at| self.breakpoints.remove(at) == address)
     }
 
-    /// The watchpoint that the next instruction touches.
+    /// Returns the watchpoint that the next instruction triggers.
     pub fn watched(&self, machine: &Machine) -> Option<Watchpoint> {
         if self.watchpoints.is_empty() {
             return None;

@@ -1,4 +1,4 @@
-//! The machine as GDB sees it.
+//! The machine as a GDB target.
 
 use std::ops::ControlFlow;
 
@@ -28,7 +28,7 @@ use crate::history::{History, Hit};
 use crate::registers::{self, Core, Values};
 use crate::stops::{Stops, Watchpoint};
 
-/// What GDB has asked for last.
+/// GDB's last request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Continue,
@@ -37,7 +37,7 @@ enum Mode {
     ReverseStep,
 }
 
-/// Cycles between two looks at the connection, each with a copy for history.
+/// Cycles between two checks of the connection, each with a copy for the history.
 const SLICE: u64 = 5_000_000;
 
 pub type Reason = SingleThreadStopReason<u32>;
@@ -45,24 +45,24 @@ pub type Reason = SingleThreadStopReason<u32>;
 /// A machine under a debugger.
 pub struct Debugged<'a> {
     pub machine: Machine,
-    /// Why the run has come back last, where it was not for the debugger.
+    /// Why the run last returned, if not for the debugger.
     pub stop: Option<Stop>,
     limit: Cycles,
     stops: Stops,
     history: History,
     mode: Mode,
-    /// The instruction here may have a breakpoint, which was told before.
+    /// Whether a breakpoint at the current instruction has already been reported.
     leaves: bool,
-    /// Is told what the program prints, once.
+    /// Receives the program's output, once.
     pub audience: &'a mut dyn Audience,
-    /// Up to which cycle it has been told.
+    /// The cycle up to which output has been reported.
     printed: Cycles,
 }
 
 /// Looks for stops while a program runs forwards.
 struct Forwards<'a> {
     stops: &'a Stops,
-    /// The instruction that it begins with, which does not stop again.
+    /// The instruction at which it begins, which does not stop again.
     first: u64,
     is_step: bool,
     reason: Option<Reason>,
@@ -93,7 +93,7 @@ impl<'a> Debugged<'a> {
         Self { machine, stop, limit, stops, history, mode, leaves: true, audience, printed }
     }
 
-    /// Does a part of what was asked for; answers when that is done.
+    /// Performs a part of the last request; returns the reason once it is done.
     pub fn advance(&mut self) -> Option<Reason> {
         let reason = match self.mode {
             Mode::Continue => self.go_on(false),
@@ -121,7 +121,7 @@ impl<'a> Debugged<'a> {
             }
         };
         let console = self.machine.take_console();
-        // What runs again prints nothing new.
+        // Repeated parts of a run print nothing new.
         if self.machine.cycles() > self.printed {
             self.printed = self.machine.cycles();
             if !console.is_empty() {
@@ -137,8 +137,7 @@ impl<'a> Debugged<'a> {
         let leaves = std::mem::take(&mut self.leaves);
         let first = self.machine.instructions().0.wrapping_sub(u64::from(!leaves));
         let mut forwards = Forwards { stops: &self.stops, first, is_step, reason: None };
-        // One instruction leaves a breakpoint behind; without watchpoints it goes on at
-        // full speed.
+        // One instruction steps off a breakpoint; without watchpoints the rest runs at full speed.
         let fast = !is_step && self.stops.watchpoints.is_empty();
         if fast && !leaves {
             let stop = run_fast(&mut self.machine, &self.stops, until);
@@ -154,7 +153,7 @@ impl<'a> Debugged<'a> {
         self.ended(stop, reason)
     }
 
-    /// Why a run forwards has come back, in GDB's words; nothing when it is to go on.
+    /// Translates why a forward run returned into GDB's terms; returns nothing if it is to continue.
     fn ended(&mut self, stop: Stop, reason: Option<Reason>) -> Option<Reason> {
         match stop {
             Stop::Observer => reason,
@@ -181,7 +180,7 @@ impl<'a> Debugged<'a> {
     }
 }
 
-/// Runs with breakpoints in the place of instructions, which costs no time.
+/// Runs with breakpoints in place of instructions, which costs no time.
 fn run_fast(machine: &mut Machine, stops: &Stops, until: Cycles) -> Stop {
     for address in stops.breakpoints() {
         machine.stop_before(*address);
@@ -195,7 +194,7 @@ fn run_fast(machine: &mut Machine, stops: &Stops, until: Cycles) -> Stop {
 
 const BEGINNING: Reason = Reason::ReplayLog { tid: None, pos: ReplayLogPosition::Begin };
 
-/// Nothing that a target does can fail for good.
+/// The error type of the target, which never fails permanently.
 #[derive(Debug, thiserror::Error)]
 pub enum Never {}
 
@@ -236,7 +235,7 @@ impl SingleThreadBase for Debugged<'_> {
         if all.len() != values.words.len() {
             return Err(TargetError::NonFatal);
         }
-        // Stack pointers have several names: only what changes is written.
+        // Stack pointers have several names, so only changes are written.
         for (register, value) in all.into_iter().zip(&values.words) {
             if self.machine.register(register) != *value {
                 self.machine.set_register(register, *value);

@@ -38,7 +38,7 @@ fn machine() -> Machine {
     machine
 }
 
-/// Hands the address on.
+/// Passes the address on.
 struct Waiting(Sender<SocketAddr>);
 
 impl Audience for Waiting {
@@ -56,7 +56,7 @@ impl Audience for Waiting {
 struct Debugger(TcpStream);
 
 impl Debugger {
-    /// Sends a packet; what the next one says.
+    /// Sends a packet and returns the answer.
     fn ask(&mut self, data: &str) -> String {
         let sum = data.bytes().fold(0_u8, u8::wrapping_add);
         self.0.write_all(format!("${data}#{sum:02x}").as_bytes()).expect("connected");
@@ -71,7 +71,7 @@ impl Debugger {
         expanded(&answer[1..answer.len() - 3])
     }
 
-    /// R0 and the program counter.
+    /// Returns R0 and the program counter.
     fn state(&mut self) -> (u32, u32) {
         let registers = self.ask("g");
         let word = |at: usize| {
@@ -82,7 +82,8 @@ impl Debugger {
     }
 }
 
-/// An answer without run lengths (GDB's manual, "Overview" of the protocol): `0* ` stands for `0000`.
+/// Expands run lengths in an answer (GDB's manual, "Overview" of the protocol): `0* ` stands for
+/// `0000`.
 fn expanded(answer: &str) -> String {
     let mut whole = String::new();
     let mut letters = answer.chars();
@@ -98,7 +99,7 @@ fn expanded(answer: &str) -> String {
     whole
 }
 
-/// What a debugger asks, and how the session ends.
+/// Runs a session with a debugger's requests, and returns how it ended.
 fn session(ask: impl FnOnce(&mut Debugger)) -> (Machine, Ended) {
     let (send, address) = channel();
     let server = std::thread::spawn(move || {
@@ -136,13 +137,13 @@ fn going_back_stops_at_the_last_breakpoint_before() {
             debugger.ask("s");
         }
         let (count, _) = debugger.state();
-        // The branch: R0 is what the addition before it has made it.
+        // The branch: R0 is what the preceding addition has made it.
         assert_eq!(debugger.ask("Z0,a,2"), "OK");
         for passed in 0..3 {
             assert!(debugger.ask("bc").starts_with("T05"));
             assert_eq!(debugger.state(), (count - 1 - passed, 10));
         }
-        // A write from outside begins history anew.
+        // A write from outside starts a new history.
         assert_eq!(debugger.ask("M20000000,4:01020304"), "OK");
         assert_eq!(debugger.ask("m20000000,4"), "01020304");
         assert_eq!(debugger.ask("D"), "OK");

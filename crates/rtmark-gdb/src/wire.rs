@@ -1,25 +1,25 @@
-//! The connection to a debugger, without what is no packet.
+//! The connection to a debugger, filtered of bytes outside packets.
 
 use std::io;
 use std::net::TcpStream;
 
 use gdbstub::conn::{Connection, ConnectionExt};
 
-/// What a debugger sends between packets: acknowledgements, and the wish to stop.
+/// Bytes with a meaning between packets: acknowledgements, and the interrupt request.
 const BETWEEN: &[u8] = b"+-\x03";
 
-/// A connection that drops bytes between packets which mean nothing there.
+/// A connection that drops meaningless bytes between packets.
 pub struct Wire {
     stream: TcpStream,
     place: Place,
 }
 
-/// Where in the stream the next byte is.
+/// The position of the next byte in the stream.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
     Between,
     InPacket,
-    /// In the checksum, with so many digits to come.
+    /// In the checksum, with this many digits to come.
     InSum(u8),
 }
 

@@ -6,61 +6,61 @@ use regex::{Captures, Regex};
 
 use crate::row::Number;
 
-/// The form of a line.
+/// A regular expression for lines.
 #[derive(Debug)]
 pub struct Form(Option<Regex>);
 
-/// A line that fits a form.
+/// The parts of a matching line.
 #[derive(Debug)]
 pub struct Found<'t>(Captures<'t>);
 
 impl Form {
-    /// A form from a regular expression that was tested.
+    /// Compiles a regular expression that is known to be valid.
     pub fn new(pattern: &str) -> Self {
         let regex = Regex::new(pattern);
         debug_assert!(regex.is_ok(), "{regex:?}");
         Self(regex.ok())
     }
 
-    /// The line's parts, if it fits.
+    /// Returns the line's parts if it matches.
     pub fn find<'t>(&self, text: &'t str) -> Option<Found<'t>> {
         self.0.as_ref()?.captures(text).map(Found)
     }
 
-    /// Whether the line fits.
+    /// Tells whether the line matches.
     pub fn fits(&self, text: &str) -> bool {
         self.0.as_ref().is_some_and(|regex| regex.is_match(text))
     }
 
-    /// The text without everything that fits.
+    /// Returns the text without all matches.
     pub fn without<'t>(&self, text: &'t str) -> Cow<'t, str> {
         self.0.as_ref().map_or(Cow::Borrowed(text), |regex| regex.replace_all(text, ""))
     }
 }
 
 impl<'t> Found<'t> {
-    /// A part by its number; empty where it is not there.
+    /// Returns a part by its number; empty if it did not take part in the match.
     pub fn at(&self, group: usize) -> &'t str {
         self.0.get(group).map_or("", |found| found.as_str())
     }
 
-    /// A part by its name; empty where it is not there.
+    /// Returns a part by its name; empty if it did not take part in the match.
     pub fn named(&self, group: &str) -> &'t str {
         self.0.name(group).map_or("", |found| found.as_str())
     }
 
-    /// A part that is a number.
+    /// Returns a part as a number.
     pub fn number(&self, group: usize) -> Option<Number> {
         Number::read(self.at(group))
     }
 
-    /// A part that is a count.
+    /// Returns a part as a count.
     pub fn count(&self, group: usize) -> Option<u64> {
         self.at(group).parse().ok()
     }
 }
 
-/// Names forms.
+/// Defines named forms.
 macro_rules! form {
     ($($(#[$doc:meta])* $name:ident = $pattern:expr;)+) => {
         $($(#[$doc])*

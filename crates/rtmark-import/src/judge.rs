@@ -1,6 +1,6 @@
-//! What is wrong with rows, as far as they and their neighbours tell.
+//! Finds out what is wrong with rows, as far as they and their neighbours show.
 //!
-//! A flag only ever keeps a row from being compared; its figures stay as they were printed.
+//! A flag only prevents a row from being compared; its figures stay as they were printed.
 
 use rtmark_model::{Basis, FlagKind};
 
@@ -8,19 +8,19 @@ use crate::Suite;
 use crate::log::Log;
 use crate::row::{Figures, Rounding, Row, Section};
 
-/// A row this many times the middle one of its section is none.
+/// The multiple of its section's middle row from which a row is implausible.
 const FAR: f64 = 50.0;
 
-/// A largest sample this many times the smallest is none.
+/// The ratio of the largest to the smallest sample from which a row is implausible.
 const WIDE: f64 = 1_000.0;
 
-/// Samples that a row is made of where its suite does not say: its own default.
+/// The number of samples assumed for a row if its suite does not state it: the suite's default.
 const USUAL_COUNT: f64 = 1_000.0;
 
-/// Nothing that these suites time takes longer, in nanoseconds.
+/// The longest plausible time of anything these suites measure, in nanoseconds.
 const LONGEST_NS: f64 = 1e10;
 
-/// Flags rows, and gives sections the clock that their rows were timed by.
+/// Flags rows, and determines the clock by which the rows of each section were timed.
 pub fn judge(log: &mut Log) {
     let sections = std::mem::take(&mut log.sections);
     let mut first = 0;
@@ -40,7 +40,7 @@ pub fn judge(log: &mut Log) {
     log.sections = judged;
 }
 
-/// What a row tells by itself.
+/// Checks a row by itself.
 fn alone(row: &mut Row, section: &Section) {
     if row.suite == Suite::RtosBenchmark
         && let Some(summary) = row.summary_mut()
@@ -72,7 +72,7 @@ fn alone(row: &mut Row, section: &Section) {
         row.flag(FlagKind::CoarseClock, "its smallest sample took no time");
     }
     if let (Some(mean), Some(min), Some(max)) = (summary.mean, min, max) {
-        // Averages are often rounded or cut.
+        // Averages are often rounded or truncated.
         if mean + 1.0 < min || mean > max + 1.0 {
             row.flag(
                 FlagKind::Contradiction,
@@ -82,8 +82,9 @@ fn alone(row: &mut Row, section: &Section) {
         let count = summary.count.map_or(USUAL_COUNT, |count| count as f64);
         let above = mean - min;
         if count > 1.0 && mean > min * 1.1 && (max - min) / count >= above / 2.0 {
-            let why =
-                format!("one sample of {max:.0} makes at least half of what it is above {min:.0}");
+            let why = format!(
+                "one sample of {max:.0} accounts for at least half of the excess over {min:.0}"
+            );
             row.flag(FlagKind::PoisonedAverage, why);
         }
     }
@@ -108,7 +109,10 @@ fn resolution_flags(row: &mut Row, typical: f64, resolution: Option<f64>) {
         Some(step)
             if row.basis == Basis::Ns && step >= 1e6 && row.suite == Suite::RtosBenchmark =>
         {
-            row.flag(FlagKind::ImpossibleClock, format!("its clock goes on once in {step:.0} ns"));
+            row.flag(
+                FlagKind::ImpossibleClock,
+                format!("its clock advances once every {step:.0} ns"),
+            );
         }
         Some(step) if typical > 0.0 && typical <= step => {
             let why = format!("it is no longer than a step of its clock ({step:.0})");
@@ -118,10 +122,10 @@ fn resolution_flags(row: &mut Row, typical: f64, resolution: Option<f64>) {
     }
 }
 
-/// The clock by which cycles and nanoseconds of a row fit together: from, to, in hertz.
+/// Returns the range of clocks, in hertz, for which a row's cycles and nanoseconds agree.
 fn interval(row: &Row) -> Option<(f64, f64)> {
     let (cycles, ns) = row.twin.filter(|(cycles, ns)| *cycles >= 1.0 && *ns >= 1.0)?;
-    // Both were cut to whole numbers.
+    // Both were truncated to whole numbers.
     Some((cycles / (ns + 1.0) * 1e9, (cycles + 1.0) / ns * 1e9))
 }
 
@@ -136,7 +140,7 @@ fn clock(rows: &mut [Row], section: &mut Section) {
     let near = |(from, to): &&(f64, f64)| from / 1.02 <= middle && middle <= to * 1.02;
     let (mut from, mut to) = (0.0_f64, f64::INFINITY);
     for (low, high) in intervals.iter().filter(near) {
-        // As long as they leave anything in common.
+        // As long as the ranges overlap.
         if *low <= to && *high >= from {
             (from, to) = (from.max(*low), to.min(*high));
         }
@@ -144,7 +148,7 @@ fn clock(rows: &mut [Row], section: &mut Section) {
     let (derived, step) = roundest(from, to, middle);
     let stated = section.clock;
     let chosen = match stated {
-        // What the rows say is no round number, and near what is stated: rounding along the way.
+        // The rows imply a clock that is not round but near the stated one, which is due to rounding.
         Some((clock, _)) if step < 100e3 && (clock / derived - 1.0).abs() < 0.01 => clock,
         _ => derived,
     };
@@ -180,7 +184,7 @@ fn clock(rows: &mut [Row], section: &mut Section) {
     }
 }
 
-/// The roundest number between two, and what it is a multiple of.
+/// Returns the roundest number between two, and the power of ten that it is a multiple of.
 fn roundest(from: f64, to: f64, middle: f64) -> (f64, f64) {
     for step in [1e6, 500e3, 100e3, 50e3, 10e3, 1e3, 100.0, 10.0, 1.0] {
         let nearest = (f64::midpoint(from, to) / step).round() * step;
@@ -191,7 +195,7 @@ fn roundest(from: f64, to: f64, middle: f64) -> (f64, f64) {
     (middle, 0.0)
 }
 
-/// What a row tells beside the others of its section.
+/// Checks rows against others of their section.
 fn beside(rows: &mut [Row]) {
     let sound = |row: &&Row| row.flags.is_empty();
     let by_name = |rows: &[Row], part: &str| {
@@ -255,7 +259,7 @@ mod tests {
     use super::*;
     use crate::row::Number;
 
-    /// A row in cycles and nanoseconds.
+    /// Returns a row in cycles and nanoseconds.
     fn timed(name: &str, cycles: f64, ns: f64) -> Row {
         let mut row = Row::new(Suite::ZephyrLatencyMeasure, name, 1, Basis::Cycles);
         row.twin = Some((cycles, ns));
@@ -280,7 +284,7 @@ mod tests {
         row.flags.iter().map(|flag| flag.kind).collect()
     }
 
-    /// The flags of one row by itself.
+    /// Returns the flags of one row by itself.
     fn alone_of(summary: Summarised) -> Vec<FlagKind> {
         let row = row_of(Suite::RtosBenchmark, Basis::Ns, summary);
         kinds(&judged(vec![row], Section::default()).0[0])
@@ -319,7 +323,7 @@ mod tests {
         let tenth = Summarised { count: Some(10), ..figures(11.0, 10.0, 110.0) };
         assert_eq!(alone_of(tenth), [], "a tenth above it is near");
         assert_eq!(of(1000.0, 1100.0, 1), [], "of one sample nothing is an average");
-        // Where nothing is said, a thousand samples are taken for granted.
+        // If the count is not stated, a thousand samples are assumed.
         assert_eq!(alone_of(figures(150.0, 100.0, 25_100.0)), [FlagKind::PoisonedAverage]);
         assert_eq!(alone_of(figures(150.0, 100.0, 25_099.0)), []);
     }
@@ -360,13 +364,13 @@ mod tests {
         assert_eq!(of(Suite::Rtmark, Basis::Ns, 31.0, 30.0), []);
         assert_eq!(of(Suite::Rtmark, Basis::Ns, 30.0, 30.0), [FlagKind::CoarseClock]);
         assert_eq!(of(Suite::Rtmark, Basis::Ns, 0.0, 30.0), [FlagKind::Zero], "and nothing more");
-        // rtos-benchmark by a clock of milliseconds.
+        // A row of rtos-benchmark, timed by a clock of milliseconds.
         let coarse = of(Suite::RtosBenchmark, Basis::Ns, 5e6, 1e6);
         assert!(!coarse.is_empty(), "{coarse:?}");
         assert_eq!(of(Suite::RtosBenchmark, Basis::Ns, 5e6, 0.9e6), []);
         assert_eq!(of(Suite::Rtmark, Basis::Ns, 5e6, 1e6), []);
         assert_eq!(of(Suite::RtosBenchmark, Basis::Cycles, 5e6, 1e6), []);
-        // What the log says of the clock counts for rows of that suite that do not say it.
+        // What the log states about the clock applies to rows of that suite that do not state it.
         let section = Section { resolution_ns: Some(40.0), ..Section::default() };
         let row = row_of(Suite::RtosBenchmark, Basis::Ns, figures(39.0, 39.0, 41.0));
         assert_eq!(kinds(&judged(vec![row], section.clone()).0[0]), [FlagKind::CoarseClock]);
@@ -429,7 +433,7 @@ mod tests {
         assert_eq!(section.clock.map(|(clock, _)| clock), Some(48e6));
         let all: Vec<_> = rows.iter().map(kinds).collect();
         assert_eq!(all, [vec![], vec![], vec![], vec![FlagKind::Contradiction]]);
-        // Three per cent are rounding along the way.
+        // Three per cent are due to rounding.
         let (rows, _) = judged(
             vec![
                 timed("a", 240.0, 5000.0),

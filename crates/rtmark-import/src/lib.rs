@@ -1,10 +1,9 @@
-//! Logs that people already have, as series.
+//! Turns existing logs into series.
 //!
-//! [`import`] reads what other benchmark suites print, whatever stands around it: boot
-//! messages, time stamps, colours, half a line of something else. Each row becomes an
-//! [`Answer`] of backend `log` with the span that its suite really times, and with flags
-//! where it cannot be what it seems. A line that looks like a row and cannot be read is a
-//! [`Warning`]; the rest goes on.
+//! [`import`] reads what other benchmark suites print, whatever surrounds it: boot messages, time
+//! stamps, colours, half a line of something else. Each row becomes an [`Answer`] of backend `log` with
+//! the span that its suite really times, and with flags if it cannot be right. A line that looks like a
+//! row but cannot be read causes a [`Warning`]; the rest is still read.
 //!
 //! ```
 //! use rtmark_import::{Options, import};
@@ -18,9 +17,9 @@
 //! # Ok::<(), rtmark_import::ImportError>(())
 //! ```
 //!
-//! This crate opens no file, prints nothing, and needs memory in proportion to the rows that
-//! it finds, not to the log: lines longer than [`LONGEST_LINE`] are cut, and more than
-//! [`MOST_ROWS`] rows are passed over.
+//! This crate opens no file, prints nothing, and needs memory in proportion to the rows that it finds,
+//! not to the log: lines longer than [`LONGEST_LINE`] are cut, and rows beyond [`MOST_ROWS`] are
+//! skipped.
 
 mod form;
 mod formats;
@@ -54,8 +53,8 @@ use row::Row;
 /// The longest JSON document that is read, in bytes.
 pub const LONGEST_DOCUMENT: u64 = 64 << 20;
 
-/// What can be read. A log is recognised by its lines, so that this is needed only where two
-/// formats claim the same ones.
+/// The formats that can be read. Logs are recognised by their lines, so a format needs to be given only
+/// if two claim the same lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Zephyr's latency_measure, timing_info and sched_queues, and `recording.csv`.
@@ -95,7 +94,7 @@ pub enum Format {
 impl Format {
     /// All of them.
     pub const ALL: &[Self] = &[
-        // Ours says by its first line what it is, and comes before those that guess.
+        // Our own format is identified by its first line, and precedes those that guess.
         Self::Csv,
         Self::Zephyr,
         Self::ZephyrSched,
@@ -114,7 +113,7 @@ impl Format {
         Self::Json,
     ];
 
-    /// Its name.
+    /// Returns its name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Zephyr => "zephyr",
@@ -137,17 +136,17 @@ impl Format {
     }
 }
 
-/// What a log does not say, said by whoever has it. What the log says stands.
+/// What the user knows about a log, used where the log itself does not say it.
 #[derive(Clone, Debug, Default)]
 pub struct Told {
     /// The soc or board.
     pub soc: Option<String>,
     /// The core, as soc files name it.
     pub core: Option<String>,
-    /// The clock that counted the cycles. This one stands above what the log says, where
-    /// clocks are often cut to whole megahertz.
+    /// The clock that counted the cycles. It overrides the log, where clocks are often truncated to
+    /// whole megahertz.
     pub clock: Option<Hertz>,
-    /// The clock where neither that nor the log says it.
+    /// The clock to use if neither that nor the log states one.
     pub fallback_clock: Option<Hertz>,
     /// The kernel.
     pub kernel: Option<KernelId>,
@@ -160,7 +159,7 @@ pub struct Told {
 /// How to read a log.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// The format, where it is not to be recognised.
+    /// The format, if it should not be recognised automatically.
     pub format: Option<Format>,
     /// What the log does not say.
     pub told: Told,
@@ -168,47 +167,47 @@ pub struct Options {
     pub rtmark: String,
 }
 
-/// What was found in a log.
+/// The contents of a log.
 #[derive(Clone, Debug, Default)]
 pub struct Imported {
-    /// Its rows, in their order; what a kernel does not have is an answer, too.
+    /// Its rows in order; that a kernel lacks something is an answer too.
     pub answers: Vec<Answer>,
-    /// What could not be read, and other things to say, at most [`MOST_WARNINGS`].
+    /// Lines that could not be read, and other remarks; at most [`MOST_WARNINGS`].
     pub warnings: Vec<Warning>,
-    /// Warnings beyond those.
+    /// The number of further warnings.
     pub unsaid: u64,
-    /// Lines that look like a row and could not be read.
+    /// The number of lines that look like a row but could not be read.
     pub unreadable: u64,
-    /// Lines in all.
+    /// The total number of lines.
     pub lines: u64,
-    /// How many rows each suite has.
+    /// The number of rows of each suite.
     pub suites: BTreeMap<Suite, usize>,
 }
 
 impl Imported {
-    /// How many rows have a flag.
+    /// Returns the number of flagged rows.
     pub fn flagged(&self) -> usize {
         let flagged = |answer: &&Answer| answer.series().is_some_and(|s| !s.flags.is_empty());
         self.answers.iter().filter(flagged).count()
     }
 }
 
-/// Why nothing could be read at all.
+/// The reason why nothing could be read at all.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImportError {
     /// The reader failed.
     #[error("{0}")]
     Read(#[from] io::Error),
-    /// A JSON document that is not what it says.
-    #[error("no import document: {0}")]
+    /// A JSON document that is not a valid import document.
+    #[error("not an import document: {0}")]
     Document(String),
-    /// A document too large to be read as a whole.
+    /// A document that is too large to be read as a whole.
     #[error("a JSON document of more than {} MiB", LONGEST_DOCUMENT >> 20)]
     TooLong,
 }
 
-/// A log that was read: its rows, which become answers one by one.
+/// A log that has been read, whose rows can be turned into answers one by one.
 #[derive(Debug)]
 pub struct Reading {
     log: Log,
@@ -218,53 +217,53 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// What could not be read, and other things to say, at most [`MOST_WARNINGS`].
+    /// Returns lines that could not be read, and other remarks; at most [`MOST_WARNINGS`].
     pub fn warnings(&self) -> &[Warning] {
         &self.log.warnings
     }
 
-    /// Warnings beyond those.
+    /// Returns the number of further warnings.
     pub const fn unsaid(&self) -> u64 {
         self.log.unsaid
     }
 
-    /// Lines that look like a row and could not be read.
+    /// Returns the number of lines that look like a row but could not be read.
     pub const fn unreadable(&self) -> u64 {
         self.log.unreadable
     }
 
-    /// How many rows it has.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.log.rows.len()
     }
 
-    /// Whether it has none.
+    /// Tells whether it has no rows.
     pub fn is_empty(&self) -> bool {
         self.log.rows.is_empty()
     }
 
-    /// The first version of a kernel that the log tells.
+    /// Returns the first kernel version in the log.
     pub fn version(&self) -> Option<&str> {
         self.log.sections.iter().find_map(|section| section.version.as_deref())
     }
 
-    /// The suites that its rows are of.
+    /// Returns the suites that its rows belong to.
     pub fn suites(&self) -> BTreeSet<Suite> {
         self.log.rows.iter().map(|row| row.suite).collect()
     }
 
-    /// The rows as answers, in their order, each made when it is asked for: together they need several
-    /// times the memory of the rows.
+    /// Returns the rows as answers in order, each made on demand: together they need several times the
+    /// memory of the rows.
     pub fn answers<'a>(&'a self, catalogue: &'a Catalogue) -> impl Iterator<Item = Answer> + 'a {
         let Self { log, name, options, .. } = self;
         series::answers(&log.rows, &log.sections, std::slice::from_ref(name), catalogue, options)
     }
 }
 
-/// Reads a log to its end, and makes all of its rows answers: see [`read`].
+/// Reads a log to its end, and turns all of its rows into answers: see [`read`].
 ///
 /// # Errors
-/// As [`read`].
+/// Those of [`read`].
 pub fn import(
     reader: impl BufRead,
     name: &str,
@@ -275,11 +274,11 @@ pub fn import(
     Ok(series::finish(log, lines, &[name], catalogue, &options))
 }
 
-/// Reads a log to its end. `name` is where it is from, for the provenance of its rows.
+/// Reads a log to its end. `name` is its origin, for the provenance of its rows.
 ///
 /// # Errors
-/// When the reader fails, or a JSON document has not the form of [`Format::Json`]. Nothing in
-/// a log is an error: what cannot be read is a warning.
+/// When the reader fails, or a JSON document does not have the structure of [`Format::Json`]. The
+/// contents of a log never cause an error: lines that cannot be read cause warnings.
 pub fn read(
     mut reader: impl BufRead,
     name: &str,
@@ -314,16 +313,16 @@ pub fn read(
 }
 
 form! {
-    /// What says so is never compared, wherever in a row it stands.
+    /// A line with this word is never compared, wherever in a row the word is.
     FAILED = r"\bFAILED\b";
-    /// A name and a time behind it, as rows of suites have them.
+    /// A name followed by a time, as in the rows of suites.
     ROW_OF_ANYBODY = r"^\S.*[:=|,]\s*-?\d+(?:\.\d+)?\s*(?:cycles|ns|nsec|nSec|us|usec|tcs)\b\s*\|?$";
 }
 
-/// A line that nobody took. Among rows it may be one, which nobody should lose without a word.
+/// Handles a line that no reader took. Among rows it may be one, which should not be lost silently.
 fn left_over(line: &Line, log: &mut Log) {
     if log.in_use() && ROW_OF_ANYBODY.fits(line.text()) {
-        log.dropped(line, "a row, but no form that is known");
+        log.dropped(line, "a row, but in no known form");
     }
 }
 
@@ -352,7 +351,7 @@ fn by_lines(
             let told = |row: &&mut Row| row.flags.iter().any(|flag| flag.kind == FlagKind::Failed);
             of_line
                 .filter(|row| !told(row))
-                .for_each(|row| row.flag(FlagKind::Failed, "its line says FAILED"));
+                .for_each(|row| row.flag(FlagKind::Failed, "its line contains FAILED"));
         }
     }
     for reader in &mut readers {

@@ -1,32 +1,32 @@
-//! Lines of a log, however it came to be: long ones cut, bytes that are no text replaced,
-//! colours and what loggers put in front taken away.
+//! Reads the lines of a log, whatever its origin: long lines are cut, invalid text is replaced, and
+//! colours and loggers' prefixes are removed.
 //!
-//! Knows nothing of what stands in a line.
+//! This module knows nothing about the contents of lines.
 
 use std::io::{self, BufRead};
 
 use crate::form::form;
 
-/// The longest line that is kept, in bytes; of longer ones, the beginning.
+/// The longest line kept, in bytes; longer ones are truncated.
 pub const LONGEST_LINE: usize = 1 << 20;
 
-/// A line, ready to be looked at.
+/// A line, ready to be examined.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Line {
     /// Counted from 1.
     pub number: u64,
-    /// Without colours, and without blanks around.
+    /// The text without colours and surrounding blanks.
     pub raw: String,
-    /// Where in `raw` the text begins behind what loggers put in front.
+    /// The position in `raw` after loggers' prefixes.
     pub start: usize,
-    /// What a logger calls the part of the program that speaks.
+    /// The logger's name for the part of the program that printed the line.
     pub tag: Option<String>,
-    /// Whether the line went on beyond [`LONGEST_LINE`].
+    /// Whether the line continued beyond [`LONGEST_LINE`].
     pub cut: bool,
 }
 
 impl Line {
-    /// The text behind what loggers put in front.
+    /// Returns the text after loggers' prefixes.
     pub fn text(&self) -> &str {
         self.raw.get(self.start..).unwrap_or_default()
     }
@@ -39,7 +39,7 @@ enum Encoding {
     Utf16Big,
 }
 
-/// Reads lines of bounded length.
+/// A reader of lines of bounded length.
 #[derive(Debug)]
 pub struct Lines<R> {
     reader: R,
@@ -48,20 +48,20 @@ pub struct Lines<R> {
     line: Assembler,
 }
 
-/// A line as far as it has come.
+/// A partially read line.
 #[derive(Debug)]
 struct Assembler {
     encoding: Encoding,
-    /// The first half of a UTF-16 unit whose other half has not come.
+    /// The first byte of a UTF-16 unit whose second one has not arrived.
     half: Option<u8>,
     bytes: Vec<u8>,
     units: Vec<u16>,
     cut: bool,
-    /// What the last line ended with, as long as nothing stands behind it.
+    /// The end of the previous line, as long as nothing follows it.
     after: After,
 }
 
-/// What stands before the beginning of a line: ends of lines are often doubled on their way.
+/// What precedes the beginning of a line: line ends are often doubled in transmission.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum After {
     #[default]
@@ -73,7 +73,7 @@ enum After {
 }
 
 impl<R: BufRead> Lines<R> {
-    /// The lines of a reader.
+    /// Reads the lines of a reader.
     pub fn new(reader: R) -> Self {
         let line = Assembler {
             encoding: Encoding::Bytes,
@@ -86,10 +86,10 @@ impl<R: BufRead> Lines<R> {
         Self { reader, begun: false, number: 0, line }
     }
 
-    /// The next line, or `None` at the end.
+    /// Returns the next line, or `None` at the end.
     ///
     /// # Errors
-    /// Those of the reader.
+    /// When the reader fails.
     pub fn next_line(&mut self) -> io::Result<Option<Line>> {
         if !self.begun {
             self.begun = true;
@@ -123,7 +123,8 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
-/// How characters are written, by a mark or by the zeros of UTF-16, and the mark's length.
+/// Detects the encoding by a byte order mark or by the zeros of UTF-16; returns it with the mark's
+/// length.
 fn encoding_of(head: &[u8]) -> (Encoding, usize) {
     let zeros_at = |odd: usize| {
         let half: Vec<_> = head.iter().take(64).skip(odd).step_by(2).collect();
@@ -141,7 +142,7 @@ fn encoding_of(head: &[u8]) -> (Encoding, usize) {
 }
 
 impl Assembler {
-    /// Takes a byte; whether a line ended with it.
+    /// Adds a byte; returns whether a line ended with it.
     fn push(&mut self, byte: u8) -> bool {
         let unit = match (self.encoding, self.half.take()) {
             (Encoding::Bytes, _) => u16::from(byte),
@@ -161,7 +162,7 @@ impl Assembler {
             }
             (13, After::Return) => self.after = After::Return,
             (13, After::Text) => {
-                // A lone CR ends a line, too: progress is shown so.
+                // A lone CR ends a line too, as it is used to show progress.
                 self.after = After::Return;
                 return true;
             }
@@ -188,8 +189,8 @@ impl Assembler {
     }
 }
 
-/// Bytes as text. Those that are no UTF-8 are noise of a serial line, and left out, but for the two
-/// that pages in Latin-1 bring.
+/// Decodes bytes as text. Bytes that are not UTF-8 are noise of a serial line and are dropped, except
+/// for two that occur in Latin-1 pages.
 fn read_as_text(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
@@ -203,8 +204,8 @@ fn read_as_text(bytes: &[u8]) -> String {
     text
 }
 
-/// A character as a terminal would have shown it: pages and word processors have blanks and hyphens of
-/// their own, and some that nobody sees.
+/// Converts a character to what a terminal would have shown: pages and word processors use special
+/// blanks and hyphens, and some invisible characters.
 fn plain(character: char) -> Option<char> {
     Some(match character {
         '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}' => {
@@ -218,12 +219,12 @@ fn plain(character: char) -> Option<char> {
 }
 
 form! {
-    /// Colours and other steering of terminals, and control characters.
+    /// Colours and other terminal control sequences, and control characters.
     STEERING = r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-Z\\^_]|[\x00-\x08\x0b-\x1f\x7f]";
 }
 
 form! {
-    /// What loggers put in front, each alternative one of them.
+    /// Prefixes of loggers, one alternative for each.
     PREFIX = concat!(
         r"^(?:",
         // Times: [00:00:01.234,567], [  12.345], 2024-01-01T12:00:00.1Z, 12:00:00.123 ->
@@ -244,7 +245,7 @@ form! {
     );
 }
 
-/// How many prefixes a line may have.
+/// The largest number of prefixes of a line.
 const MOST_PREFIXES: usize = 8;
 
 fn cleaned(text: &str, number: u64) -> Line {
@@ -309,7 +310,7 @@ mod tests {
         assert_eq!(texts(&[&[0xEF, 0xBB, 0xBF], &b"a"[..]].concat()), ["a"]);
         assert_eq!(texts(b"a\xff\xfeb"), ["ab"], "noise");
         assert_eq!(texts(b"1\xa0\xb5s"), ["1 \u{b5}s"], "Latin-1");
-        // Half of a unit at the end is nothing.
+        // Half a unit at the end is ignored.
         assert_eq!(texts(&[0xFF, 0xFE, b'a', 0, b'b']), ["a"]);
     }
 

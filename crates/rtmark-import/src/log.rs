@@ -1,37 +1,37 @@
-//! What was read of a log so far: rows, the sections they stand in, and warnings.
+//! The contents of a log read so far: rows, their sections, and warnings.
 
 use crate::Suite;
 use crate::lines::Line;
 use crate::row::{Row, Section};
 
-/// Rows of one log that are kept; more make no sense and would fill the memory.
+/// The number of rows kept of one log; more would not be sensible and would fill the memory.
 pub const MOST_ROWS: usize = 200_000;
 
-/// Warnings of one log that are kept; the rest is counted.
+/// The number of warnings kept of one log; others are only counted.
 pub const MOST_WARNINGS: usize = 1_000;
 
-/// A line that looks like a row and cannot be read, or another thing to say about a log.
+/// A line that looks like a row but cannot be read, or another remark about a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Warning {
     /// The line, counted from 1.
     pub line: u64,
-    /// What is wrong, with what stands there.
+    /// What is wrong, with the text of the line.
     pub message: String,
 }
 
-/// Takes what format readers find.
+/// Collects what format readers find.
 #[derive(Debug)]
 pub struct Log {
     pub rows: Vec<Row>,
     pub sections: Vec<Section>,
     pub warnings: Vec<Warning>,
-    /// Warnings that are not in the list.
+    /// The number of warnings that are not in the list.
     pub unsaid: u64,
-    /// Lines that looked like a row and could not be read.
+    /// The number of lines that looked like a row but could not be read.
     pub unreadable: u64,
-    /// What is to come belongs to another part of the log.
+    /// Whether what follows belongs to another part of the log.
     over: bool,
-    /// The current section has a row, or somebody has begun one there.
+    /// Whether the current section has a row, or a reader has begun one there.
     used: bool,
     full: bool,
 }
@@ -50,7 +50,7 @@ impl Log {
         }
     }
 
-    /// What the current part of the log says of all its rows.
+    /// Returns the current section, which holds what the log states for all its rows.
     pub fn section(&mut self) -> &mut Section {
         if self.sections.is_empty() || (self.over && self.used) {
             self.sections.push(Section::default());
@@ -61,17 +61,17 @@ impl Log {
         &mut self.sections[last]
     }
 
-    /// The number of the current section.
+    /// Returns the number of the current section.
     pub fn current(&self) -> usize {
         self.sections.len().saturating_sub(1)
     }
 
-    /// Whether rows stand in the current section.
+    /// Tells whether the current section has rows.
     pub fn in_use(&self) -> bool {
         self.used && !self.over
     }
 
-    /// Another part begins, as after a boot: nothing that was said before holds there.
+    /// Begins another section, as after a boot: nothing stated before applies to it.
     pub fn new_section(&mut self) -> &mut Section {
         if self.used {
             self.over = true;
@@ -81,19 +81,19 @@ impl Log {
         self.section()
     }
 
-    /// A part of which something may have been said already: the current one where nothing stands yet,
-    /// else a new one.
+    /// Returns a section that may already hold information: the current one if it has no rows, or else
+    /// a new one.
     pub fn open_section(&mut self) -> &mut Section {
         self.over |= self.used;
         self.section()
     }
 
-    /// The current part is over: what follows belongs to another one.
+    /// Ends the current section: what follows belongs to another one.
     pub fn end_section(&mut self) {
         self.over = true;
     }
 
-    /// The current part, if that is one of this kernel; else another one.
+    /// Returns the current section if it is of this kernel, or else another one.
     pub fn of_kernel(&mut self, kernel: &str) -> &mut Section {
         let section = self.section();
         if section.kernel.as_deref().is_some_and(|known| known != kernel) {
@@ -104,7 +104,7 @@ impl Log {
         section
     }
 
-    /// A row begins here which will be given by [`Self::row_of`] once it is whole.
+    /// Reserves the position of a row that [`Self::row_of`] will add once it is complete.
     pub fn claim(&mut self) -> usize {
         self.section();
         self.used = true;
@@ -116,7 +116,7 @@ impl Log {
         self.row_of(section, row);
     }
 
-    /// A row of an earlier section.
+    /// Adds a row to an earlier section.
     pub fn row_of(&mut self, section: usize, mut row: Row) {
         if self.rows.len() >= MOST_ROWS {
             if !self.full {
@@ -130,7 +130,7 @@ impl Log {
         self.rows.push(row);
     }
 
-    /// The last row of a suite in the current section.
+    /// Returns the last row of a suite in the current section.
     pub fn last(&mut self, suite: Suite) -> Option<&mut Row> {
         if self.over {
             return None;
@@ -147,12 +147,12 @@ impl Log {
         }
     }
 
-    /// A line that looks like a row of a suite and is none.
+    /// Reports a line that looks like a row of a suite but is not valid.
     pub fn unreadable(&mut self, line: &Line, suite: Suite, what: &str) {
         self.dropped(line, &format!("a row of {suite}, but {what}"));
     }
 
-    /// A line that looks like something that is to be read, and is not.
+    /// Reports a line that looks like something readable but could not be read.
     pub fn dropped(&mut self, line: &Line, what: &str) {
         self.unreadable += 1;
         let shown: String = line.text().chars().take(120).collect();

@@ -1,28 +1,28 @@
-//! Benchmark programs as images: by which functions they are recognised, and what they print last.
+//! Known benchmark programs: the functions by which an image is recognised, and its last output.
 
 use serde::Deserialize;
 
 use crate::Suite;
 
-/// The file with what is known.
+/// The file that describes them.
 const BUILTIN: &str = include_str!("programs.toml");
 
 /// A benchmark program whose images are recognised.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Program {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// The suite that its rows are of.
+    /// The suite that its rows belong to.
     pub suite: Suite,
-    /// An image that has all of these functions is one.
+    /// The functions that together identify an image of it.
     functions: Vec<String>,
-    /// What it prints when it has ended well. The line may go on behind it.
+    /// The texts it prints after success. The line may continue after the text.
     pub ends: Vec<String>,
-    /// What it prints when it has ended otherwise.
+    /// The texts it prints after a failure.
     #[serde(default)]
     pub fails: Vec<String>,
-    /// What it is to be sent before it begins.
+    /// The input it needs before it begins.
     #[serde(default)]
     pub sent: String,
 }
@@ -34,15 +34,15 @@ struct File {
 }
 
 impl Program {
-    /// Those that are known.
+    /// Returns the known programs.
     ///
     /// # Errors
-    /// Never for a program that was tested; the file is read like any other.
+    /// Never in a released program, as the file is covered by tests.
     pub fn builtin() -> Result<Vec<Self>, toml::de::Error> {
         toml::from_str::<File>(BUILTIN).map(|file| file.program)
     }
 
-    /// The program of an image, by whether it has functions of some names.
+    /// Recognises the program of an image; `has` tells whether the image has a function.
     pub fn recognised(has: impl Fn(&str) -> bool) -> Option<Self> {
         let known = Self::builtin().unwrap_or_default();
         known.into_iter().find(|program| program.functions.iter().all(|name| has(name)))

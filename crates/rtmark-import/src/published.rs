@@ -1,6 +1,6 @@
 //! Figures that others have published, as facts with their sources: `data/published.toml`.
 //!
-//! They go the way of rows from logs: with the spans of their suites, and with flags.
+//! They are treated like rows from logs: with the spans of their suites, and with flags.
 
 use rtmark_model::{Basis, Catalogue, Percentile, Suite};
 use serde::Deserialize;
@@ -18,7 +18,7 @@ struct File {
     report: Vec<Report>,
 }
 
-/// What one source says of one kernel on one board.
+/// What one source states about one kernel on one board.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Report {
@@ -30,7 +30,7 @@ struct Report {
     core: Option<String>,
     #[serde(default)]
     clock_hz: Option<u32>,
-    /// Silicon where nothing is said.
+    /// Silicon by default.
     #[serde(default)]
     kind: Option<Kind>,
     #[serde(default)]
@@ -91,36 +91,36 @@ enum Unit {
     Percent,
 }
 
-/// A published figure that is no time.
+/// A published figure that is not a time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OtherFigure {
     /// The kernel with its version.
     pub kernel: String,
     /// The board.
     pub board: String,
-    /// What it is of.
+    /// The quantity it measures.
     pub row: String,
     /// The figure.
     pub value: f64,
     /// `bytes` or `percent`.
     pub unit: &'static str,
-    /// Where it stands.
+    /// Its source.
     pub source: String,
 }
 
-/// What others have published.
+/// All published figures.
 #[derive(Clone, Debug, Default)]
 pub struct Published {
     /// Times, as answers of backend `log`.
     pub times: Imported,
-    /// What is no time.
+    /// Figures that are not times.
     pub others: Vec<OtherFigure>,
 }
 
-/// The published figures that came with this program.
+/// Returns the published figures that are built into this program.
 ///
 /// # Errors
-/// Never for a program that was tested.
+/// Never in a released program, as the file is covered by tests.
 pub fn published(catalogue: &Catalogue, rtmark: &str) -> Result<Published, ImportError> {
     read(BUILTIN, catalogue, rtmark)
 }
@@ -166,7 +166,7 @@ impl Figure {
             unit,
             source: report.source.clone(),
         };
-        // Of a rate, the time that one takes.
+        // A rate is converted to the time of one operation.
         let (basis, of): (Basis, fn(f64) -> f64) = match self.unit {
             Unit::Cycles => (Basis::Cycles, |value| value),
             Unit::Ns => (Basis::Ns, |value| value),
@@ -223,7 +223,7 @@ mod tests {
             equal += usize::from(catalogue.equal_to(source.suite, &source.row).is_some());
         }
         assert!(equal > 80, "{equal}");
-        // The known absurd one is flagged.
+        // The known absurd figure is flagged.
         let absurd = published.times.answers.iter().filter_map(|answer| answer.series());
         let mut absurd = absurd.filter(|series| {
             series.readings.summarised().is_some_and(|summary| summary.mean == Some(418_888.0))

@@ -6,39 +6,39 @@ use rtmark_model::{Basis, Compiler, Flag, FlagKind, Samples, Setting, Span, Summ
 
 use crate::Suite;
 
-/// One figure or several of one thing that a suite timed.
+/// One or several figures of one operation that a suite timed.
 #[derive(Clone, Debug)]
 pub struct Row {
     pub suite: Suite,
-    /// What the suite calls it.
+    /// The suite's name for it.
     pub name: String,
-    /// Where it begins.
+    /// The line in which it begins.
     pub line: u64,
-    /// What its figures count.
+    /// The unit of its figures.
     pub basis: Basis,
     pub figures: Figures,
     pub flags: Vec<Flag>,
-    /// One length in cycles and in nanoseconds, where the row says both.
+    /// The same length in cycles and in nanoseconds, if the row states both.
     pub twin: Option<(f64, f64)>,
     pub facts: BTreeMap<String, String>,
-    /// What it times, where the log itself says so.
+    /// What it times, if the log itself says so.
     pub said: Option<Box<Said>>,
-    /// The section of the log in which it stands.
+    /// The section of the log that it belongs to.
     pub section: usize,
 }
 
-/// What a row tells.
+/// The contents of a row.
 #[derive(Clone, Debug)]
 pub enum Figures {
     /// Every sample, and the clock's step.
     Samples(Samples, u64),
     /// Figures made of samples.
     Summary(Summarised),
-    /// That there is none, because the kernel has no such thing.
+    /// Nothing, because the kernel has no such primitive.
     Absent,
 }
 
-/// What a row itself says of what others take from the section.
+/// What a row itself states, in place of its section.
 #[derive(Clone, Debug, Default)]
 pub struct Said {
     pub kernel: Option<String>,
@@ -47,10 +47,10 @@ pub struct Said {
     pub core: Option<String>,
     pub clock: Option<u32>,
     pub profile: Option<String>,
-    /// Scenario id of the row, where it is one of its own choice.
+    /// The row's scenario id, if it chooses one.
     pub scenario: Option<rtmark_model::ScenarioId>,
     pub span: Option<Span>,
-    /// Says that its span is the catalogue's.
+    /// Whether it declares that its span is the catalogue's.
     pub catalogue_span: bool,
 }
 
@@ -70,13 +70,13 @@ impl Row {
         }
     }
 
-    /// A row with an average only.
+    /// Adds an average, the row's only figure.
     pub fn mean(mut self, mean: &Number) -> Self {
         self.set(|summary, value| summary.mean = value, mean);
         self
     }
 
-    /// Puts a number into the summary, with a flag where it is none that can be.
+    /// Stores a number in the summary, with a flag if it is impossible.
     pub fn set(&mut self, put: impl FnOnce(&mut Summarised, Option<f64>), number: &Number) {
         if let Some(flag) = number.flag {
             self.flag(flag, number.why());
@@ -107,7 +107,7 @@ impl Row {
         }
     }
 
-    /// The one figure by which rows are judged.
+    /// Returns the figure by which the row is judged.
     pub fn typical(&self) -> Option<f64> {
         match &self.figures {
             Figures::Summary(summary) => summary.typical().map(|(_, value)| value),
@@ -117,36 +117,36 @@ impl Row {
     }
 }
 
-/// What a part of a log, from boot to boot, says of all its rows.
+/// What a part of a log, from boot to boot, states for all its rows.
 #[derive(Clone, Debug, Default)]
 pub struct Section {
     pub kernel: Option<String>,
     pub version: Option<String>,
     pub soc: Option<String>,
     pub core: Option<String>,
-    /// In hertz, and whether it is a whole number of megahertz with the rest cut off.
+    /// The clock in hertz, and whether it was truncated to whole megahertz.
     pub clock: Option<(f64, Rounding)>,
-    /// The step of the clock that timed, in nanoseconds.
+    /// The resolution of the clock that timed the rows, in nanoseconds.
     pub resolution_ns: Option<f64>,
-    /// Samples that each row is made of, where the suite says so once.
+    /// Settings that the suite states once for all rows.
     pub settings: BTreeMap<String, Setting>,
     pub compiler: Compiler,
     pub facts: BTreeMap<String, String>,
 }
 
-/// How exact a clock is told.
+/// The precision of a stated clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rounding {
     Exact,
     WholeMegahertz,
-    /// A step of the clock in whole nanoseconds, the rest cut off.
+    /// A clock period truncated to whole nanoseconds.
     WholeNanoseconds,
 }
 
-/// A number as it stands in a log.
+/// A number as it appears in a log.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Number {
-    /// What it is worth; `None` when nothing can hold it.
+    /// Its value; `None` if it cannot be represented.
     pub value: Option<f64>,
     /// What is wrong with it.
     pub flag: Option<FlagKind>,
@@ -154,7 +154,7 @@ pub struct Number {
 }
 
 impl Number {
-    /// Reads decimal digits, perhaps with a sign and a fraction; `None` for anything else.
+    /// Parses decimal digits, optionally with a sign and a fraction; returns `None` for anything else.
     pub fn read(text: &str) -> Option<Self> {
         let text = text.trim();
         let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
@@ -177,13 +177,13 @@ impl Number {
         Some(Self { value: value.is_finite().then_some(value), flag, text: shown })
     }
 
-    /// A number that was computed.
+    /// Wraps a computed number.
     pub fn of(value: f64) -> Self {
         let text = String::new();
         Self { value: value.is_finite().then_some(value), flag: None, text }
     }
 
-    /// Its value in another unit, of which it has so many times as many.
+    /// Converts the number to another unit by a factor.
     pub fn scaled(mut self, factor: f64) -> Self {
         self.value = self.value.map(|value| value * factor).filter(|value| value.is_finite());
         self
@@ -192,13 +192,14 @@ impl Number {
     fn why(&self) -> String {
         match self.flag {
             Some(FlagKind::TooLarge) => format!("{} does not fit into 64 bits", self.text),
-            _ if self.text.starts_with('-') => format!("{} is less than nothing", self.text),
-            _ => format!("{} is what a difference below zero looks like", self.text),
+            _ if self.text.starts_with('-') => format!("{} is negative", self.text),
+            _ => format!("{} looks like a negative difference", self.text),
         }
     }
 }
 
-/// Within 2^24 below 2^32: a small negative number in 32 bits without its sign.
+/// Tells whether a value is within 2^24 below 2^32: a small negative number in 32 bits, read as
+/// unsigned.
 fn near_32_bits(value: f64) -> bool {
     (4_278_190_080.0..4_294_967_296.0).contains(&value)
 }

@@ -1,4 +1,4 @@
-//! Rows that were judged become answers.
+//! Turns judged rows into answers.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -14,13 +14,13 @@ use crate::row::{Figures, Row, Said, Section};
 use crate::spans::Spans;
 use crate::{Imported, Options, Told};
 
-/// What is said where a log does not say it.
+/// The text used for what a log does not state.
 const UNSTATED: &str = "unstated";
 
-/// Names from a log are kept up to this length, in characters.
+/// The length to which names from a log are truncated, in characters.
 const LONGEST_NAME: usize = 200;
 
-/// All rows at once, where each section is from a source of its own or all are from one.
+/// Returns all answers at once; each section has a source of its own, or all share one.
 pub fn finish(
     log: Log,
     lines: u64,
@@ -37,7 +37,7 @@ pub fn finish(
     imported
 }
 
-/// The rows as answers, each made when it is asked for.
+/// Returns the rows as answers, each made on demand.
 pub fn answers<'a>(
     rows: &'a [Row],
     sections: &'a [Section],
@@ -79,14 +79,14 @@ fn answer(
         }
         Figures::Samples(samples, resolution) => Readings::Sampled(Sampled { resolution, samples }),
         Figures::Summary(mut summary) => {
-            // Printed beside the cycles, unless the clock is said to have been another one.
+            // The time printed beside the cycles, unless the clock is known to have been another one.
             summary.ns = twin
                 .filter(|&(cycles, ns)| {
                     let by_clock = told.clock.map(|clock| cycles * 1e9 / f64::from(clock.0));
                     by_clock.is_none_or(|own| (own - ns).abs() <= 1.0 + own * 0.03)
                 })
                 .filter(|(cycles, _)| {
-                    // Of several figures it is the one that stands for the row.
+                    // Of several figures, the one that represents the row.
                     summary.typical().is_some_and(|(_, value)| (value - cycles).abs() < 0.5)
                 })
                 .map(|(_, ns)| ns);
@@ -141,8 +141,8 @@ fn answer(
     }))
 }
 
-/// What a row is of. What it says itself comes first, then its section, then the suite, then what the
-/// user told.
+/// Returns the key of a row. Its own statements come first, then those of its section, then the
+/// suite's, then the user's.
 fn key_of(
     said: &Said,
     section: &Section,
@@ -167,11 +167,11 @@ fn first(texts: [&Option<String>; 3]) -> Option<String> {
     texts.into_iter().flatten().next().map(|text| short(text))
 }
 
-/// The clock that the figures of a section imply, in hertz; one that cannot be is a flag.
+/// Returns the clock implied by a section's figures, in hertz; an impossible one becomes a flag.
 fn worked_out(section: &Section, flags: &mut Vec<Flag>) -> Option<u32> {
     let (clock, _) = section.clock?;
     if clock >= f64::from(u32::MAX) + 1.0 {
-        let why = format!("a clock of {clock:.0} Hz is none");
+        let why = format!("a clock of {clock:.0} Hz is impossible");
         flags.push(Flag::new(FlagKind::ImpossibleClock, why));
         return None;
     }
@@ -182,8 +182,8 @@ fn short(text: &str) -> String {
     text.chars().take(LONGEST_NAME).collect()
 }
 
-/// A text with everything replaced that does not belong into a name. Besides letters, digits, `_` and
-/// `-` these characters do.
+/// Replaces all characters that are not allowed in a name. Letters, digits, `_`, `-` and those in
+/// `besides` are.
 fn plain(text: &str, besides: &[char]) -> String {
     let mut name = String::new();
     for character in text.chars().take(4 * LONGEST_ID) {
@@ -207,7 +207,7 @@ fn id_of(kernel: &str) -> KernelId {
     name.parse().unwrap_or_else(|_| id_of("unknown"))
 }
 
-/// The scenario id of a row that is not ours: its suite and its name; a long name keeps its
+/// Returns the scenario id of a foreign row: its suite and its name; a long name is shortened to its
 /// beginning and a digest of the whole.
 fn scenario_of(suite: Suite, row: &str) -> ScenarioId {
     let name = plain(row, &['+', '.']);

@@ -1,30 +1,30 @@
-//! What the rows of other suites time, as far as it is known: the data of `spans.toml`.
+//! What the rows of other suites time, as far as it is known: the data in `spans.toml`.
 
 use rtmark_model::{
     Catalogue, Counted, Expected, Near, Overhead, Pattern, ScenarioId, Span, Suite,
 };
 use serde::Deserialize;
 
-/// The file with what is known.
+/// The file with the data.
 const BUILTIN: &str = include_str!("spans.toml");
 
-/// What rows of suites time.
+/// The spans of suites' rows.
 #[derive(Clone, Debug)]
 pub struct Spans {
     suites: Vec<About>,
     rows: Vec<Entry>,
 }
 
-/// What holds for all rows of a suite.
+/// What applies to all rows of a suite.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct About {
     suite: Suite,
     overhead: Overhead,
-    /// Rows whose overhead is another one.
+    /// The rows with a different overhead.
     #[serde(default)]
     subtracted: Vec<Pattern>,
-    /// The kernel, where the suite exists for one only.
+    /// The kernel, if the suite exists for one only.
     #[serde(default)]
     kernel: Option<String>,
 }
@@ -34,7 +34,7 @@ struct About {
 struct Entry {
     suite: Suite,
     rows: Vec<Pattern>,
-    /// The row of the suite's newest form that times this span, too.
+    /// The row in the suite's latest version that times the same span.
     #[serde(default)]
     same_as: Option<String>,
     #[serde(default)]
@@ -43,7 +43,7 @@ struct Entry {
     to: String,
     #[serde(default)]
     switches: u32,
-    /// The scenario that is most like it, and what is different.
+    /// The most similar scenario, and the difference.
     #[serde(default)]
     near: Option<ScenarioId>,
     #[serde(default)]
@@ -57,46 +57,45 @@ struct File {
     row: Vec<Entry>,
 }
 
-/// What is known of a row's span.
+/// What is known about a row's span.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Described {
-    /// From where to where it is timed.
+    /// Where it begins and ends.
     pub span: Span,
-    /// The scenario of ours that has this span, and how many of the row's units a sample of
-    /// ours holds.
+    /// Our scenario with this span, and how many of the row's units one of its samples contains.
     pub equal: Option<(ScenarioId, u32)>,
-    /// The scenario that is most like it, and what is different.
+    /// The most similar scenario, and the difference.
     pub near: Option<Near>,
-    /// What the newest form of the suite calls the row.
+    /// The row's name in the suite's latest version.
     pub name: String,
 }
 
-/// Why what came with the program could not be read.
+/// The panic message for invalid built-in data.
 const TESTED: &str = "the data of spans.toml are tested";
 
 impl Spans {
-    /// What came with this program.
+    /// Returns the built-in data.
     ///
     /// # Errors
-    /// Never for a program that was tested.
+    /// Never in a released program, as the file is covered by tests.
     pub fn builtin() -> Result<Self, toml::de::Error> {
         let file: File = toml::from_str(BUILTIN)?;
         Ok(Self { suites: file.suite, rows: file.row })
     }
 
-    /// As [`Self::builtin`]; knows nothing rather than to fail.
+    /// Returns the built-in data, or no data rather than an error.
     pub fn known() -> Self {
         let builtin = Self::builtin();
         debug_assert!(builtin.is_ok(), "{TESTED}: {builtin:?}");
         builtin.unwrap_or(Self { suites: Vec::new(), rows: Vec::new() })
     }
 
-    /// The kernel of a suite that exists for one only.
+    /// Returns the kernel of a suite that exists for one only.
     pub fn kernel(&self, suite: Suite) -> Option<&str> {
         self.suites.iter().find(|about| about.suite == suite)?.kernel.as_deref()
     }
 
-    /// What a row times, and what of ours is equal to it or near.
+    /// Describes what a row times, and which scenario is equal or near.
     pub fn describe(&self, suite: Suite, row: &str, catalogue: &Catalogue) -> Described {
         let about = self.suites.iter().find(|about| about.suite == suite);
         let overhead = match about {
@@ -114,7 +113,7 @@ impl Spans {
             let equal = Some((scenario.id.clone(), equal.times.get()));
             return Described { span, equal, near: None, name: name.to_owned() };
         }
-        // An old form of a row that has no equal is told like the new one.
+        // An old form of a row without an equal one is described like the new form.
         let known = |entry: &&Entry| {
             entry.suite == suite
                 && !entry.from.is_empty()

@@ -1,13 +1,12 @@
-//! The simulator's decoder against `yaxpeax-arm`, which shares nothing with it.
+//! Compares the simulator's decoder with `yaxpeax-arm`, which shares nothing with it.
 //!
-//! `yaxpeax-arm` knows every Thumb encoding of the A and R profiles up to ARMv8,
-//! cannot be told to stop at a given core, ignores many bits that must be zero or
-//! one, and has no floating point. Of ARMv8-M it knows acquire and release, which the
-//! A profile has too; SG, TT, BXNS and BLXNS it takes for the LDRD, STREX, BX and BLX
-//! whose space they share, so that here it only says that they are instructions.
-//! Where that explains a difference, an [`Excuse`] says so for a whole class of
-//! encodings, with the manual's section: DDI 0403 is the Architecture Reference Manual
-//! of ARMv7-M, DDI 0419 of ARMv6-M, DDI 0553 of ARMv8-M.
+//! `yaxpeax-arm` knows every Thumb encoding of the A and R profiles up to ARMv8, cannot be restricted
+//! to a given core, ignores many bits that must be zero or one, and has no floating point. Of ARMv8-M
+//! it knows acquire and release, which the A profile has too; it takes SG, TT, BXNS and BLXNS for the
+//! LDRD, STREX, BX and BLX whose encoding space they share, so for these it only confirms that they are
+//! instructions. Where this explains a difference, an [`Excuse`] covers a whole class of encodings,
+//! with the manual's section: DDI 0403 is the Architecture Reference Manual of ARMv7-M, DDI 0419 of
+//! ARMv6-M, DDI 0553 of ARMv8-M.
 
 use rtmark_sim::CoreKind;
 use rtmark_sim::isa_check::is_defined;
@@ -16,13 +15,13 @@ use yaxpeax_arm::armv7::InstDecoder;
 
 use crate::random::Random;
 
-/// Why a difference between the decoders is none of the simulator's fault.
+/// Why a difference between the decoders is not the simulator's fault.
 pub struct Excuse {
-    /// What the simulator says of these encodings.
+    /// What the simulator decides for these encodings.
     pub ours: bool,
     /// The class of encodings: both halfwords, the first one in the upper half.
     pub covers: fn(u32) -> bool,
-    /// The manual's section and what it says.
+    /// The manual's section and its statement.
     pub why: &'static str,
 }
 
@@ -48,7 +47,7 @@ const NARROW: &[Excuse] = &[
     },
 ];
 
-/// The same on ARMv6-M, besides those above.
+/// Further differences on ARMv6-M.
 const NARROW_V6M: &[Excuse] = &[
     Excuse {
         ours: false,
@@ -160,14 +159,14 @@ const WIDE: &[Excuse] = &[
     },
 ];
 
-/// The same on ARMv7-M, besides those above.
+/// Further differences on ARMv7-M.
 const WIDE_V7: &[Excuse] = &[Excuse {
     ours: false,
     covers: |e| matches(e, 0xFFE0_0000, 0xE8C0_0000) && bits(e, 7, 4) > 5,
     why: "DDI 0403, A5.3.6: doubleword exclusives, load-acquire, store-release are not in ARMv7-M",
 }];
 
-/// The same on ARMv8-M, besides those above.
+/// Further differences on ARMv8-M.
 const WIDE_V8M: &[Excuse] = &[
     Excuse {
         ours: false,
@@ -181,21 +180,21 @@ const WIDE_V8M: &[Excuse] = &[
     },
 ];
 
-/// The same with a floating-point unit.
+/// Further differences with a floating-point unit.
 const WIDE_FLOAT: &[Excuse] = &[Excuse {
     ours: true,
     covers: |e| matches(e, 0xFC00_0E00, 0xEC00_0A00),
     why: "DDI 0403, A6: the other decoder has no floating point",
 }];
 
-/// The same with FPv5.
+/// Further differences with FPv5.
 const WIDE_FLOAT_V5: &[Excuse] = &[Excuse {
     ours: true,
     covers: |e| matches(e, 0xFF00_0E10, 0xFE00_0A00),
     why: "DDI 0553, C2.3.6: the other decoder has no floating point",
 }];
 
-/// The same with the DSP extension.
+/// Further differences with the DSP extension.
 const WIDE_DSP: &[Excuse] = &[
     Excuse {
         ours: false,
@@ -209,14 +208,14 @@ const WIDE_DSP: &[Excuse] = &[
     },
 ];
 
-/// The same without the DSP extension.
+/// Further differences without the DSP extension.
 const WIDE_WITHOUT_DSP: &[Excuse] = &[Excuse {
     ours: false,
     covers: is_dsp,
     why: "DDI 0403, A5.3: only ARMv7E-M has the DSP extension",
 }];
 
-/// The same on ARMv6-M, instead of those above.
+/// The 32-bit differences on ARMv6-M, which replace those above.
 const WIDE_V6M: &[Excuse] = &[
     Excuse {
         ours: false,
@@ -277,18 +276,18 @@ const fn is_dsp(e: u32) -> bool {
     pack || saturate_halves || extend || parallel || saturate || select || multiply || multiply_long
 }
 
-/// What comparing many encodings brought.
+/// The result of comparing many encodings.
 #[derive(Debug, Default)]
 pub struct Agreement {
-    /// Encodings looked at.
+    /// The number of encodings compared.
     pub compared: u64,
-    /// How many of them each excuse was needed for.
+    /// How often each excuse was needed.
     pub excused: Vec<(&'static str, u64)>,
-    /// Those that differ without an excuse: the encoding, and whether it is ours.
+    /// The encodings that differ without an excuse, and whether each is ours.
     pub disagreements: Vec<(u32, bool)>,
 }
 
-/// Both decoders side by side for one core.
+/// A comparison of both decoders for one core.
 pub struct Comparison {
     core: CoreKind,
     other: InstDecoder,
@@ -343,13 +342,13 @@ impl Comparison {
         agreement
     }
 
-    /// Every 16-bit encoding: all halfwords that do not begin a 32-bit one.
+    /// Compares every 16-bit encoding: all halfwords that do not begin a 32-bit one.
     pub fn all_narrow(&self) -> Agreement {
         self.compare(false, (0..0xE800).map(|first| (first, 0)))
     }
 
-    /// For every halfword that begins a 32-bit encoding, this many random second
-    /// halves, and those of zeros and of ones.
+    /// Compares, for every halfword that begins a 32-bit encoding, this many random second halves, and
+    /// those with all zeros and all ones.
     pub fn sample_wide(&self, seconds: u32, seed: u64) -> Agreement {
         let mut random = Random::new(seed);
         let mut pairs = Vec::new();

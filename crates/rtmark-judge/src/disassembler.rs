@@ -1,7 +1,7 @@
 //! The simulator's disassembler against GNU objdump, which shares nothing with it.
 //!
 //! Encodings are assembled as bare words and disassembled by objdump, and both texts
-//! are brought to one form: the same names for the same thing, numbers as numbers.
+//! are normalised: the same names for the same thing, numbers as numbers.
 //! Encodings that the simulator does not know, and those that objdump calls
 //! unpredictable, are left out: [`crate::decoder`] looks after them.
 
@@ -14,7 +14,7 @@ use rtmark_sim::{CoreKind, Disassembly};
 
 use crate::random::Random;
 
-/// What comparing many instructions brought.
+/// The result of comparing many instructions.
 #[derive(Debug, Default)]
 pub struct TextComparison {
     /// Instructions whose texts were compared.
@@ -115,7 +115,7 @@ pub(crate) fn thumb_source(encodings: &[(u16, u16)]) -> (String, Vec<u32>) {
     (source, addresses)
 }
 
-/// objdump's texts for what stands at some addresses of an assembled source, in ascending order.
+/// Returns objdump's texts at some addresses of an assembled source, in ascending order.
 pub(crate) fn objdump(
     source: &str,
     flags: &[String],

@@ -1,10 +1,10 @@
-//! Judges of the simulator that know nothing of it.
+//! Independent judges of the simulator.
 //!
-//! [`decoder`] compares with an independent decoder which encodings are instructions, and
-//! [`disassembler`] their text with GNU objdump's. [`lockstep`] runs random programs here and on QEMU and
-//! compares registers, flags and memory; [`armr`] and [`riscv`] do the same for a Cortex-R5 and a Hazard3.
-//! [`rtl`] runs random programs here and on the RTL of a core, and compares cycle by cycle. Nothing here is
-//! part of what users run.
+//! [`decoder`] compares the set of valid encodings with an independent decoder, and [`disassembler`]
+//! their text with GNU objdump's. [`lockstep`] runs random programs on the simulator and on QEMU, and
+//! compares registers, flags and memory; [`armr`] and [`riscv`] do the same for a Cortex-R5 and a
+//! Hazard3. [`rtl`] runs random programs on the simulator and on the RTL of a core, and compares them
+//! cycle by cycle. Users never run any of this.
 
 pub mod armr;
 pub mod decoder;

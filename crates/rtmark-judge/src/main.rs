@@ -1,4 +1,4 @@
-//! The judges at length, from the command line.
+//! Runs the judges at length, from the command line.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use rtmark_judge::lockstep::{self, Plan, Score};
 use rtmark_judge::{armr, riscv, rtl};
 use rtmark_sim::CoreKind;
 
-/// Compares the simulator with judges that know nothing of it.
+/// Compares the simulator with independent judges.
 #[derive(Parser)]
 #[command(version)]
 struct Arguments {
@@ -21,55 +21,55 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Judge {
-    /// Random programs here and on QEMU: the same registers, flags and memory
+    /// Run random programs here and on QEMU, and compare registers, flags and memory
     Lockstep {
         /// The core to run
         #[arg(long, value_parser = core)]
         core: CoreKind,
-        /// Random instructions to execute at least
+        /// The minimum number of random instructions
         #[arg(long, default_value_t = 10_000_000)]
         instructions: u64,
-        /// The first program's seed; the others follow it
+        /// The seed of the first program; the others have the following ones
         #[arg(long, default_value_t = 1)]
         seed: u64,
         /// Bytes of each program
         #[arg(long, default_value_t = 0x2_0000)]
         bytes: u32,
-        /// How often each program's code is passed
+        /// The number of passes over each program's code
         #[arg(long, default_value_t = 8)]
         passes: u32,
     },
-    /// The same for a Hazard3 and QEMU's RV32
+    /// Run random programs for a Hazard3 here and on QEMU's RV32
     RiscV {
-        /// Random instructions to execute at least
+        /// The minimum number of random instructions
         #[arg(long, default_value_t = 10_000_000)]
         instructions: u64,
-        /// The first program's seed; the others follow it
+        /// The seed of the first program; the others have the following ones
         #[arg(long, default_value_t = 1)]
         seed: u64,
     },
-    /// Random programs for an Ibex here and on its RTL: the same cycles, registers and memory
+    /// Run random programs for an Ibex here and on its RTL, and compare cycles, registers and memory
     Rtl {
         /// The testbench that scripts/rtl builds
         #[arg(long, default_value = "target/rtl/ibex/bench")]
         bench: PathBuf,
-        /// Instructions to compare at least
+        /// The minimum number of instructions to compare
         #[arg(long, default_value_t = 1_000_000)]
         instructions: u64,
-        /// The first program's seed; the others follow it
+        /// The seed of the first program; the others have the following ones
         #[arg(long, default_value_t = 1)]
         seed: u64,
     },
-    /// The same for a Cortex-R5 in A32 and T32, in all modes
+    /// Run random programs for a Cortex-R5 in A32 and T32 and in all modes, here and on QEMU
     ArmR {
-        /// Random instructions to execute at least
+        /// The minimum number of random instructions
         #[arg(long, default_value_t = 10_000_000)]
         instructions: u64,
-        /// The first program's seed; the others follow it
+        /// The seed of the first program; the others have the following ones
         #[arg(long, default_value_t = 1)]
         seed: u64,
     },
-    /// Which encodings are instructions, here and by an independent decoder
+    /// Compare the set of valid encodings with an independent decoder
     Decoder {
         /// The core whose encodings to compare
         #[arg(long, value_parser = core)]
@@ -94,7 +94,7 @@ fn core(name: &str) -> Result<CoreKind, String> {
 
 type Done = Result<(), Box<dyn std::error::Error>>;
 
-/// Says what a comparison with QEMU has come to.
+/// Reports the result of a comparison with QEMU.
 fn report(
     out: &mut impl Write,
     core: CoreKind,
@@ -114,7 +114,7 @@ fn report(
     )
 }
 
-/// Compares with the RTL of an Ibex and shows how far both agree.
+/// Compares with the RTL of an Ibex, and shows how far both agree.
 fn judge_rtl(out: &mut impl Write, bench: &Path, instructions: u64, seed: u64) -> Done {
     let start = Instant::now();
     let scores = rtl::run(bench, instructions, seed)?;
@@ -122,7 +122,7 @@ fn judge_rtl(out: &mut impl Write, bench: &Path, instructions: u64, seed: u64) -
     let compared = scores.instructions();
     writeln!(out, "{compared} instructions from seed {seed} on ({:.1?})", start.elapsed())?;
     if scores.differ() {
-        return Err("the model is not the RTL: see the first difference of each row".into());
+        return Err("the model differs from the RTL: see the first difference of each row".into());
     }
     Ok(())
 }
@@ -137,7 +137,7 @@ fn run(judge: &Judge) -> Done {
             let score = lockstep::run(&plan, |score| {
                 if score.instructions / 10_000_000 > shown {
                     shown = score.instructions / 10_000_000;
-                    // Progress is a courtesy: a closed pipe is no reason to stop.
+                    // Progress is optional: a closed pipe is not a reason to stop.
                     let _ = writeln!(
                         std::io::stderr(),
                         "{core}: {} of {instructions} instructions, {:.0?}",

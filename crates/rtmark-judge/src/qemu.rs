@@ -1,11 +1,11 @@
-//! QEMU as a child that cannot outlive its deadline.
+//! Runs QEMU as a child process that cannot outlive its deadline.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Which of QEMU's programs is run.
+/// The QEMU program to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Emulator {
     /// For Arm.
@@ -23,7 +23,7 @@ impl Emulator {
         }
     }
 
-    /// The package of Debian's that has it.
+    /// The Debian package that contains it.
     pub const fn package(self) -> &'static str {
         match self {
             Self::Arm => "qemu-system-arm",
@@ -32,10 +32,10 @@ impl Emulator {
     }
 }
 
-/// Set to 1 to go without QEMU, knowing that nothing is compared.
+/// Set to 1 to skip QEMU, so that nothing is compared.
 pub const WITHOUT: &str = "RTMARK_WITHOUT_QEMU";
 
-/// Why QEMU gave no answer.
+/// The reason why QEMU failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum QemuError {
@@ -48,20 +48,20 @@ pub enum QemuError {
     /// It did not start or its output could not be read.
     #[error("QEMU could not be run: {0}")]
     Run(#[from] std::io::Error),
-    /// It was killed when its time was up.
+    /// It was killed at its deadline.
     #[error("QEMU did not end within {0:?}")]
     Deadline(Duration),
 }
 
-/// Whether the user has said to go without QEMU.
+/// Tells whether the user has chosen to skip QEMU.
 pub fn is_unwanted() -> bool {
     std::env::var_os(WITHOUT).is_some_and(|value| value == "1")
 }
 
-/// What a run left.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Output {
-    /// What the program printed by semihosting.
+    /// What the program printed through semihosting.
     pub console: Vec<u8>,
     /// QEMU's own messages.
     pub messages: String,
@@ -89,7 +89,7 @@ fn drain(
 }
 
 impl Qemu {
-    /// Starts a raw image on a machine of Arm's, which has it where its vectors are read from.
+    /// Starts a raw image on an Arm machine, placed where the vectors are read from.
     ///
     /// # Errors
     /// When QEMU is not installed or cannot be started.
@@ -102,7 +102,7 @@ impl Qemu {
         Self::start_on(Emulator::Arm, machine, image, vectors, extra)
     }
 
-    /// Starts a raw image, which lies at an address, on a machine of one of QEMU's programs.
+    /// Starts a raw image at an address, on a machine of one of QEMU's programs.
     ///
     /// # Errors
     /// When QEMU is not installed or cannot be started.
@@ -113,8 +113,8 @@ impl Qemu {
         address: u32,
         extra: &[&str],
     ) -> Result<Self, QemuError> {
-        // Not by -kernel, which puts raw images at address 0 whatever the machine. In
-        // an option's value a comma stands twice.
+        // Not with -kernel, which puts raw images at address 0 on every machine. In an option's value,
+        // commas are doubled.
         let path = image.to_string_lossy().replace(',', ",,");
         let loader = format!("loader,file={path},addr={address:#x},force-raw=on");
         let mut child = Command::new(emulator.program())
@@ -147,7 +147,7 @@ impl Qemu {
                 break status;
             }
             if self.started.elapsed() > deadline {
-                // It ignores gentler signals now and then; this one is SIGKILL.
+                // It sometimes ignores gentler signals; this one is SIGKILL.
                 self.child.kill()?;
                 self.child.wait()?;
                 return Err(QemuError::Deadline(deadline));
@@ -166,12 +166,12 @@ impl Qemu {
     }
 }
 
-/// A file in the system's directory for temporary ones that goes when this is dropped.
+/// A file in the system's temporary directory that is deleted when dropped.
 #[derive(Debug)]
 pub struct Scratch(PathBuf);
 
 impl Scratch {
-    /// A file with these contents, and a name that no other one of this process has.
+    /// Creates a file with these contents, and a name that is unique in this process.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -193,7 +193,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // A file that stays is no reason to fail.
+        // Failing to delete a file is not an error.
         let _ = std::fs::remove_file(&self.0);
     }
 }

@@ -1,11 +1,11 @@
-//! Random numbers that are the same on every host, from a seed that messages name.
+//! Random numbers that are the same on every host, from a seed that messages state.
 
 /// A xorshift generator (Marsaglia's xorshift64*).
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
 impl Random {
-    /// A generator; every seed, zero too, gives another sequence.
+    /// Creates a generator; every seed, including zero, gives another sequence.
     pub fn new(seed: u64) -> Self {
         // One step of splitmix64 keeps small seeds from giving similar beginnings.
         let mixed = (seed.wrapping_add(0x9E37_79B9_7F4A_7C15) ^ seed >> 31)
@@ -26,12 +26,12 @@ impl Random {
         ((u64::from(self.word()) * u64::from(end)) >> 32) as u32
     }
 
-    /// Whether something that happens in `part` of `whole` cases happens now.
+    /// Returns true in `part` of `whole` cases.
     pub fn chance(&mut self, part: u32, whole: u32) -> bool {
         self.below(whole) < part
     }
 
-    /// One of several, which are not none.
+    /// Chooses one of several items; there must be at least one.
     pub fn pick<'a, T>(&mut self, among: &'a [T]) -> &'a T {
         &among[self.below(among.len() as u32) as usize]
     }

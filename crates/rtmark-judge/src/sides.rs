@@ -1,4 +1,4 @@
-//! A program on both sides: what is run here, and how the two ends are told.
+//! Runs a program on the simulator, and compares how both sides end.
 
 use rtmark_sim::{Cycles, ExitStatus, Machine, Observer, Stop};
 
@@ -8,12 +8,12 @@ struct Nobody;
 
 impl Observer for Nobody {}
 
-/// What a run here came to.
+/// The result of a run on the simulator.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Ended {
     /// How it ended.
     pub stop: Stop,
-    /// And when.
+    /// When it ended.
     pub cycles: Cycles,
     /// What it has printed.
     pub console: Vec<u8>,
@@ -26,13 +26,13 @@ impl Ended {
         Self { stop, cycles: machine.cycles(), console: machine.take_console() }
     }
 
-    /// Whether a run of which each instruction is told to an observer ends likewise.
+    /// Tells whether a run with an observer of every instruction ends in the same way.
     pub fn is_told_alike(&self, mut machine: Machine, until: Cycles) -> bool {
         let stop = machine.run_observed(until, &mut Nobody);
         *self == Self { stop, cycles: machine.cycles(), console: machine.take_console() }
     }
 
-    /// How both sides have ended, unless each has come to a good end.
+    /// Describes how both sides ended, unless both succeeded.
     pub fn failure(&self, theirs: &Output) -> Option<String> {
         if self.stop == Stop::Exit(ExitStatus(0)) && theirs.success {
             return None;
@@ -45,7 +45,7 @@ impl Ended {
     }
 }
 
-/// Notes as words.
+/// Converts records to words.
 pub fn words(bytes: &[u8]) -> Vec<u32> {
     bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect()
 }

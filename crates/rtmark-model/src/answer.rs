@@ -1,4 +1,4 @@
-//! Answers: what a kernel says to a scenario, and documents that hold them.
+//! Answers: a kernel's response to a scenario, and the documents that contain them.
 
 use std::fmt;
 
@@ -7,22 +7,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Curve, Key, Samples, Series, Spread, Statistics};
 
-/// What one kernel says to one scenario on one soc.
+/// The answer of one kernel to one scenario on one soc.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "answer", rename_all = "kebab-case")]
 pub enum Answer {
-    /// It was measured.
+    /// The scenario was measured.
     Measured(Box<Series>),
     /// The kernel has no such primitive.
     NotApplicable {
-        /// What the answer is about.
+        /// The answer's key.
         key: Key,
         /// Why, in one sentence.
         reason: String,
     },
-    /// The firmware did not get there.
+    /// The measurement failed.
     Failed {
-        /// What the answer is about.
+        /// The answer's key.
         key: Key,
         /// What went wrong.
         failure: Failure,
@@ -30,7 +30,7 @@ pub enum Answer {
 }
 
 impl Answer {
-    /// What the answer is about.
+    /// Returns the answer's key.
     pub fn key(&self) -> &Key {
         match self {
             Self::Measured(series) => &series.key,
@@ -38,7 +38,7 @@ impl Answer {
         }
     }
 
-    /// The series, where there is one.
+    /// Returns the series, if it was measured.
     pub fn series(&self) -> Option<&Series> {
         match self {
             Self::Measured(series) => Some(series),
@@ -47,23 +47,23 @@ impl Answer {
     }
 }
 
-/// What kind of failure, which decides the exit code.
+/// The kind of a failure, which determines the exit code.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum FailureKind {
-    /// The simulator was wrong, or brought a figure that no core could take.
+    /// The simulator made a mistake, or yielded a figure that no core could achieve.
     Internal,
     /// A compiler, a linker or a board is missing.
     ToolMissing,
-    /// The firmware could not be built, or does not hold what the catalogue asks for.
+    /// The firmware could not be built, or does not contain what the catalogue asks for.
     Build,
     /// The firmware does not fit the soc.
     Load,
     /// A processor fault, lockup, or breakpoint.
     Fault,
-    /// The firmware's own check failed, or it ended without saying `ok`.
+    /// The firmware's own check failed, or it ended without printing `ok`.
     Check,
     /// The cycle budget ran out, the processor sleeps for ever, or no span was completed.
     Budget,
@@ -87,7 +87,7 @@ impl fmt::Display for FailureKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, thiserror::Error)]
 #[error("{kind}: {message}")]
 pub struct Failure {
-    /// What kind.
+    /// The kind of failure.
     pub kind: FailureKind,
     /// What happened, with addresses and symbols.
     pub message: String,
@@ -98,25 +98,25 @@ pub struct Failure {
     pub console: String,
 }
 
-/// The version of [`Document`]'s form. It rises when a reader of the older form would
-/// misread the newer one; added keys alone do not raise it.
+/// The version of [`Document`]'s schema. It is incremented if a reader of the older version would
+/// misread the newer one; added keys alone do not require that.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// The machine-readable form of results.
+/// The machine-readable document of results.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Document {
-    /// The version of this form.
+    /// The version of this schema.
     pub schema_version: u32,
     /// The program that wrote it, with its version.
     pub generator: String,
     /// The answers, ordered by soc, kernel and scenario.
     pub answers: Vec<Reported>,
-    /// What answers to the points of a scenario come to: how a cost grows with a count.
+    /// The curves formed by answers to the points of a scenario: how a cost grows with a count.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub curves: Vec<Curve>,
 }
 
-/// An answer with what can be computed from it, for readers who do not want to.
+/// An answer together with what can be computed from it, for readers that do not compute it.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Reported {
     /// The answer.
@@ -125,19 +125,19 @@ pub struct Reported {
     /// The statistics of a measured series.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub statistics: Option<Statistics>,
-    /// Those of the samples from emptied caches.
+    /// The statistics of the samples with emptied caches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub emptied_statistics: Option<Statistics>,
-    /// Those of the numbers of executed instructions.
+    /// The statistics of the numbers of executed instructions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub executed_statistics: Option<Statistics>,
-    /// How far the layouts of the code lie apart, where there are several.
+    /// The range over layouts of the code, if there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<Spread>,
 }
 
 impl Document {
-    /// The document of these answers.
+    /// Creates the document of these answers.
     pub fn new(generator: impl Into<String>, answers: impl IntoIterator<Item = Answer>) -> Self {
         let answers: Vec<_> = answers.into_iter().collect();
         let curves = Curve::of(&answers);
@@ -158,7 +158,7 @@ impl Document {
         }
     }
 
-    /// The JSON schema of documents.
+    /// Returns the JSON schema of documents.
     pub fn json_schema() -> schemars::Schema {
         schemars::schema_for!(Document)
     }

@@ -1,4 +1,4 @@
-//! What is counted, and by what.
+//! The units that are counted, and the backends that count them.
 
 use std::fmt;
 
@@ -20,7 +20,7 @@ pub enum Basis {
 }
 
 impl Basis {
-    /// The word used in tables and files.
+    /// Returns the word used in tables and files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Cycles => "cycles",
@@ -36,7 +36,7 @@ impl fmt::Display for Basis {
     }
 }
 
-/// Where firmware ran.
+/// The backend on which firmware ran.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -56,7 +56,7 @@ impl Backend {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Sim, Self::Qemu, Self::Board, Self::Log];
 
-    /// The word used in tables and files.
+    /// Returns the word used in tables and files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Sim => "sim",

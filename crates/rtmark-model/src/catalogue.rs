@@ -1,4 +1,4 @@
-//! The catalogue: what each scenario means, written once for all kernels.
+//! The catalogue: the meaning of each scenario, defined once for all kernels.
 
 use std::collections::BTreeMap;
 
@@ -8,45 +8,45 @@ use crate::id::IdError;
 use crate::span::{Counted, Expected};
 use crate::{EqualRow, Overhead, ScenarioId, Span, Suite, Victim};
 
-/// One scenario's meaning.
+/// The definition of one scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scenario {
     /// Its stable name.
     pub id: ScenarioId,
     /// The question that it answers, in one line.
     pub answers: String,
-    /// From where to where it is timed.
+    /// Where its timing begins and ends.
     pub span: Span,
-    /// Samples that a run must bring at least.
+    /// The minimum number of samples of a run.
     pub samples: u64,
-    /// How often its span may begin anew before its end, where its begin is more frequent.
+    /// How often its span may restart before its end, if its begin occurs more often than its end.
     pub restarts: Expected,
     /// How long a run may take on the soc's own clock, in milliseconds.
     pub budget_ms: u64,
-    /// In how many layouts of its code it is measured at most where nobody says how many, since a
-    /// run takes long or its points make up for layouts; `None` where it may be as many as usual.
+    /// The maximum number of code layouts in which it is measured by default, because a run takes long
+    /// or its points compensate for layouts; `None` for the usual number.
     pub layouts: Option<u32>,
-    /// Rows of other suites that have the same span.
+    /// Rows of other suites with the same span.
     pub equal: Vec<EqualRow>,
-    /// Why a multiple of the floor says nothing of it, where it does not: the floor is then an
-    /// answer as the others are, and not the least.
+    /// Why a multiple of the floor is meaningless for it, if it is: the floor is then an answer like
+    /// the others, and not the minimum.
     pub no_multiple: Option<String>,
-    /// Its place on a curve, where the cost of one thing is measured against a count.
+    /// Its position on a curve, if the cost of one operation is measured against a count.
     pub point: Option<Point>,
-    /// Whose longest wait in which program is its sample, where no span of a program's is.
+    /// The interrupt and the program whose longest wait is its sample, if it does not time a span.
     pub held_back: Option<HeldBack>,
-    /// Whether it is one of somebody's own kernel, about which rtmark's kernels say nothing.
+    /// Whether it belongs to a user's own kernel, so that rtmark's kernels do not answer it.
     pub own: bool,
 }
 
-/// A place on a curve.
+/// A position on a curve.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Point {
-    /// The curve: the name that firmware knows, the same for all of its points.
+    /// The curve: the name known to the firmware, shared by all of its points.
     pub curve: ScenarioId,
     /// What is counted, in the plural: `delayed threads`.
     pub of: String,
-    /// How many of them there are.
+    /// The count.
     pub n: u32,
 }
 
@@ -56,14 +56,14 @@ pub struct Point {
 pub struct HeldBack {
     /// The interrupt.
     pub interrupt: Victim,
-    /// The program: the name that firmware knows. It is looked at from its first begin probe to
-    /// its last end probe.
+    /// The program: the name known to the firmware. It is examined from its first begin probe to its
+    /// last end probe.
     pub program: ScenarioId,
 }
 
 impl Scenario {
-    /// The name by which firmware knows it: of a point, the curve's; of a program that is looked
-    /// at, the program's.
+    /// Returns the name known to the firmware: the curve's for a point, the program's for an examined
+    /// program.
     pub fn in_firmware(&self) -> &ScenarioId {
         let program = self.held_back.as_ref().map(|held_back| &held_back.program);
         let curve = self.point.as_ref().map(|point| &point.curve);
@@ -71,14 +71,14 @@ impl Scenario {
     }
 }
 
-/// All scenarios in the order in which tables show them.
+/// All scenarios in table order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Catalogue {
     scenarios: Vec<Scenario>,
     by_id: BTreeMap<ScenarioId, usize>,
 }
 
-/// A catalogue file that was refused. The text names file and line.
+/// The reason why a catalogue file was rejected. The text names file and line.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CatalogueError {
@@ -102,7 +102,7 @@ pub enum CatalogueError {
         /// The row.
         row: EqualRow,
     },
-    /// Points of a curve that cannot be.
+    /// Points of a curve that are not valid.
     #[error("{file}: {id}: {problem}")]
     Points {
         /// The file's name.
@@ -112,7 +112,7 @@ pub enum CatalogueError {
         /// What is wrong.
         problem: &'static str,
     },
-    /// A point whose name is none.
+    /// A point whose name is not valid.
     #[error("{file}: {error}")]
     Name {
         /// The file's name.
@@ -120,8 +120,8 @@ pub enum CatalogueError {
         /// What is wrong.
         error: IdError,
     },
-    /// A scenario that is described twice.
-    #[error("{file}: scenario {id} is described a second time")]
+    /// A scenario that is defined twice.
+    #[error("{file}: scenario {id} is defined a second time")]
     Twice {
         /// The file's name.
         file: String,
@@ -186,7 +186,7 @@ macro_rules! builtin {
     };
 }
 
-/// The files of the repository's `catalogue/`, in the order of tables.
+/// The files of the repository's `catalogue/`, in table order.
 const BUILTIN: &[(&str, &str)] = builtin![
     "thread.toml",
     "semaphore.toml",
@@ -210,15 +210,16 @@ const BUILTIN: &[(&str, &str)] = builtin![
 ];
 
 impl Catalogue {
-    /// The catalogue that came with this program.
+    /// Returns the built-in catalogue.
     ///
     /// # Errors
-    /// Never for a program that was tested; the files are read like any other's.
+    /// Never in a released program: tests read every built-in file. They are parsed like a user's
+    /// files.
     pub fn builtin() -> Result<Self, CatalogueError> {
         Self::from_files(BUILTIN.iter().copied())
     }
 
-    /// Adds the scenarios of somebody's own kernel.
+    /// Adds the scenarios of a user's own kernel.
     ///
     /// # Errors
     /// When the file is not TOML, has an unknown key, or repeats a scenario.
@@ -231,7 +232,7 @@ impl Catalogue {
         Ok(())
     }
 
-    /// Reads a catalogue from the names and contents of its files.
+    /// Parses a catalogue from the names and contents of its files.
     ///
     /// # Errors
     /// When a file is not TOML, has an unknown key, or repeats a scenario.
@@ -313,17 +314,17 @@ impl Catalogue {
         Ok(())
     }
 
-    /// The scenarios in the order in which tables show them.
+    /// Returns the scenarios in table order.
     pub fn scenarios(&self) -> &[Scenario] {
         &self.scenarios
     }
 
-    /// One scenario by its name.
+    /// Returns a scenario by its name.
     pub fn get(&self, id: &ScenarioId) -> Option<&Scenario> {
         self.by_id.get(id).map(|&index| &self.scenarios[index])
     }
 
-    /// The scenario that has the span of another suite's row, with what is to be known of the row.
+    /// Returns the scenario with the span of another suite's row, and the details of the match.
     pub fn equal_to(&self, suite: Suite, row: &str) -> Option<(&Scenario, &EqualRow)> {
         let of = |scenario: &&Scenario| {
             let mut rows = scenario.equal.iter();
@@ -334,7 +335,7 @@ impl Catalogue {
         Some((scenario, row))
     }
 
-    /// Where in the order of tables a scenario stands; unknown ones come last.
+    /// Returns a scenario's position in table order; unknown ones come last.
     pub fn position(&self, id: &ScenarioId) -> usize {
         self.by_id.get(id).copied().unwrap_or(usize::MAX)
     }
@@ -358,7 +359,7 @@ mod tests {
         for scenario in catalogue.scenarios() {
             assert!(scenario.answers.ends_with('?'), "{}: a question", scenario.id);
             assert_eq!(catalogue.get(&scenario.id), Some(scenario));
-            // Renderers know points by their names alone.
+            // Renderers identify points by their names alone.
             let point = scenario.point.as_ref().map(|point| (point.curve.clone(), point.n));
             assert_eq!(scenario.id.point(), point, "{}", scenario.id);
         }

@@ -1,25 +1,25 @@
-//! Curves: the answers of one kernel to all points of a scenario, put together.
+//! Curves: the combined answers of one kernel to all points of a scenario.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Answer, Basis, Fit, Key, Series, fit};
 
-/// What one thing costs a kernel on a soc, against a count.
+/// The cost of one operation against a count, for a kernel on a soc.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Curve {
-    /// What it is of; the scenario is named without a count.
+    /// Its key; the scenario is named without a count.
     pub key: Key,
-    /// What is counted on the upright axis; none where nothing was measured.
+    /// The unit of the vertical axis; none if nothing was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub basis: Option<Basis>,
-    /// What was measured, by rising counts.
+    /// The measured points, by increasing count.
     pub points: Vec<CurvePoint>,
-    /// What was not, and why.
+    /// The points that were not measured, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<Missing>,
-    /// How the cost grows; none when too few points were measured.
+    /// How the cost grows; none if too few points were measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fit: Option<Fit>,
 }
@@ -34,7 +34,7 @@ pub struct CurvePoint {
     pub cost: u64,
 }
 
-/// A point that has no figure.
+/// A point without a figure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Missing {
@@ -48,14 +48,14 @@ pub struct Missing {
 }
 
 impl Curve {
-    /// The curves among these answers, in the order in which their first points come.
+    /// Returns the curves among these answers, in the order of their first points.
     pub fn of(answers: &[Answer]) -> Vec<Self> {
         let mut curves: Vec<Self> = Vec::new();
         for answer in answers {
             let Some((scenario, n)) = answer.key().scenario.point() else { continue };
             let key = Key { scenario, ..answer.key().clone() };
             let basis = answer.series().map(|series| series.basis);
-            // Figures of unlike things make no curve together.
+            // Figures of different kinds do not form a curve.
             let alike = |known: Option<Basis>| known.is_none() || basis.is_none() || known == basis;
             let known = curves.iter().position(|curve| curve.key == key && alike(curve.basis));
             let index = known.unwrap_or_else(|| {
@@ -94,7 +94,7 @@ impl Curve {
         curves
     }
 
-    /// The reason why there is nothing at all, where all points share it.
+    /// Returns why there is no figure at all, if all points share the reason.
     pub fn excuse(&self) -> Option<&str> {
         let first = self.missing.first().filter(|_| self.points.is_empty())?;
         self.missing.iter().all(|missing| missing.reason == first.reason).then_some(&*first.reason)

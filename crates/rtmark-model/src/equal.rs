@@ -1,7 +1,7 @@
-//! Equal rows: which rows of other suites have a scenario's span.
+//! Equal rows: the rows of other suites that have a scenario's span.
 //!
-//! A name is not a span, so that no program can find these: each was decided by reading what
-//! that suite times. What it does about the cost of reading its clock is not part of this.
+//! A name is not a span, so no program can find these: each was decided by reading what that suite
+//! times. How the suite accounts for the cost of reading its clock is not considered here.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -9,7 +9,7 @@ use std::num::NonZeroU32;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A suite of benchmarks that is not ours.
+/// A benchmark suite of others.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -37,7 +37,7 @@ pub enum Suite {
     ZephyrTimerBehavior,
     /// Zephyr's ztest benchmarks; rows as `group.name`.
     ZephyrZtest,
-    /// What ESP-IDF programs print of their times; rows by function or item.
+    /// The times printed by ESP-IDF programs; rows by function or item.
     EspIdf,
     /// RIOT's `tests/bench`.
     Riot,
@@ -47,17 +47,17 @@ pub enum Suite {
     Chibios,
     /// RTOSBench; rows by title.
     Rtosbench,
-    /// No suite: calls of a kernel's functions, timed on the simulator; rows by function and by how
-    /// the calls went on.
+    /// Not a suite: calls of a kernel's functions, timed on the simulator; rows by function and
+    /// outcome.
     Calls,
-    /// Our own import form; rows by scenario.
+    /// rtmark's own import format; rows by scenario.
     Rtmark,
-    /// No suite: an article, a report, a vendor's page; rows in a few words.
+    /// Not a suite: an article, a report, a vendor's page; rows in a few words.
     Published,
 }
 
 impl Suite {
-    /// The suite's name, as catalogue files write it.
+    /// Returns the suite's name as written in catalogue files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::ZephyrLatencyMeasure => "zephyr-latency-measure",
@@ -89,16 +89,16 @@ impl fmt::Display for Suite {
     }
 }
 
-/// A row of another suite whose span is that of a scenario.
+/// A row of another suite that has a scenario's span.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EqualRow {
     /// The suite.
     pub suite: Suite,
-    /// The row's name there.
+    /// The row's name in that suite.
     pub row: String,
-    /// How many of the row's units one sample here holds: a throughput counts each turn of
-    /// several threads, where a sample may be one round of all of them.
+    /// How many of the row's units one of our samples contains: a throughput counts each turn of
+    /// several threads, while a sample may be one round of all of them.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub times: NonZeroU32,
 }

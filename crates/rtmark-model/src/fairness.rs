@@ -1,18 +1,18 @@
-//! What makes a comparison unfair: settings in which two firmwares differ, and what each of
-//! them was measured to change.
+//! What makes a comparison unfair: the settings in which two firmwares differ, and what each of them
+//! was measured to change.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Difference, Setting, Weight};
 
-/// The version of [`Fairness`]'s form; see [`crate::SCHEMA_VERSION`] for when it rises.
+/// The version of [`Fairness`]'s schema; see [`crate::SCHEMA_VERSION`] for when it is incremented.
 pub const FAIRNESS_VERSION: u32 = 1;
 
-/// In what one or two ways of building differ, and what single settings change.
+/// The differences between one or two ways of building, and what single settings change.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Fairness {
-    /// The version of this form.
+    /// The version of this schema.
     pub schema_version: u32,
     /// The program that wrote it, with its version.
     pub generator: String,
@@ -20,9 +20,9 @@ pub struct Fairness {
     pub soc: String,
     /// What is compared: one kernel in one variant, or two.
     pub subjects: Vec<String>,
-    /// The settings that differ; none where there is one subject.
+    /// The settings that differ; none if there is only one subject.
     pub differences: Vec<Unequal>,
-    /// What single settings change, where that was measured.
+    /// What single settings change, if it was measured.
     pub effects: Vec<Effect>,
 }
 
@@ -31,35 +31,35 @@ pub struct Fairness {
 pub struct Unequal {
     /// Its name.
     pub setting: String,
-    /// What it means, where it has a meaning beyond one kernel.
+    /// What it means, if it has a meaning beyond one kernel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meaning: Option<String>,
-    /// The first subject's value, unless it has no such thing.
+    /// The first subject's value, unless it has no such setting.
     pub first: Option<Setting>,
-    /// The second subject's.
+    /// The second subject's value, unless it has no such setting.
     pub second: Option<Setting>,
-    /// What kind of difference it is.
+    /// The kind of difference.
     pub kind: UnequalKind,
-    /// How it changes figures, where it is known to.
+    /// How it changes figures, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
 
-/// What kind of difference a setting is.
+/// The kind of a difference in a setting.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum UnequalKind {
-    /// Somebody's choice that changes figures.
+    /// Somebody chose it, and it is known to change figures.
     Matters,
-    /// It changes figures, and comes with the kernel or its language.
+    /// It is known to change figures, but comes with the kernel or its language.
     Inherent,
     /// It is not known to change figures.
     Told,
 }
 
-/// What one setting changes in one scenario.
+/// The effect of one setting on one scenario.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Effect {
     /// The subject that was built with another value.
@@ -72,9 +72,9 @@ pub struct Effect {
     pub scenario: String,
     /// The typical sample before, in cycles.
     pub before: u64,
-    /// The typical sample with the other value, in cycles; none where it cannot be had.
+    /// The typical sample with the other value, in cycles; none if it could not be measured.
     pub after: Option<u64>,
-    /// Why not.
+    /// The reason why not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
@@ -99,7 +99,7 @@ impl From<&Difference<'_>> for Unequal {
 }
 
 impl Fairness {
-    /// The JSON schema of this form.
+    /// Returns the JSON schema of this document.
     pub fn json_schema() -> schemars::Schema {
         schemars::schema_for!(Fairness)
     }

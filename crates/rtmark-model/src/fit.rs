@@ -1,46 +1,46 @@
 //! The order of a cost: how it grows with a count.
 //!
-//! The figures are exact, so that nothing is left to chance but the choice of the model. Of each
-//! order the curve `a + b·f(n)` is laid through the points by least squares; the one with the
-//! least sum of squares is the order, under three rules:
+//! The figures are exact, so that only the choice of the model is uncertain. For each order, the curve
+//! `a + b·f(n)` is fitted to the points by least squares; the one with the smallest sum of squares is
+//! the order, under three rules:
 //!
-//! 1. What moves by no more than [`SLACK_CYCLES`] or [`SLACK_SHARE`] of its mean is constant:
-//!    where code and data happen to lie in a cache moves figures by as much. An order is about
-//!    large counts, so that the two smallest ones need not be near the others; but where they lie far
-//!    above ([`FAR`]), the cost falls.
-//! 2. A lower order that leaves hardly more than the least ([`PARSIMONY`]) is preferred, as long as
+//! 1. A variation of no more than [`SLACK_CYCLES`] or [`SLACK_SHARE`] of the mean counts as constant,
+//!    because the placement of code and data in a cache moves figures by as much. An order describes
+//!    large counts, so the two smallest ones need not be close to the others; but if they are far above
+//!    ([`FAR`]), the cost falls.
+//! 2. A lower order that leaves hardly more than the minimum ([`PARSIMONY`]) is preferred, as long as
 //!    it explains nearly everything ([`EXPLAINED`]).
-//! 3. Where not even the best one explains most of the movement, no order is claimed.
+//! 3. If not even the best one explains most of the variation, no order is claimed.
 //!
-//! It knows nothing of kernels or units: counts and costs go in.
+//! This module knows nothing about kernels or units: its inputs are counts and costs.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How a cost grows with a count, the slowest growth first.
+/// How a cost grows with a count, from the slowest growth to the fastest.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
-    /// The cost becomes less.
+    /// The cost decreases.
     Falling,
-    /// The count does not matter.
+    /// The cost does not depend on the count.
     Constant,
-    /// As its logarithm.
+    /// The cost grows with the logarithm of the count.
     Logarithmic,
-    /// As the count itself.
+    /// The cost is proportional to the count.
     Linear,
-    /// As the count times its logarithm.
+    /// The cost grows with the count times its logarithm.
     Linearithmic,
-    /// As its square.
+    /// The cost grows with the square of the count.
     Quadratic,
-    /// The points lie on none of these.
+    /// The points fit none of these.
     Irregular,
 }
 
 impl Order {
-    /// The order's name.
+    /// Returns the order's name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Falling => "falling",
@@ -53,7 +53,7 @@ impl Order {
         }
     }
 
-    /// What the cost of this order is proportional to, apart from a constant.
+    /// Returns what the cost of this order is proportional to, apart from a constant.
     fn shape(self, n: f64) -> Option<f64> {
         match self {
             Self::Logarithmic => Some(n.log2()),
@@ -65,39 +65,39 @@ impl Order {
     }
 }
 
-/// What fits the points of a curve.
+/// The result of fitting a curve.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Fit {
     /// How the cost grows.
     pub order: Order,
-    /// By how much one more changes the cost, on average between the first point and the last.
+    /// The change in cost for each additional one, averaged from the first point to the last.
     pub per_element: f64,
-    /// The part of the movement that the order explains, from 0 to 1 (R²).
+    /// The share of the variation that the order explains, from 0 to 1 (R²).
     pub explained: f64,
 }
 
-/// So many of the first points need not be constant for the order to be.
+/// The number of first points that need not be constant for the order to be.
 pub const SMALL: usize = 2;
-/// Points below which nothing is claimed.
+/// The number of points below which no order is claimed.
 pub const FEWEST: usize = 4;
-/// Movements up to so many cycles are none.
+/// Variations up to this many cycles are ignored.
 pub const SLACK_CYCLES: f64 = 4.0;
-/// So many times the largest cost at large counts is far above it.
+/// A cost this many times the largest cost at large counts is far above it.
 pub const FAR: f64 = 1.25;
-/// Movements up to this part of the mean are none.
+/// Variations up to this fraction of the mean are ignored.
 pub const SLACK_SHARE: f64 = 0.05;
-/// A lower order may leave so many times the least sum of squares.
+/// The factor by which a lower order may exceed the smallest sum of squares.
 pub const PARSIMONY: f64 = 2.0;
-/// What a lower order must explain to be preferred.
+/// The share of variation that a lower order must explain to be preferred.
 pub const EXPLAINED: f64 = 0.99;
-/// What the best order must explain to be claimed.
+/// The share of variation that the best order must explain to be claimed.
 pub const CLAIMED: f64 = 0.9;
 
-/// A straight line through points by least squares.
+/// A straight line fitted to points by least squares.
 struct Line {
     slope: f64,
-    /// Sum of the squares that it leaves.
+    /// The remaining sum of squares.
     rest: f64,
 }
 
@@ -112,8 +112,8 @@ fn line(points: &[(f64, f64)]) -> Line {
     Line { slope, rest: points.iter().map(left).sum() }
 }
 
-/// What fits these counts and costs, in the order of rising counts; `None` when there are
-/// fewer than four.
+/// Fits these counts and costs, given in order of increasing counts; returns `None` if there are fewer
+/// than four.
 pub fn fit(points: &[(u32, u64)]) -> Option<Fit> {
     let (first, last) = (points.first()?, points.last()?);
     if points.len() < FEWEST {
@@ -130,7 +130,7 @@ pub fn fit(points: &[(u32, u64)]) -> Option<Fit> {
     if most - least <= slack && !(falls && first.1 as f64 > FAR * most) {
         return Some(Fit { order: Order::Constant, per_element, explained: 1.0 });
     }
-    // What one more costs less and less of ends somewhere: no order of growth.
+    // A cost that keeps falling must stop falling somewhere: that is not an order of growth.
     if falls {
         return Some(Fit { order: Order::Falling, per_element, explained: 1.0 });
     }
@@ -176,7 +176,7 @@ mod tests {
     fn each_order_is_told_from_the_others_whatever_its_constants() {
         for base in [0.0, 40.0, 500.0, 20_000.0] {
             for step in [0.5, 1.0, 7.0, 90.0, 1000.0] {
-                // Movements that rule 1 takes for none are not asked for.
+                // Variations that rule 1 ignores are not considered.
                 let visible =
                     |most: f64| step * most > SLACK_CYCLES + SLACK_SHARE * (base + step * most);
                 let cases: [(Order, Shape); 4] = [
@@ -213,11 +213,11 @@ mod tests {
         // FreeRTOS 11.2 on the Cortex-M0+: xTimerStart() inserts into a sorted list.
         let start = measured([2355, 2363, 2379, 2411, 2475, 2603, 2859]);
         assert_eq!((start.order, start.per_element), (Order::Linear, 8.0));
-        // Its tick looks at the first of the delayed tasks only.
+        // Its tick only examines the first of the delayed tasks.
         assert_eq!(measured([178, 178, 178, 178, 178, 177, 177]).order, Order::Constant);
-        // Its allocator walks past every hole.
+        // Its allocator walks past every free block.
         assert_eq!(measured([336, 353, 385, 449, 577, 833, 1345]).order, Order::Linear);
-        // Timers with a period, each put back in its list past the others that are due with it.
+        // Periodic timers, each put back into its list behind the others that are due with it.
         let quadratic = measured([150, 244, 508, 1372, 4444, 15_964, 60_508]);
         assert_eq!(quadratic.order, Order::Quadratic);
     }

@@ -1,4 +1,4 @@
-//! Times for which an interrupt is held back, by whatever does it.
+//! Intervals in which an interrupt is held back, whatever the cause.
 
 use std::fmt;
 
@@ -13,9 +13,9 @@ use crate::Place;
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Victim {
-    /// One of the most urgent priority there is, 0, whose handler may use nothing of the kernel.
+    /// An interrupt with the most urgent priority, 0, whose handler may not call the kernel.
     MostUrgent,
-    /// One of the most urgent priority from which the kernel may be called.
+    /// An interrupt with the most urgent priority from which the kernel may be called.
     MayCall,
 }
 
@@ -28,22 +28,22 @@ impl fmt::Display for Victim {
     }
 }
 
-/// Stretches of a run in which an interrupt would have been held back, which begin and end at the
-/// same places with the same callers. Time asleep does not count: an interrupt ends it.
+/// Stretches of a run in which an interrupt would have been held back, with the same beginning, end and
+/// callers. Time asleep does not count, because an interrupt ends it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct HeldInterval {
     /// The longest of them, in cycles.
     pub cycles: u64,
-    /// In which cycle since reset that one began.
+    /// The cycle since reset in which the longest began.
     pub began: u64,
-    /// And ended.
+    /// The cycle since reset in which the longest ended.
     pub ended: u64,
-    /// How many there were.
+    /// The number of stretches.
     pub times: u64,
-    /// The cycles of all.
+    /// The total number of cycles.
     pub total_cycles: u64,
-    /// What held the interrupt back in the longest one, in its order: PRIMASK, BASEPRI,
-    /// FAULTMASK, an exception's handler, or one instruction.
+    /// What held the interrupt back in the longest one, in order: PRIMASK, BASEPRI, FAULTMASK, an
+    /// exception's handler, or one instruction.
     pub by: Vec<String>,
     /// Where it began, with the callers.
     pub from: Place,

@@ -1,4 +1,4 @@
-//! Names: of kernels, of scenarios, and patterns that select them.
+//! Names of kernels and scenarios, and patterns that select them.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,9 +6,9 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Why a text is no name.
+/// The reason why a text is not a valid name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is no {what}: {reason}")]
+#[error("`{text}` is not a {what}: {reason}")]
 pub struct IdError {
     text: String,
     what: &'static str,
@@ -51,7 +51,7 @@ macro_rules! id {
         pub struct $name(String);
 
         impl $name {
-            /// The name as text.
+            /// Returns the name as text.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -96,7 +96,7 @@ id! {
 }
 
 impl ScenarioId {
-    /// The first segment: scenarios of one group share a firmware image.
+    /// Returns the first segment: scenarios of one group share a firmware image.
     ///
     /// ```
     /// let id: rtmark_model::ScenarioId = "semaphore.give.wake+ctx".parse()?;
@@ -107,8 +107,8 @@ impl ScenarioId {
         self.0.split('.').next().unwrap_or(&self.0)
     }
 
-    /// The curve and the place on it, where the last segment is a number: what is measured
-    /// against a count has one scenario for each.
+    /// Returns the curve and the position on it, if the last segment is a number: a measurement against
+    /// a count has one scenario for each.
     ///
     /// ```
     /// let id: rtmark_model::ScenarioId = "growth.tick.delayed.16".parse()?;
@@ -118,12 +118,12 @@ impl ScenarioId {
     /// ```
     pub fn point(&self) -> Option<(Self, u32)> {
         let (curve, n) = self.0.rsplit_once('.')?;
-        // A number as people write it, so that each place has one name.
+        // Without leading zeros, so that each position has only one name.
         let plain = n.starts_with(|c: char| ('1'..='9').contains(&c));
         Some((curve.parse().ok()?, n.parse().ok().filter(|_| plain)?))
     }
 
-    /// The scenario's place `n` on the curve that this is the name of.
+    /// Returns the scenario at position `n` of the curve with this name.
     ///
     /// # Errors
     /// When the name becomes too long.
@@ -147,21 +147,21 @@ pub struct Pattern {
     matcher: globset::GlobMatcher,
 }
 
-/// A pattern that cannot be understood.
+/// A pattern that is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is no pattern: {reason}")]
+#[error("`{text}` is not a pattern: {reason}")]
 pub struct PatternError {
     text: String,
     reason: String,
 }
 
 impl Pattern {
-    /// Whether a name fits.
+    /// Tells whether a name matches.
     pub fn matches(&self, name: &str) -> bool {
         self.matcher.is_match(name)
     }
 
-    /// The pattern as it was written.
+    /// Returns the pattern as it was written.
     pub fn as_str(&self) -> &str {
         &self.text
     }

@@ -1,14 +1,13 @@
-//! rtmark's words as types.
+//! The vocabulary of rtmark as types.
 //!
-//! A [`Scenario`] of the [`Catalogue`] is one thing measured, timed over a
-//! [`Span`]. A kernel's [`Answer`] to it is a [`Series`] of [`Samples`] with its
-//! [`Provenance`], or the reason why there is none. Results are [`Exact`] or
-//! [`Sampled`], and these are different types: the one kind needs no
-//! statistics to be compared, the other must not be compared without. What a log
-//! tells of samples that it does not hold is [`Summarised`], a third type.
+//! A [`Scenario`] of the [`Catalogue`] is one operation, timed over a [`Span`]. A kernel's [`Answer`]
+//! to it is a [`Series`] of [`Samples`] with its [`Provenance`], or the reason why there is none.
+//! Results are [`Exact`] or [`Sampled`], which are different types: the first need no statistics to be
+//! compared, the second must not be compared without. Figures in a log whose samples are not available
+//! are [`Summarised`], a third type.
 //!
-//! This crate reads no file, runs nothing and prints nothing. What is
-//! serialised here has a version ([`SCHEMA_VERSION`]) and a JSON schema.
+//! This crate reads no file, runs nothing and prints nothing. What is serialised here has a version
+//! ([`SCHEMA_VERSION`]) and a JSON schema.
 
 mod answer;
 mod basis;

@@ -1,4 +1,4 @@
-//! Times for which a program has masked interrupts.
+//! Intervals in which a program has masked interrupts.
 
 use std::fmt;
 
@@ -13,15 +13,15 @@ use crate::Place;
 )]
 #[serde(rename_all = "lowercase")]
 pub enum MaskRegister {
-    /// All interrupts.
+    /// Masks all interrupts.
     Primask,
-    /// Those that are not more urgent than its value.
+    /// Masks interrupts that are not more urgent than its value.
     Basepri,
-    /// All interrupts and all faults but NMI.
+    /// Masks all interrupts and all faults except NMI.
     Faultmask,
-    /// All interrupts of a RISC-V core, by its field MIE.
+    /// Masks all interrupts of a RISC-V core, through its field MIE.
     Mstatus,
-    /// All interrupts of a Cortex-R, by its bit I.
+    /// Masks all interrupts of a Cortex-R, through its bit I.
     Cpsr,
 }
 
@@ -37,16 +37,16 @@ impl fmt::Display for MaskRegister {
     }
 }
 
-/// The longest time of a run, from its first begin probe to its last end probe, for which
-/// the program held interrupts back by a mask register. Handlers that run with nothing
-/// masked do not count, nor does time asleep.
+/// The longest interval of a run, from its first begin probe to its last end probe, in which the
+/// program held interrupts back with a mask register. Handlers that run with nothing masked do not
+/// count, nor does time asleep.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Masked {
-    /// How long, in cycles.
+    /// Its length, in cycles.
     pub cycles: u64,
-    /// By which register.
+    /// The mask register.
     pub by: MaskRegister,
-    /// In which cycle since reset it began.
+    /// The cycle since reset in which it began.
     pub began: u64,
     /// Where the mask was set.
     pub set: Place,

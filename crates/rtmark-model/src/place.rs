@@ -1,4 +1,4 @@
-//! Places in a program, told in its own words.
+//! Places in a program, in the program's own terms.
 
 use std::fmt;
 
@@ -10,20 +10,20 @@ use serde::{Deserialize, Serialize};
     Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 pub struct Line {
-    /// The file's path as the compiler noted it.
+    /// The file's path as recorded by the compiler.
     pub file: String,
     /// Counted from 1.
     pub line: u32,
 }
 
 impl fmt::Display for Line {
-    /// `file:line`, of a long path only the end.
+    /// Formats `file:line`, with only the end of a long path.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", shortened(&self.file), self.line)
     }
 }
 
-/// The end of a path, as far as a table has room for it.
+/// Returns the end of a path, as far as a table has room for it.
 fn shortened(path: &str) -> &str {
     const LONGEST: usize = 40;
     let cut = path.len().saturating_sub(LONGEST);
@@ -31,46 +31,46 @@ fn shortened(path: &str) -> &str {
     from.map_or(path, |(at, _)| &path[at + 1..])
 }
 
-/// Whose code a frame is.
+/// The owner of a frame's code.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Owner {
-    /// The application's author's.
+    /// The application's author.
     Author,
-    /// A library's: a crate of a registry, the language's own, a kernel's, the compiler's.
+    /// A library: a crate of a registry, the language's own, a kernel, the compiler's.
     Library,
 }
 
-/// A function whose code stands at an address: the one that holds it, or one that the compiler has
-/// inlined there.
+/// A function whose code is at an address: the one that contains the address, or one that is inlined
+/// there.
 #[derive(
     Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 pub struct Frame {
-    /// The function as the source names it; nothing where the debug information has no name.
+    /// The function as named in the source; absent if the debug information has no name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub function: Option<String>,
-    /// Where in it; of all but the innermost function the line of the inlined call.
+    /// The line in it; for all but the innermost function, the line of the inlined call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<Line>,
-    /// Whose source file that is.
+    /// The owner of that source file.
     pub owner: Owner,
 }
 
-/// Where in the sources something happens: a line, and what of a library the compiler has inlined
-/// there.
+/// A place in the sources: a line, and the library function that the compiler has inlined there.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Source {
-    /// The author's own line where there is one.
+    /// The author's own line, if there is one.
     pub line: Line,
     /// The function that was inlined at that line, with the line in it.
     pub inlined: Option<Frame>,
 }
 
 impl Source {
-    /// Of functions at an address, the outermost first; `None` where no line is known.
+    /// Selects the place from the functions at an address, the outermost first; returns `None` if no
+    /// line is known.
     pub fn of(frames: &[Frame]) -> Option<Self> {
         let own = first(frames)?;
         Some(Self { line: frames[own].line.clone()?, inlined: frames.get(own + 1).cloned() })
@@ -78,7 +78,7 @@ impl Source {
 }
 
 impl fmt::Display for Source {
-    /// `main.rs:41, in Channel<M,T>::try_send, src/channel.rs:512`.
+    /// Formats `main.rs:41, in Channel<M,T>::try_send, src/channel.rs:512`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.line)?;
         let Some(inlined) = &self.inlined else { return Ok(()) };
@@ -89,18 +89,18 @@ impl fmt::Display for Source {
     }
 }
 
-/// Which of the functions at an address, the outermost first, is told first: the innermost of the
-/// author's own, and where all are a library's the outermost.
+/// Returns the index of the function to report first, of those at an address with the outermost first:
+/// the innermost of the author's own, or the outermost if all belong to libraries.
 fn first(frames: &[Frame]) -> Option<usize> {
     let is_own = |frame: &Frame| frame.owner == Owner::Author && frame.line.is_some();
     frames.iter().rposition(is_own).or((!frames.is_empty()).then_some(0))
 }
 
-/// How many inlined functions a line of text names where nothing else is known of them: the
-/// outermost ones say what is done, those below only how.
+/// The number of inlined functions named if nothing else is known about them: the outermost ones show
+/// what is done, and those below only how.
 const SHOWN: usize = 3;
 
-/// The end of a path of modules: `Channel<T>::try_send`.
+/// Returns the end of a module path: `Channel<T>::try_send`.
 fn own_name(path: &str) -> &str {
     let mut depth = 0_i32;
     let mut parts = 0;
@@ -120,31 +120,31 @@ fn own_name(path: &str) -> &str {
     path
 }
 
-/// Where in a program something happens.
+/// A place in a program.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Place {
     /// The instruction's address.
     pub address: u32,
-    /// The function that holds it, by the symbols.
+    /// The function that contains it, from the symbols.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub function: Option<String>,
-    /// Where in that function's source, by the debug information.
+    /// The line in that function's source, from the debug information.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<Line>,
-    /// The functions that the compiler has inlined there, the outermost first.
+    /// The functions that are inlined there, the outermost first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inlined: Vec<String>,
-    /// The function and those inlined there, with their lines, the outermost first; nothing
-    /// without debug information.
+    /// The function and those inlined there, with their lines, the outermost first; empty without debug
+    /// information.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub frames: Vec<Frame>,
-    /// Those that have called it, as far as they are known, the outermost first.
+    /// The callers, as far as they are known, the outermost first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub callers: Vec<String>,
 }
 
 impl Place {
-    /// The line that is told: the author's own where there is one, and what was inlined there.
+    /// Returns the line to report: the author's own if there is one, and what was inlined there.
     pub fn source(&self) -> Option<Source> {
         let plain = || Some(Source { line: self.line.clone()?, inlined: None });
         Source::of(&self.frames).or_else(plain)
@@ -152,14 +152,14 @@ impl Place {
 }
 
 impl fmt::Display for Place {
-    /// `caller > function (line, in what was inlined there, its line)`, as far as it is known. Of
-    /// functions inlined into each other the innermost of the author's own is told, with its line.
+    /// Formats `caller > function (line, in the inlined function, its line)`, as far as it is known. Of
+    /// functions inlined into each other, the innermost of the author's own is named, with its line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let told = first(&self.frames).unwrap_or(0);
-        // What was inlined into itself, as parts of functions are, has one name.
+        // A function inlined into itself, as parts of functions are, is named once.
         let is_other = |frame: &&Frame| frame.function != self.function;
         let inlined = self.frames.get(told).filter(|_| told > 0).filter(is_other);
-        // Where the author's code was inlined into a library's, that one's name would come first.
+        // If the author's code was inlined into a library's, the library's function would come first.
         let is_told = told == 0 || self.frames[0].owner == Owner::Author;
         if is_told {
             if let Some(caller) = self.callers.last() {
@@ -228,10 +228,10 @@ mod tests {
         let all = shown(&[&main, &helper, &channel, &mask]);
         let behind = "in Channel<M>::try_send, channel.rs:512)";
         assert_eq!(all, format!("Reset > main > app::send (main.rs:41, {behind}"));
-        // The author's code within a library's, as a task's is in its executor's.
+        // The author's code inside a library's, like a task's inside its executor's.
         let all = shown(&[&executor, &helper, &channel]);
         assert_eq!(all, format!("app::send (main.rs:41, {behind}"));
-        // Nothing is the author's.
+        // Nothing belongs to the author.
         let all = shown(&[&executor, &channel, &mask]);
         assert_eq!(all, format!("Reset > executor::run (exec.rs:7, {behind}"));
     }

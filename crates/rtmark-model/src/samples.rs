@@ -1,46 +1,46 @@
-//! Samples: every span's length, kept in order, and what is said about them.
+//! Samples: the length of every span, in order, and their statistics.
 //!
-//! A sample is a bare count; its basis (cycles, instructions, nanoseconds) is
-//! stated by the series that holds it.
+//! A sample is a bare count; its basis (cycles, instructions, nanoseconds) is stated by the series that
+//! contains it.
 
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What hit a sample besides what belongs to its span.
+/// What disturbed a sample, beyond what belongs to its span.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Disturbance {
-    /// A tick's handler ran inside.
+    /// A tick's handler ran during the sample.
     pub tick: bool,
-    /// An external interrupt's handler ran inside.
+    /// An external interrupt's handler ran during the sample.
     pub interrupt: bool,
 }
 
 impl Disturbance {
-    /// Nothing.
+    /// No disturbance.
     pub const NONE: Self = Self { tick: false, interrupt: false };
 
-    /// Whether anything did.
+    /// Tells whether there was any disturbance.
     pub const fn any(self) -> bool {
         self.tick || self.interrupt
     }
 }
 
-/// Equal samples in a row.
+/// Consecutive equal samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Run {
     /// The length of each, in the series' basis.
     pub value: u64,
-    /// How many.
+    /// The number of samples.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     #[schemars(range(min = 1))]
     pub times: u64,
-    /// A tick that does not belong to the span hit them.
+    /// Whether a tick that does not belong to the span disturbed them.
     #[serde(default, skip_serializing_if = "is_false")]
     pub tick: bool,
-    /// An external interrupt that does not belong to the span hit them.
+    /// Whether an external interrupt that does not belong to the span disturbed them.
     #[serde(default, skip_serializing_if = "is_false")]
     pub interrupt: bool,
 }
@@ -88,10 +88,10 @@ pub struct Samples {
     runs: Vec<Run>,
 }
 
-/// Samples that a file claims and that cannot be.
+/// Samples in a file that are not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SamplesError {
-    /// A run of nothing.
+    /// A run without samples.
     #[error("run {0} of the samples is repeated 0 times")]
     Empty(usize),
     /// More samples than can be counted.
@@ -123,7 +123,7 @@ impl From<Samples> for Vec<Run> {
 }
 
 impl Samples {
-    /// None yet.
+    /// Creates an empty list.
     pub const fn new() -> Self {
         Self { runs: Vec::new() }
     }
@@ -142,22 +142,22 @@ impl Samples {
         }
     }
 
-    /// How many there are.
+    /// Returns the number of samples.
     pub fn len(&self) -> u64 {
         self.runs.iter().map(|run| run.times).sum()
     }
 
-    /// Whether there is none.
+    /// Tells whether there are none.
     pub fn is_empty(&self) -> bool {
         self.runs.is_empty()
     }
 
-    /// The samples, equal neighbours together.
+    /// Returns the samples, with equal neighbours combined.
     pub fn runs(&self) -> &[Run] {
         &self.runs
     }
 
-    /// The samples one by one, in order.
+    /// Returns the samples one by one, in order.
     pub fn iter(&self) -> impl Iterator<Item = (u64, Disturbance)> + '_ {
         self.runs.iter().flat_map(|run| {
             let times = usize::try_from(run.times).unwrap_or(usize::MAX);
@@ -165,8 +165,8 @@ impl Samples {
         })
     }
 
-    /// How often each length occurs behind the first sample, where nothing hit it, and where
-    /// something did.
+    /// Returns how often each length occurs after the first sample, for undisturbed and for disturbed
+    /// samples.
     fn histograms(&self) -> (BTreeMap<u64, u64>, BTreeMap<u64, u64>) {
         let (mut clean, mut hit) = (BTreeMap::new(), BTreeMap::new());
         for (index, run) in self.runs.iter().enumerate() {
@@ -179,13 +179,13 @@ impl Samples {
         (clean, hit)
     }
 
-    /// The modes of the steady samples, the shortest first: lengths about which many of them lie,
-    /// with nothing in between. Most series have one.
+    /// Returns the modes of the steady samples, the shortest first: lengths around which many samples
+    /// cluster, with nothing in between. Most series have one.
     pub fn modes(&self) -> Vec<Mode> {
         modes(&self.histograms().0)
     }
 
-    /// What is to be said about them, or `None` when there is none.
+    /// Returns their statistics, or `None` if there are no samples.
     pub fn statistics(&self) -> Option<Statistics> {
         let first = self.runs.first()?;
         let (clean, hit) = self.histograms();
@@ -199,20 +199,20 @@ impl Samples {
     }
 }
 
-/// A length about which many samples lie.
+/// A length around which many samples cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Mode {
-    /// The commonest length among them.
+    /// The most frequent length among them.
     pub value: u64,
-    /// How many they are.
+    /// The number of samples.
     pub times: u64,
 }
 
-/// A mode holds at least so many per cent of the samples, and so many of them.
+/// The minimum share of samples in a mode, in per cent.
 const SHARE_OF_MODE: u64 = 20;
 const LEAST_OF_MODE: u64 = 5;
-/// Lengths of which each is longer than the one before by no more than so many per cent, or by
-/// [`NEAR`], belong to one mode.
+/// Lengths belong to one mode if each exceeds the previous one by no more than this many per cent, or
+/// by [`NEAR`].
 const NEAR_PERCENT: u64 = 10;
 const NEAR: u64 = 2;
 
@@ -241,52 +241,49 @@ fn modes(values: &BTreeMap<u64, u64>) -> Vec<Mode> {
     modes
 }
 
-/// What is said about a series: the first sample, which meets cold caches and
-/// untrodden paths, apart from the steady ones, and those that something else
-/// hit apart from both.
+/// The statistics of a series: the first sample, which meets cold caches and untaken paths, is separate
+/// from the steady ones, and disturbed samples are separate from both.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Statistics {
-    /// All samples.
+    /// The number of samples.
     pub count: u64,
-    /// The first one.
+    /// The first sample.
     pub first: u64,
-    /// Whether a tick or interrupt that does not belong to the span hit the first one.
+    /// Whether an unrelated tick or interrupt disturbed the first sample.
     pub first_disturbed: bool,
-    /// Those after the first that nothing hit.
+    /// The undisturbed samples after the first.
     pub steady: Option<Summary>,
-    /// Those after the first that a tick or interrupt hit.
+    /// The samples after the first that a tick or interrupt disturbed.
     pub disturbed: Option<Summary>,
 }
 
 impl Statistics {
-    /// The one figure that stands for the series: the median of the steady
-    /// samples, or, where they have several modes, of which the median would pick one, their
-    /// mean; where there is none, that of the disturbed ones, and else the
-    /// first sample, which is then the only one.
+    /// Returns the figure that represents the series: the median of the steady samples or, if they have
+    /// several modes, of which the median would pick one, their mean. If there are no steady samples,
+    /// that of the disturbed ones; otherwise the first sample, which is then the only one.
     pub fn typical(&self) -> u64 {
         self.steady.or(self.disturbed).map_or(self.first, |summary| summary.typical())
     }
 
-    /// The median of the same samples: a length that has occurred.
+    /// Returns the median of the same samples: a length that occurred.
     pub fn median(&self) -> u64 {
         self.steady.or(self.disturbed).map_or(self.first, |summary| summary.p50)
     }
 
-    /// The largest sample of all, disturbed ones included.
+    /// Returns the largest sample of all, including disturbed ones.
     pub fn largest(&self) -> u64 {
         [self.steady, self.disturbed].iter().flatten().map(|s| s.max).fold(self.first, u64::max)
     }
 }
 
-/// A distribution in a few figures. The percentiles follow the nearest-rank
-/// rule: the smallest sample that at least so many per cent do not exceed. So
-/// each is a length that occurred, and of an even number the median is the
-/// lower of the two in the middle.
+/// A summary of a distribution. The percentiles follow the nearest-rank rule: the smallest sample that
+/// at least this many per cent do not exceed. So each is a length that occurred, and of an even number
+/// the median is the lower of the two middle ones.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Summary {
-    /// How many samples.
+    /// The number of samples.
     pub count: u64,
     /// The smallest.
     pub min: u64,
@@ -296,7 +293,7 @@ pub struct Summary {
     pub p90: u64,
     /// 99 % are no longer than this.
     pub p99: u64,
-    /// 99.9 % are no longer than this; where there are so many samples that one exceeds it.
+    /// 99.9 % are no longer than this; present if there are enough samples for one to exceed it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p99_9: Option<u64>,
     /// The largest.
@@ -305,7 +302,8 @@ pub struct Summary {
     pub mean: f64,
     /// The standard deviation of these samples themselves (divided by their number).
     pub sigma: f64,
-    /// How many modes they have: lengths about which a fifth of them lie, with nothing in between.
+    /// The number of modes: lengths around which a fifth of the samples cluster, with nothing in
+    /// between.
     #[serde(default = "one_mode")]
     pub modes: u64,
 }
@@ -315,7 +313,7 @@ const fn one_mode() -> u64 {
 }
 
 impl Summary {
-    /// The median, or the mean of samples with several modes, in whole units.
+    /// Returns the median, or the mean of samples with several modes, in whole units.
     fn typical(&self) -> u64 {
         if self.modes > 1 { self.mean.round() as u64 } else { self.p50 }
     }
@@ -335,7 +333,7 @@ impl Summary {
             }
             max
         };
-        // Offsets from the smallest keep the sums exact where the values are large.
+        // Offsets from the smallest keep the sums exact if the values are large.
         let offsets = || values.iter().map(|(&v, &times)| ((v - min) as f64, times as f64));
         let mean_offset = offsets().map(|(v, times)| v * times).sum::<f64>() / count as f64;
         let variance = offsets().map(|(v, times)| (v - mean_offset).powi(2) * times).sum::<f64>()
@@ -387,7 +385,7 @@ mod tests {
         assert!((steady.sigma - 1.25_f64.sqrt()).abs() < 1e-12);
     }
 
-    /// So many samples of each length, behind a first one.
+    /// Returns samples with this many of each length, after a first one.
     fn mixed(lengths: &[(u64, usize)]) -> Samples {
         let steady = lengths.iter().flat_map(|&(value, times)| std::iter::repeat_n(value, times));
         let all: Vec<_> =
@@ -402,7 +400,7 @@ mod tests {
         assert_eq!(modes, [Mode { value: 135, times: 51 }, Mode { value: 249, times: 49 }]);
         let statistics = two.statistics().expect("some");
         assert_eq!((statistics.median(), statistics.typical()), (135, 191));
-        // Fewer than a fifth are no mode, nor are lengths with others in between.
+        // Fewer than a fifth do not form a mode, nor do lengths with others in between.
         for one in [&[(135, 81), (249, 19)][..], &[(100, 30), (109, 1), (118, 30), (127, 30)]] {
             let statistics = mixed(one).statistics().expect("some");
             assert_eq!(mixed(one).modes().len(), 1, "{one:?}");
@@ -427,7 +425,7 @@ mod tests {
             (steady(2000).p99, steady(2000).p99_9, steady(2000).max),
             (1980, Some(1998), 2000)
         );
-        // What was written before is still read.
+        // Earlier files can still be read.
         let json = serde_json::to_string(&steady(999)).expect("serialises");
         assert!(!json.contains("p99_9"), "{json}");
         assert_eq!(serde_json::from_str::<Summary>(&json).expect("reads back"), steady(999));

@@ -1,4 +1,4 @@
-//! Series: what was measured, of what, and what produced it.
+//! Series: what was measured, and what produced it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,7 +13,7 @@ use crate::{
     Summarised,
 };
 
-/// What a series is of.
+/// The key of a series.
 #[derive(
     Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -28,49 +28,48 @@ pub struct Key {
     pub profile: String,
     /// The scenario.
     pub scenario: ScenarioId,
-    /// Where it ran.
+    /// The backend.
     pub backend: Backend,
 }
 
-/// Samples of a machine that is exact: the same firmware gives the same counts
-/// on every host, so a difference between two is real, however small. There
-/// is no error bar to put on them.
+/// Samples of an exact machine: the same firmware gives the same counts on every host, so a difference
+/// between two is real, however small. There is no error bar.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Exact(pub Samples);
 
-/// How many instructions each sample of an exact series executed: one entry a sample, in the same
-/// order. A placement of code moves cycles and not these, so they tell a change of the code from a
-/// change of its addresses. They are no cycles, and stand in no column of them.
+/// The number of instructions that each sample of an exact series executed: one entry for each sample,
+/// in the same order. A placement of code changes cycles but not these, so they distinguish a change of
+/// the code from a change of its addresses. They are not cycles, and never share a column with them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Executed(pub Samples);
 
-/// Samples of a clock in the world, which are one draw of many: to compare two
-/// takes an estimate and its uncertainty, so they do not implement equality.
+/// Samples of a physical clock, which are one draw of many: to compare two takes an estimate and its
+/// uncertainty, so they do not implement equality.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Sampled {
-    /// The least difference that the clock can show, in the series' basis.
+    /// The smallest difference that the clock can resolve, in the series' basis.
     pub resolution: u64,
     /// The samples.
     pub samples: Samples,
 }
 
-/// The samples of a series, exact or sampled, or what is left of them.
+/// The samples of a series, exact or sampled, or a summary of them.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Readings {
-    /// Of the simulator or of an instruction count.
+    /// From the simulator, or an instruction count.
     Exact(Exact),
-    /// Of silicon, or imported.
+    /// From silicon, or imported.
     Sampled(Sampled),
-    /// Imported figures of samples that were not kept.
+    /// Imported figures whose samples are not available.
     Summarised(Summarised),
 }
 
 impl Readings {
-    /// The samples, whichever kind they are; `None` where only a summary is left.
+    /// Returns the samples, exact or sampled; `None` if only a summary is available.
     pub fn samples(&self) -> Option<&Samples> {
         match self {
             Self::Exact(Exact(samples)) | Self::Sampled(Sampled { samples, .. }) => Some(samples),
@@ -78,7 +77,7 @@ impl Readings {
         }
     }
 
-    /// The summary, where that is all there is.
+    /// Returns the summary, if nothing else is available.
     pub fn summarised(&self) -> Option<&Summarised> {
         match self {
             Self::Summarised(summary) => Some(summary),
@@ -87,19 +86,18 @@ impl Readings {
     }
 }
 
-/// How probe hits became samples, as far as they did not pair up. A begin
-/// while a span is open starts the span anew; an end while none is open is
-/// passed over; a span still open at the end of the run is dropped.
+/// Probe hits that did not pair up into samples. A begin inside an open span restarts the span; an end
+/// without an open span is ignored; a span still open at the end of the run is dropped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Unpaired {
-    /// Begins that another begin followed.
+    /// Begins that were followed by another begin.
     #[serde(skip_serializing_if = "is_zero")]
     pub restarted: u64,
     /// Ends without a begin.
     #[serde(skip_serializing_if = "is_zero")]
     pub ends: u64,
-    /// Begins that nothing followed (at most one).
+    /// Begins that were followed by nothing (at most one).
     #[serde(skip_serializing_if = "is_zero")]
     pub open: u64,
 }
@@ -112,55 +110,55 @@ const fn is_zero(count: &u64) -> bool {
 /// All samples of one key, and everything that produced them.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Series {
-    /// What they are of.
+    /// The series' key.
     pub key: Key,
     /// What the samples count.
     pub basis: Basis,
-    /// From where to where they were timed.
+    /// Where timing began and ended.
     pub span: Span,
-    /// The clock of the core, by which cycles become time; 0 where a log does not say it.
+    /// The clock of the core, which converts cycles to time; 0 if a log does not state it.
     #[schemars(with = "u32")]
     pub clock: Hertz,
     /// The samples.
     pub readings: Readings,
-    /// How many instructions each sample executed, where its basis is another one and the
-    /// machine counted them.
+    /// How many instructions each sample executed, if the basis is something else and the machine
+    /// counted them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub executed: Option<Executed>,
-    /// Probe hits that made no sample.
+    /// Probe hits that did not form a sample.
     #[serde(default)]
     pub unpaired: Unpaired,
-    /// What the firmware itself said about the run: numbers counted, items
-    /// received. Only those whose key begins with `~` depend on timing.
+    /// The facts that the firmware reported about the run: numbers counted, items received. Only those
+    /// whose key begins with `~` depend on timing.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub facts: BTreeMap<String, String>,
-    /// What is wrong with it. A series that has any flag must not be compared.
+    /// What is wrong with it. A series with any flag must not be compared.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flags: Vec<Flag>,
-    /// The samples of another run, before each of which all caches and buffers of the memories
-    /// were emptied, where the soc has some and that run was made.
+    /// The samples of another run in which all caches and buffers of the memories were emptied before
+    /// each sample, if the soc has any and that run was made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub emptied: Option<Samples>,
-    /// All layouts of the code that were measured, in the order of their numbers; empty where that
-    /// was the linker's own alone. Everything else in the series is of the one in the middle: of the
-    /// one whose typical sample is the median of all, the lower of two.
+    /// All layouts of the code that were measured, in the order of their numbers; empty if that was the
+    /// linker's own alone. Everything else in the series belongs to the one in the middle: the one
+    /// whose typical sample is the median of all, the lower of two.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub placements: Vec<Placement>,
-    /// The longest time for which interrupts were masked while the samples were taken,
-    /// where that was looked for and there was any.
+    /// The longest interval in which interrupts were masked while the samples were taken, if it was
+    /// determined and there was any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub masked: Option<Masked>,
-    /// Where the interrupt was held back whose longest wait is the sample, if one's is.
+    /// Where the interrupt was held back, if the sample is its longest wait.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<HeldInterval>,
-    /// Why a multiple of the floor says nothing of them, where it does not.
+    /// Why a multiple of the floor is meaningless, if it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_multiple: Option<String>,
     /// What produced them.
     pub provenance: Provenance,
 }
 
-/// What one layout of the code brought.
+/// The result of one layout of the code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Placement {
@@ -173,7 +171,7 @@ pub struct Placement {
 }
 
 impl Placement {
-    /// Which of these stands in the middle: its place in the list. None where one has no samples.
+    /// Returns the index of the middle one. None if one of them has no samples.
     pub fn middle(placements: &[Self]) -> Option<usize> {
         let typical = |placement: &Self| Some(placement.samples.statistics()?.typical());
         let mut typical: Vec<(u64, usize)> = placements
@@ -183,25 +181,25 @@ impl Placement {
             .collect::<Option<_>>()?;
         typical.sort_unstable();
         let (median, _) = *typical.get(typical.len().checked_sub(1)? / 2)?;
-        // Of those that have it the first one: the linker's own, where that is one of them.
+        // Of equal ones the first, which is the linker's own if that is among them.
         typical.iter().find(|(value, _)| *value == median).map(|(_, at)| *at)
     }
 }
 
-/// Between which figures the typical sample lies, by where the code lies.
+/// The range of the typical sample over layouts of the code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Spread {
-    /// How many layouts were measured.
+    /// The number of layouts measured.
     pub placements: u64,
-    /// The typical sample of the layout that is best for it.
+    /// The typical sample of the best layout.
     pub min: u64,
-    /// That of the worst.
+    /// The typical sample of the worst layout.
     pub max: u64,
 }
 
 impl Series {
-    /// How far the typical samples of the layouts lie apart; `None` where only the linker's own was
+    /// Returns the range of the typical samples over layouts; `None` if only the linker's own was
     /// measured.
     pub fn spread(&self) -> Option<Spread> {
         let all = self.placements.iter();
@@ -210,8 +208,8 @@ impl Series {
         Some(Spread { placements: self.placements.len() as u64, min, max })
     }
 
-    /// What is to be said about the samples, or `None` when there is none: the series is
-    /// empty, or a summary.
+    /// Returns the statistics of the samples, or `None` if there are none: the series is empty, or a
+    /// summary.
     pub fn statistics(&self) -> Option<Statistics> {
         self.readings.samples()?.statistics()
     }
@@ -245,9 +243,9 @@ impl fmt::Display for Setting {
 /// The compiler of a firmware.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Compiler {
-    /// The program's name and version in its own words.
+    /// The program's name and version as it prints them.
     pub version: String,
-    /// What it was told, as far as the build records it.
+    /// Its arguments, as far as the build records them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flags: Vec<String>,
 }
@@ -257,25 +255,24 @@ const fn is_linkers_own(layout: &u32) -> bool {
     *layout == 0
 }
 
-/// A firmware image and the memory that it takes.
+/// A firmware image and the memory that it uses.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct Firmware {
-    /// The image's name: the scenario group it holds.
+    /// The image's name: the scenario group that it contains.
     pub image: String,
     /// SHA-256 of the ELF file, in hexadecimal.
     pub elf_sha256: String,
     /// The number of its layout; 0 is the linker's own.
     #[serde(default, skip_serializing_if = "is_linkers_own")]
     pub layout: u32,
-    /// Bytes of non-volatile memory: code, constants, initial values; without the gaps that a
-    /// layout has.
+    /// Bytes of non-volatile memory: code, constants, initial values; without the gaps of a layout.
     pub flash_bytes: u64,
-    /// Bytes of RAM claimed statically.
+    /// Bytes of statically allocated RAM.
     pub ram_bytes: u64,
 }
 
 impl Firmware {
-    /// Whether nothing is known of it, as when its figures are from a log.
+    /// Tells whether nothing is known about it, as when the figures are from a log.
     pub fn is_unknown(&self) -> bool {
         *self == Self::default()
     }
@@ -286,39 +283,39 @@ impl Firmware {
 pub struct Provenance {
     /// Version of rtmark.
     pub rtmark: String,
-    /// SHA-256 of the program that measured, in hexadecimal, where it is known.
+    /// SHA-256 of the measuring program, in hexadecimal, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtmark_sha256: Option<String>,
-    /// Version of the simulator's timing model, where one was used.
+    /// Version of the simulator's timing model, if one was used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timing_model: Option<String>,
-    /// What the simulator's cycles rest on, where it counted them.
+    /// What the simulator's cycles rest on, if it counted them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timing_basis: Option<TimingBasis>,
-    /// The emulator in its own words, where one ran the firmware.
+    /// The emulator's version as it prints it, if one ran the firmware.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub emulator: Option<String>,
-    /// SHA-256 of the soc file, in hexadecimal; empty when there was none.
+    /// SHA-256 of the soc file, in hexadecimal; empty if there was none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub soc_sha256: String,
-    /// The core, as soc files name it; empty where a log does not say it.
+    /// The core, as named in soc files; empty if a log does not state it.
     pub core: String,
     /// The firmware that ran.
     #[serde(default, skip_serializing_if = "Firmware::is_unknown")]
     pub firmware: Firmware,
-    /// What compiled it.
+    /// The compiler.
     #[serde(default)]
     pub compiler: Compiler,
     /// The kernel's settings that matter.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub settings: BTreeMap<String, Setting>,
-    /// The commit of the source tree, where it is known; `+` follows when the tree had changes.
+    /// The commit of the source tree, if known, followed by `+` if the tree had changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
-    /// Where it was read, where it was not measured here.
+    /// Where it was read, if it was not measured here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log: Option<LogSource>,
-    /// The board that ran the firmware, where one did.
+    /// The board that ran the firmware, if one did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub board: Option<Board>,
 }
@@ -327,11 +324,11 @@ pub struct Provenance {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TimingBasis {
-    /// What instructions take where no memory makes them wait.
+    /// The cost of instructions without waits for memory.
     pub core: Tier,
-    /// What memories add, by the one that is known least of.
+    /// The cost of memories, by the least certain one.
     pub memory: Tier,
-    /// What it takes to enter handlers and to leave them.
+    /// The cost of entering and leaving handlers.
     pub exceptions: Tier,
 }
 
@@ -342,7 +339,7 @@ impl fmt::Display for TimingBasis {
     }
 }
 
-/// What shows that cycles are what a chip takes.
+/// The evidence that cycles are those of a chip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tier {
@@ -350,7 +347,7 @@ pub enum Tier {
     Measured,
     /// A manual.
     Documented,
-    /// Nothing but what is known of similar parts.
+    /// Only what is known about similar parts.
     Estimated,
 }
 
@@ -368,14 +365,14 @@ impl fmt::Display for Tier {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Board {
-    /// Its name, by its file.
+    /// Its name, from its file.
     pub name: String,
-    /// How it was reached: by which debug probe, or which serial port at what speed.
+    /// How it was connected: the debug probe, or the serial port and its speed.
     pub link: String,
-    /// The chip as programmers call it, where the file says so.
+    /// The chip's name in programming tools, if the file states it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chip: Option<String>,
-    /// What the chip says of itself, where it was asked.
+    /// The chip's identification, if it was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chip_id: Option<String>,
 }

@@ -1,14 +1,14 @@
-//! The settings that series may differ in: one list for all kernels, and what is known of each.
+//! The settings in which series may differ: one list for all kernels, with what is known about each.
 //!
-//! Which settings a firmware really has is told by its image and its build; here stands what
-//! they mean and whether they matter. What is on no list here is a kernel's own remark, such as
-//! what kind of queue it has.
+//! An image and its build report which settings a firmware really has; this list defines what they mean
+//! and whether they matter. A setting that is not on the list is a kernel's own remark, such as the
+//! kind of queue it has.
 
 use std::collections::BTreeMap;
 
 use crate::Setting;
 
-/// The profile that is built and compared when nobody names another.
+/// The profile that is built and compared by default.
 pub const DEFAULT_PROFILE: &str = "product";
 
 /// A setting that several kernels may have.
@@ -16,17 +16,17 @@ pub const DEFAULT_PROFILE: &str = "product";
 pub struct SettingInfo {
     /// Its name.
     pub id: &'static str,
-    /// What its values are.
+    /// The type of its values.
     pub form: Form,
     /// What it means, in a few words.
     pub meaning: &'static str,
-    /// What a kernel without such a thing has.
+    /// The value assumed for a kernel without such a setting.
     pub without: Option<Without>,
-    /// What difference it makes.
+    /// Its effect on figures.
     pub weight: Weight,
 }
 
-/// What the values of a setting are.
+/// The type of a setting's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// On or off.
@@ -37,25 +37,25 @@ pub enum Form {
     Text,
 }
 
-/// What a kernel has that lacks a setting.
+/// What the absence of a setting is equivalent to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Without {
-    /// The same as one where it is off.
+    /// To being off.
     Off,
-    /// The same as one where it is zero.
+    /// To zero.
     Zero,
-    /// The same as one whose code is in flash.
+    /// To code in flash.
     Flash,
-    /// The same as one whose time SysTick counts.
+    /// To time counted by SysTick.
     SysTick,
 }
 
-/// What difference a setting makes to figures.
+/// The effect of a setting on figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weight {
-    /// Somebody chose it, and it changes figures: a table marks it. The text says how.
+    /// Somebody chose it, and it changes figures: a table marks it. The text describes how.
     Matters(&'static str),
-    /// It changes figures, and comes with the kernel or its language: nobody can choose it.
+    /// It changes figures, but comes with the kernel or its language: it cannot be chosen.
     Inherent(&'static str),
     /// It is not known to change the figures of equal spans.
     Told,
@@ -84,63 +84,65 @@ pub const SETTINGS: &[SettingInfo] = &[
         Text,
         None,
         "the compiler's optimisation: s and z for size, 2 and 3 for speed",
-        Matters("everything that was compiled changes with it"),
+        Matters("all compiled code changes with it"),
     ),
     info(
         "lto",
         Switch,
         None,
         "link-time optimisation: kernel and application are optimised as one program",
-        Matters("calls of the kernel are inlined, and specialised for their constant arguments"),
+        Matters("kernel calls are inlined, and specialised for their constant arguments"),
     ),
     info(
         "compiler",
         Text,
         None,
-        "what compiled kernel and scenarios",
-        Matters("two compilers make two programs of one source"),
+        "the compiler of kernel and scenarios",
+        Matters("two compilers turn the same source into different programs"),
     ),
     info(
         "asserts",
         Switch,
         OFF,
         "the kernel checks its arguments and its own state",
-        Matters("each check is executed, on the paths that are measured too"),
+        Matters("each check is executed, including on measured paths"),
     ),
     info(
         "stack_check",
         Number,
         ZERO,
-        "each switch looks whether the task's stack has overflowed: 1 by its pointer, 2 by a pattern at its end too",
+        "each switch checks for an overflow of the task's stack: 1 by its pointer, 2 also by a pattern at its end",
         Matters("the check is part of every context switch"),
     ),
     info(
         "stack_fill",
         Switch,
         OFF,
-        "the kernel fills a task's stack with a pattern when it makes the task",
-        Matters("making a task takes longer, by as much as its stack is large"),
+        "the kernel fills a task's stack with a pattern when it creates the task",
+        Matters("creating a task takes longer, in proportion to its stack"),
     ),
     info(
         "heap_clear",
         Switch,
         OFF,
         "freed memory is cleared",
-        Matters("freeing takes longer, by as much as is freed: the stack of a deleted task, too"),
+        Matters(
+            "freeing takes longer, in proportion to the size freed, which includes the stack of a deleted task",
+        ),
     ),
     info(
         "mpu_guard",
         Switch,
         OFF,
         "the memory protection unit guards each task's stack or memory",
-        Matters("each switch reprograms the unit, and calls of the kernel may become exceptions"),
+        Matters("each switch reprograms the unit, and kernel calls may become exceptions"),
     ),
     info(
         "trace",
         Switch,
         OFF,
         "the kernel numbers its objects for tracing tools",
-        Matters("objects carry more, and so does what makes them"),
+        Matters("objects are larger, and so is the code that creates them"),
     ),
     info(
         "time_slicing",
@@ -153,23 +155,23 @@ pub const SETTINGS: &[SettingInfo] = &[
         "tick_hz",
         Number,
         None,
-        "ticks a second; 0 where nothing ticks, and a timer interrupts when something is due",
-        Matters("more samples are hit by a tick, and long work is interrupted more often"),
+        "ticks per second; 0 if nothing ticks, and a timer interrupts when something is due",
+        Matters("ticks disturb more samples, and interrupt long work more often"),
     ),
     info(
         "priorities",
         Number,
         None,
-        "priorities that tasks can have",
+        "the number of task priorities",
         Matters(
-            "where the highest ready one is searched for, the search is as long as the empty ones are many",
+            "if the highest ready one is searched for, the search takes longer with more empty ones",
         ),
     ),
     info(
         "port_optimised_selection",
         Switch,
         None,
-        "the highest ready priority is found by one instruction on a bit map instead of a search",
+        "the highest ready priority is found by one instruction on a bitmap instead of a search",
         Matters("each switch looks for the highest ready priority"),
     ),
     info(
@@ -177,7 +179,7 @@ pub const SETTINGS: &[SettingInfo] = &[
         Switch,
         OFF,
         "compiled for the floating-point unit, whose registers tasks then have",
-        Matters("switches look whether its registers are in use, and save them"),
+        Matters("switches check whether its registers are in use, and save them"),
     ),
     info(
         "code_in",
@@ -190,8 +192,10 @@ pub const SETTINGS: &[SettingInfo] = &[
         "branch_prediction",
         Switch,
         OFF,
-        "branches and returns are foreseen by the core, where the program may switch that off",
-        Matters("each branch that is taken, and each return, takes as long as a mistake"),
+        "branches and returns are predicted by the core, if the program may switch that off",
+        Matters(
+            "without prediction, each taken branch and each return takes as long as a misprediction",
+        ),
     ),
     info(
         "overflow_checks",
@@ -205,7 +209,7 @@ pub const SETTINGS: &[SettingInfo] = &[
         Switch,
         OFF,
         "assertions for development are compiled in (Rust)",
-        Matters("each is executed, on the paths that are measured too"),
+        Matters("each is executed, including on measured paths"),
     ),
     info(
         "bounds_checks",
@@ -218,22 +222,22 @@ pub const SETTINGS: &[SettingInfo] = &[
         "libgcc",
         Switch,
         None,
-        "arithmetic that the core lacks, such as 64-bit division, is GCC's and not compiler-builtins' (Rust)",
+        "arithmetic that the core lacks, such as 64-bit division, comes from GCC instead of compiler-builtins (Rust)",
         Inherent("one of them divides 64-bit numbers in a fraction of the other's time"),
     ),
     info(
         "preemption",
         Text,
         None,
-        "who may interrupt a running task in favour of another",
+        "what may preempt a running task in favour of another",
         Inherent("a scheduler that preempts decides at every wake-up"),
     ),
     info(
         "interrupt_masking",
         Text,
         None,
-        "how critical sections keep interrupts out",
-        Inherent("PRIMASK keeps all of them out and is quicker to set than BASEPRI"),
+        "how critical sections mask interrupts",
+        Inherent("PRIMASK masks all of them and is faster to set than BASEPRI"),
     ),
     info(
         "tick_bits",
@@ -246,9 +250,9 @@ pub const SETTINGS: &[SettingInfo] = &[
         "time_base",
         Text,
         Some(Without::SysTick),
-        "what counts time: SysTick, which ticks, or a timer of the chip, which interrupts when something is due",
+        "the time base: SysTick, which ticks, or a timer of the chip, which interrupts when something is due",
         Inherent(
-            "a driver that sets alarms works when a wait begins, one that ticks at every tick",
+            "a driver that sets alarms does its work when a wait begins, one that ticks at every tick",
         ),
     ),
     info(
@@ -256,7 +260,7 @@ pub const SETTINGS: &[SettingInfo] = &[
         Text,
         None,
         "when a tick interrupts at all",
-        Inherent("what no tick interrupts has no samples that a tick hit"),
+        Inherent("without tick interrupts, no sample is disturbed by one"),
     ),
     info(
         "tickless_idle",
@@ -269,35 +273,35 @@ pub const SETTINGS: &[SettingInfo] = &[
         "raw_mutex",
         Text,
         None,
-        "how the kernel's objects keep others out: by a critical section, or by the promise to be used from one place",
+        "how the kernel's objects exclude concurrent access: by a critical section, or by the promise to be used from one place",
         Inherent("a critical section masks interrupts, a promise costs nothing"),
     ),
     info(
         "semaphore",
         Text,
         None,
-        "what kind of semaphore it is, and whether those who wait for it come in order",
-        Inherent("fairness is a queue of waiters, which each take and give look at"),
+        "the kind of semaphore, and whether its waiters are served in order",
+        Inherent("fairness requires a queue of waiters, which each take and give examine"),
     ),
     info("heap", Text, None, "where dynamic memory comes from", Told),
     info("heap_bytes", Number, ZERO, "the size of the heap", Told),
-    info("allocation", Text, None, "where tasks and objects lie", Told),
-    info("task_stack_bytes", Number, ZERO, "stack that each task has of its own", Told),
-    info("software_timers", Switch, OFF, "a task of the kernel's own runs timers", Told),
+    info("allocation", Text, None, "where tasks and objects are allocated", Told),
+    info("task_stack_bytes", Number, ZERO, "the size of each task's own stack", Told),
+    info("software_timers", Switch, OFF, "a task of the kernel runs timers", Told),
     info("libc", Text, None, "the C library", Told),
     info("port", Text, None, "the kernel's adaptation to the core", Told),
 ];
 
-/// What is known of a setting, where it has a meaning beyond one kernel.
+/// Returns what is known about a setting, if it has a meaning beyond one kernel.
 pub fn setting_info(id: &str) -> Option<&'static SettingInfo> {
     SETTINGS.iter().find(|info| info.id == id)
 }
 
 impl SettingInfo {
-    /// The value that a text means.
+    /// Parses a value of the setting.
     ///
     /// # Errors
-    /// What is wanted instead, when it is none of this setting.
+    /// Returns what is expected instead, if the text is not a valid value.
     pub fn parse(&self, text: &str) -> Result<Setting, &'static str> {
         match self.form {
             Switch => match text {
@@ -314,7 +318,7 @@ impl SettingInfo {
         }
     }
 
-    /// The value that a word of an image's record means.
+    /// Converts a word in an image's record to a value.
     pub fn value(&self, word: u32) -> Setting {
         match self.form {
             Switch => Setting::Switch(word != 0),
@@ -324,7 +328,7 @@ impl SettingInfo {
 }
 
 impl Without {
-    /// The value that stands for it.
+    /// Returns the value that it stands for.
     pub fn value(self) -> Setting {
         match self {
             Self::Off => Setting::Switch(false),
@@ -340,16 +344,16 @@ impl Without {
 pub struct Difference<'a> {
     /// Its name.
     pub id: &'a str,
-    /// The first one's value, unless it has no such thing.
+    /// The first firmware's value, unless it has no such setting.
     pub first: Option<&'a Setting>,
-    /// The second one's.
+    /// The second firmware's value, unless it has no such setting.
     pub second: Option<&'a Setting>,
-    /// What is known of it.
+    /// What is known about it.
     pub info: Option<&'static SettingInfo>,
 }
 
 impl Difference<'_> {
-    /// Whether somebody's choice makes the figures incomparable, and how.
+    /// Returns how it makes the figures incomparable, if it was somebody's choice.
     pub fn matters(&self) -> Option<&'static str> {
         match self.info?.weight {
             Matters(why) => Some(why),
@@ -358,17 +362,17 @@ impl Difference<'_> {
     }
 }
 
-/// Settings by name, as provenance has them.
+/// Settings by name, as stored in the provenance.
 pub type Settings = BTreeMap<String, Setting>;
 
-/// The value that counts: a kernel without such a thing has it as if it were off.
+/// Returns the effective value: a kernel without such a setting behaves as if it were off.
 fn effective(settings: &Settings, id: &str) -> Option<Setting> {
     let absent = || setting_info(id).and_then(|info| info.without).map(Without::value);
     settings.get(id).cloned().or_else(absent)
 }
 
-/// The settings in which two firmwares differ: those on the list in its order, then
-/// the kernels' own remarks.
+/// Returns the settings in which two firmwares differ: those on the list in its order, then the
+/// kernels' own remarks.
 pub fn differences<'a>(first: &'a Settings, second: &'a Settings) -> Vec<Difference<'a>> {
     let listed = SETTINGS.iter().map(|info| info.id);
     let mut own: Vec<&str> = first.keys().chain(second.keys()).map(String::as_str).collect();

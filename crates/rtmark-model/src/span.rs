@@ -1,4 +1,4 @@
-//! Spans: from which event to which event something is timed.
+//! Spans: the events between which something is timed.
 
 use std::fmt;
 
@@ -7,8 +7,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::samples::Disturbance;
 
-/// From which event to which event a scenario is timed. Two figures are
-/// comparable only if their spans are equal; a name is not a span.
+/// The events between which a scenario is timed. Two figures are comparable only if their spans are
+/// equal; a name is not a span.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Span {
@@ -19,19 +19,19 @@ pub struct Span {
     /// Which of its cycles count.
     #[serde(default, skip_serializing_if = "Counted::is_all")]
     pub counted: Counted,
-    /// Context switches inside.
+    /// The number of context switches inside.
     pub switches: u32,
-    /// What was done about the cost of measuring.
+    /// How the cost of measuring is treated.
     pub overhead: Overhead,
-    /// SysTick handlers that belong inside.
+    /// The number of SysTick handlers that belong inside.
     pub ticks: Expected,
-    /// External interrupt handlers that belong inside.
+    /// The number of external interrupt handlers that belong inside.
     pub interrupts: Expected,
 }
 
 impl Span {
-    /// What hit a sample besides what belongs to the span, given the handlers
-    /// that were entered while it ran.
+    /// Returns what disturbed a sample beyond what belongs to the span, given the handlers entered
+    /// while it ran.
     pub fn disturbance(&self, ticks: u64, interrupts: u64) -> Disturbance {
         Disturbance {
             tick: self.ticks.exceeded_by(ticks),
@@ -44,11 +44,10 @@ impl Span {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Counted {
-    /// Every one from its begin to its end.
+    /// Every cycle from its begin to its end.
     #[default]
     All,
-    /// Those in which the core was not asleep. Only what sees it sleep can tell them: the
-    /// simulator.
+    /// The cycles in which the core was not asleep. Only the simulator can observe that.
     Awake,
 }
 
@@ -59,13 +58,13 @@ impl Counted {
     }
 }
 
-/// What was done about the cost of measuring.
+/// How the cost of measuring is treated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Overhead {
     /// There is none: probes are addresses that the simulator watches.
     None,
-    /// The cost of reading the clock was measured and taken off each sample.
+    /// The cost of reading the clock was measured and subtracted from each sample.
     Subtracted,
     /// The cost of reading the clock is part of each sample.
     Included,
@@ -81,17 +80,17 @@ impl fmt::Display for Overhead {
     }
 }
 
-/// How many handlers of a kind belong inside a span.
+/// The number of handlers of a kind that belong inside a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Expected {
-    /// So many; each one more is a disturbance.
+    /// Exactly this many; each additional one is a disturbance.
     Exactly(u32),
-    /// As many as come: the span is long, or the kernel works by them.
+    /// Any number: the span is long, or the kernel works through them.
     Any,
 }
 
 impl Expected {
-    /// Whether more came than belong.
+    /// Tells whether there were more than belong.
     pub fn exceeded_by(self, seen: u64) -> bool {
         match self {
             Self::Exactly(count) => seen > u64::from(count),
@@ -149,7 +148,7 @@ impl JsonSchema for Expected {
 
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
         let mut schema = ExpectedForm::json_schema(generator);
-        schema.insert("description".into(), "So many, or as many as come.".into());
+        schema.insert("description".into(), "This many, or any number.".into());
         schema
     }
 }

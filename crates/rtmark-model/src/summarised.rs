@@ -1,8 +1,8 @@
 //! Figures that a log gives in place of samples, and what is wrong with them.
 //!
-//! Other suites print an average, perhaps with a minimum and a maximum, and throw
-//! the samples away. Such figures are a type of their own: no median can be had from
-//! them, and they are never merged with samples.
+//! Other suites print an average, perhaps with a minimum and a maximum, and discard the samples. Such
+//! figures are a type of their own: no median can be derived from them, and they are never merged with
+//! samples.
 
 use std::fmt;
 
@@ -11,15 +11,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ScenarioId, Suite};
 
-/// What somebody else worked out of samples that are not here. All lengths are in the
-/// series' basis and finite; what is not said is absent.
+/// Statistics that were computed elsewhere from samples that are not available. All lengths are in the
+/// series' basis and finite; unknown ones are absent.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Summarised {
-    /// How many samples there were.
+    /// The number of samples.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
-    /// The first sample, or one with cold caches, where it stands apart.
+    /// The first sample, or one with cold caches, if it is reported separately.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first: Option<f64>,
     /// The smallest.
@@ -31,26 +31,26 @@ pub struct Summarised {
     /// The largest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max: Option<f64>,
-    /// The standard deviation, by whichever formula the log's author used.
+    /// The standard deviation, by the formula of the log's author.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sigma: Option<f64>,
     /// Percentiles, ascending.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub percentiles: Vec<Percentile>,
-    /// How often each length occurred, ascending, where the log has a histogram. The order
-    /// in which they came is lost.
+    /// How often each length occurred, ascending, if the log has a histogram. The order of the samples
+    /// is lost.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub histogram: Vec<Bin>,
-    /// The least difference that the clock can show.
+    /// The smallest difference that the clock can resolve.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resolution: Option<f64>,
-    /// The figure that stands for the series in nanoseconds, where the log says it beside cycles. Both
-    /// were cut to whole numbers, and this one mostly keeps more digits.
+    /// The representative figure in nanoseconds, if the log states it along with cycles. Both were
+    /// truncated to whole numbers, and this one usually keeps more digits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ns: Option<f64>,
 }
 
-/// A length that so many per cent of the samples do not exceed.
+/// A length that this many per cent of the samples do not exceed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Percentile {
@@ -66,15 +66,15 @@ pub struct Percentile {
 pub struct Bin {
     /// The length.
     pub value: u64,
-    /// How many samples.
+    /// The number of samples.
     pub times: u64,
 }
 
-/// Which of several figures stands for the series.
+/// Which of several figures represents the series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Statistic {
-    /// The middle one of all samples.
+    /// The median of all samples.
     Median,
     /// The arithmetic mean.
     Mean,
@@ -96,8 +96,8 @@ impl fmt::Display for Statistic {
 }
 
 impl Summarised {
-    /// The one figure that stands for the series, and which one it is: the median where it
-    /// is known, else the mean, else an extreme. `None` when there is no figure at all.
+    /// Returns the figure that represents the series, and which one it is: the median if it is known,
+    /// or else the mean, or else an extreme. `None` if there is no figure at all.
     pub fn typical(&self) -> Option<(Statistic, f64)> {
         let median = self.percentiles.iter().find(|p| (p.per_cent - 50.0).abs() < 1e-9);
         median
@@ -108,7 +108,7 @@ impl Summarised {
             .or_else(|| self.max.map(|value| (Statistic::Max, value)))
     }
 
-    /// The lower middle of the histogram.
+    /// Returns the lower median of the histogram.
     fn middle(&self) -> Option<f64> {
         let total: u128 = self.histogram.iter().map(|bin| u128::from(bin.times)).sum();
         let mut seen = 0;
@@ -119,46 +119,45 @@ impl Summarised {
         Some(found.value as f64)
     }
 
-    /// Every length in it.
+    /// Returns all lengths in it.
     pub fn lengths(&self) -> impl Iterator<Item = f64> + '_ {
         let named = [self.first, self.min, self.mean, self.max];
         named.into_iter().flatten().chain(self.percentiles.iter().map(|p| p.value))
     }
 }
 
-/// What is wrong with an imported series. One that has any is kept and shown, and never
-/// compared.
+/// What is wrong with an imported series. A flagged series is kept and shown, but never compared.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum FlagKind {
-    /// The suite itself says that the row failed.
+    /// The suite itself reports that the row failed.
     Failed,
-    /// Nothing took no time.
+    /// The operation seems to have taken no time.
     Zero,
-    /// A counter went round, or a difference below zero was printed without its sign.
+    /// A counter wrapped, or a negative difference was printed without its sign.
     Wrapped,
-    /// A number larger than a figure can be.
+    /// A number that is too large for a figure.
     TooLarge,
     /// The clock cannot have been what the figures imply.
     ImpossibleClock,
-    /// The clock's steps are as long as what was timed, or longer.
+    /// The clock's resolution is no finer than the measured time.
     CoarseClock,
-    /// A few samples make most of the average.
+    /// A few samples account for most of the average.
     PoisonedAverage,
     /// The figures of the row contradict each other.
     Contradiction,
-    /// Far from what the same log says of the same thing.
+    /// Far from what the same log reports for the same operation.
     Implausible,
-    /// A tick came in between.
+    /// A tick interrupted it.
     Tick,
-    /// Not all of the row or its histogram is there.
+    /// A part of the row or of its histogram is missing.
     Incomplete,
 }
 
 impl FlagKind {
-    /// The word used in tables and files.
+    /// Returns the word used in tables and files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Failed => "failed",
@@ -182,18 +181,18 @@ impl fmt::Display for FlagKind {
     }
 }
 
-/// What is wrong with a series, and by what that is seen.
+/// A problem of a series, and the evidence for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Flag {
     /// What is wrong.
     pub kind: FlagKind,
-    /// By what it is seen, in one sentence.
+    /// The evidence for it, in one sentence.
     pub why: String,
 }
 
 impl Flag {
-    /// A flag.
+    /// Creates a flag.
     pub fn new(kind: FlagKind, why: impl Into<String>) -> Self {
         Self { kind, why: why.into() }
     }
@@ -205,30 +204,30 @@ impl fmt::Display for Flag {
     }
 }
 
-/// Where in which log a series was found.
+/// The log in which a series was found, and where.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LogSource {
-    /// The log's name: a path, an address, or what was said about it.
+    /// The log's name: a path, an address, or a description.
     pub file: String,
-    /// The first line of it that the series is from, counted from 1.
+    /// The first of its lines that the series comes from, counted from 1.
     pub line: u64,
     /// The suite that printed it.
     pub suite: Suite,
-    /// What the newest form of the suite calls the row.
+    /// The row's name in the latest version of the suite.
     pub row: String,
-    /// The scenario of ours that is most like it, where none has its span.
+    /// Our most similar scenario, if none has its span.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub near: Option<Near>,
 }
 
-/// A scenario that is like a row of another suite, and not the same.
+/// A scenario that is similar to a row of another suite, but not equal.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Near {
     /// The scenario.
     pub scenario: ScenarioId,
-    /// What keeps the two from being compared.
+    /// Why the two cannot be compared.
     pub differs: String,
 }
 

@@ -1,8 +1,8 @@
-//! Text from outside, made safe to show.
+//! Makes text from outside safe to display.
 
-/// The text with every control character but line feed and tab made visible, so
-/// that what firmware prints cannot steer a terminal. Bytes that are no UTF-8
-/// become replacement characters.
+/// Returns the text with every control character except line feed and tab made visible, so that the
+/// output of firmware cannot control a terminal. Bytes that are not UTF-8 become replacement
+/// characters.
 ///
 /// ```
 /// assert_eq!(rtmark_model::visible(b"\x1b[2Jok\r\n\xff"), "\\u{1b}[2Jok\n\u{fffd}");
@@ -14,9 +14,9 @@ pub fn visible(bytes: &[u8]) -> String {
     while let Some(character) = characters.next() {
         match character {
             '\n' | '\t' => shown.push(character),
-            // The usual line end of serial consoles.
+            // The usual line ending of serial consoles.
             '\r' if characters.peek() == Some(&'\n') => {}
-            // Besides the control characters, those that turn the direction of writing around.
+            // Besides control characters, those that change the writing direction.
             c if c.is_control()
                 || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}') =>
             {

@@ -1,4 +1,4 @@
-//! The published JSON schemas are those that the types have.
+//! The published JSON schemas match the types.
 
 use std::path::Path;
 
@@ -19,9 +19,9 @@ fn the_published_schemas_are_current() {
         let published = std::fs::read_to_string(&path).unwrap_or_default();
         assert!(
             published == current,
-            "{file} is not what the types say; write it anew with\n  \
+            "{file} does not match the types; regenerate it with\n  \
              RTMARK_BLESS=1 cargo test -p rtmark-model --test schema\nand raise its version if \
-             readers of the old form would misread the new one"
+             readers of the old version would misread the new one"
         );
     }
 }

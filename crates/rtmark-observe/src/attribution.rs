@@ -1,9 +1,9 @@
-//! What a span's cycles were spent on, each cycle once.
+//! Attributes each cycle of a span to what it was spent on.
 //!
-//! The cycles from one moment to another are split among the functions that executed,
-//! the entries into exceptions and the returns from them, and sleep. Together they are
-//! exactly the span's length. Cycles that a pipelined core takes to execute an
-//! instruction after the next one has been fetched belong to the instruction.
+//! The cycles from one moment to another are split among the functions that executed, exception
+//! entries, exception returns, and sleep. Together they equal the span's length exactly. Cycles that a
+//! pipelined core takes to execute an instruction after it has fetched the next one belong to the
+//! earlier instruction.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -16,20 +16,20 @@ use crate::calls::{Calls, Node};
 use crate::profile::SLEEP;
 use crate::role::Role;
 
-/// What the return from an exception is called among the functions.
+/// The name of exception returns in the list of functions.
 pub(crate) const RETURN: &str = "[exception return]";
 
-/// What something cost within a span.
+/// What a function or other item cost within a span.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Share {
-    /// Clock cycles, those of what it called left out.
+    /// Clock cycles, without those of the functions it called.
     pub cycles: u64,
-    /// Of these, cycles in which a memory made the core wait: wait states, cache misses.
-    /// In a pipeline some of them may have been hidden behind other instructions.
+    /// Of these, the cycles in which a memory made the core wait: wait states, cache misses. In a
+    /// pipeline some of them may have been hidden behind other instructions.
     pub stalled_cycles: u64,
     /// Instructions executed.
     pub instructions: u64,
-    /// How often it was called, or its task or handler began with it.
+    /// How often it was called, or started as a task or handler.
     pub calls: u64,
 }
 
@@ -42,29 +42,29 @@ impl Share {
     }
 }
 
-/// A function's part in a span.
+/// A function's share of a span.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Part {
-    /// What kind of work it does. A function that runs in threads and in handlers has a part
-    /// of each kind.
+    /// The kind of work it does. A function that runs in threads and in handlers has one part of each
+    /// kind.
     pub role: Role,
-    /// The function as the source names it; in brackets: an exception's entry or return,
-    /// sleep, or an address without a symbol.
+    /// The function as named in the source; in brackets, an exception's entry or return, sleep, or an
+    /// address without a symbol.
     pub function: String,
-    /// What it cost by itself.
+    /// Its own cost.
     #[serde(flatten)]
     pub own: Share,
-    /// Its cycles with those of all that was called from it.
+    /// Its cycles including everything called from it.
     pub inclusive_cycles: u64,
 }
 
 /// What a span's cycles were spent on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct SpanCost {
-    /// All of it: the sum of the parts.
+    /// The total, which is the sum of the parts.
     #[serde(flatten)]
     pub whole: Share,
-    /// The parts, the most cycles first.
+    /// The parts, the most expensive first.
     pub parts: Vec<Part>,
 }
 
@@ -74,19 +74,19 @@ pub struct Attribution<'a> {
     calls: Calls<'a>,
     from: u64,
     to: u64,
-    /// By node.
+    /// The cost of each node.
     own: Vec<Share>,
     /// How often each node had been called when the span began.
     called_before: Option<Vec<u64>>,
-    /// Up to which cycle everything has been attributed, and the waits until then.
+    /// The cycle up to which everything has been attributed, and the memory waits until then.
     counted: u64,
     waited: u64,
-    /// The newest instruction, whose cycles may not have ended.
+    /// The latest instruction, whose cycles may not have ended.
     newest: Option<(Node, Share)>,
 }
 
 impl<'a> Attribution<'a> {
-    /// Attributes the cycles from `from` to `to`; the run ends after that.
+    /// Creates an attribution of the cycles from `from` to `to`, where the run ends.
     pub fn new(machine: &Machine, symbols: &'a Symbols, from: Cycles, to: Cycles) -> Self {
         Self {
             calls: Calls::new(symbols),
@@ -100,8 +100,7 @@ impl<'a> Attribution<'a> {
         }
     }
 
-    /// What lies between the last time that this was asked and now, as far as it belongs
-    /// to the span.
+    /// Returns what has elapsed since the last call, as far as it belongs to the span.
     fn elapsed(&mut self, machine: &Machine) -> Share {
         let (now, waited) = (machine.cycles().0, machine.waited().0);
         let began = self.counted.max(self.from);
@@ -128,7 +127,7 @@ impl<'a> Attribution<'a> {
         }
     }
 
-    /// Cycles that have passed without an event of their own: the newest instruction's.
+    /// Attributes cycles that passed without an event of their own to the latest instruction.
     fn let_pass(&mut self, machine: &Machine) {
         let share = self.elapsed(machine);
         match (&mut self.newest, self.calls.innermost()) {
@@ -142,7 +141,7 @@ impl<'a> Attribution<'a> {
         }
     }
 
-    /// What it comes to.
+    /// Returns the result.
     pub fn cost(&self) -> SpanCost {
         let calls = &self.calls;
         let before = |node: Node| {
@@ -160,7 +159,7 @@ impl<'a> Attribution<'a> {
             }
             own.calls = calls.times(node) - before(node).unwrap_or(0);
             parts.entry((role(node), calls.function(node))).or_default().0.add(own);
-            // A function that calls itself counts once.
+            // A recursive function counts once.
             let above = calls.upwards(node).map(|node| (role(node), calls.function(node)));
             for key in above.collect::<BTreeSet<_>>() {
                 parts.entry(key).or_default().1 += own.cycles;
@@ -224,7 +223,7 @@ impl Observer for Attribution<'_> {
     }
 
     fn returned(&mut self, machine: &Machine, exception: u16) {
-        // The newest instruction was the return; what has passed since belongs to it.
+        // The latest instruction was the return; what has elapsed since belongs to it.
         if let Some((node, mut share)) = self.newest.take() {
             share.add(self.elapsed(machine));
             let node = self.calls.leaf(Some(node), RETURN);

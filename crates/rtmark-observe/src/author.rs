@@ -1,19 +1,19 @@
-//! Whose a source file is: the author's of the application, or a library's.
+//! Decides whether a source file belongs to the application's author or to a library.
 //!
-//! The paths that the debug information has tell it, and nothing else does: a crate of a registry,
-//! the language's own library, the compiler's headers and third parties' folders are known by
-//! their paths; of all else what lies beside `main`, or in the folder that it was compiled in, is
-//! the author's. Where no `main` is known, nobody but those libraries is.
+//! The only evidence are the paths in the debug information. Crates of a registry, the language's own
+//! library, the compiler's headers and third-party folders are recognised by their paths. Of everything
+//! else, files beside `main`, or in the folder in which it was compiled, belong to the author. If no
+//! `main` is known, only those libraries are recognised.
 
 use rtmark_model::Owner;
 
-/// Folders that hold libraries wherever they are: parts of a path that follow each other.
+/// Folders that hold libraries wherever they are, as consecutive components of a path.
 const LIBRARIES: [&[&str]; 9] = [
-    // Crates, in cargo's home or a registry's folder elsewhere.
+    // Crates, in cargo's home or in a registry folder elsewhere.
     &[".cargo"],
     &["registry", "src"],
     &["git", "checkouts"],
-    // Rust's own library, as its builders' paths and in a toolchain.
+    // Rust's own library, with the paths of its builders and in a toolchain.
     &["rustc"],
     &["rustlib", "src"],
     // Headers of the system and of compilers.
@@ -23,28 +23,29 @@ const LIBRARIES: [&[&str]; 9] = [
     &["arm-none-eabi", "include"],
 ];
 
-/// Folders in which applications keep what others have written, in lower case.
+/// Folders in which applications keep third-party code, in lower case.
 const THIRD_PARTIES: [&str; 7] =
     ["third-party", "third_party", "thirdparty", "vendor", "external", "middlewares", "cmsis"];
 
-/// How the folders of kernels' sources begin, in lower case.
+/// Prefixes of folders with kernel sources, in lower case.
 const KERNELS: [&str; 8] =
     ["freertos", "zephyr", "threadx", "chibios", "rtx5", "rtos2", "nuttx", "riot"];
 
-/// The parts that a common folder of two others must have to say anything: `/home/user/app`.
+/// The number of components that two folders must share for the match to be significant:
+/// `/home/user/app`.
 const DEEP: usize = 3;
 
-/// Knows which files an application's author has written.
+/// Recognises the files written by an application's author.
 #[derive(Debug, Default)]
 pub struct Author {
-    /// The folder of `main`: its files are the author's, whatever its name is.
+    /// The folder of `main`: its files are the author's, whatever it is called.
     beside: Option<Vec<String>>,
     /// Other folders of the application.
     folders: Vec<Vec<String>>,
 }
 
 impl Author {
-    /// Of a program whose `main` stands in a file, compiled in a folder.
+    /// Creates it for a program whose `main` is in `file`, compiled in `folder`.
     pub fn of(file: &str, folder: &str) -> Self {
         let mut beside = parts(file);
         if is_library(&beside) {
@@ -54,7 +55,7 @@ impl Author {
         let compiled = parts(folder);
         let common = beside.iter().zip(&compiled).take_while(|(one, other)| one == other).count();
         let mut folders = vec![compiled];
-        // A build in a folder of its own.
+        // The build folder is separate.
         if common >= DEEP {
             folders.push(beside[..common].to_vec());
         }
@@ -62,7 +63,7 @@ impl Author {
         Self { beside: Some(beside).filter(|beside| !beside.is_empty()), folders }
     }
 
-    /// Whose a file is. What has none was written by nobody, and is no line of the author's.
+    /// Returns the owner of a file. Code without a file was written by nobody and is not the author's.
     pub fn owner(&self, file: Option<&str>) -> Owner {
         let Some(file) = file else { return Owner::Library };
         let path = parts(file);
@@ -79,7 +80,7 @@ impl Author {
     }
 }
 
-/// The parts of a path, without those that lead nowhere or back.
+/// Splits a path into components, and resolves `.` and `..`.
 fn parts(path: &str) -> Vec<String> {
     let mut parts: Vec<String> = Vec::new();
     for part in path.split(['/', '\\']) {

@@ -1,12 +1,11 @@
-//! Who has called whom, at any moment of a run.
+//! Tracks call stacks at every moment of a run.
 //!
-//! Stacks follow calls; a function is left when the program is back behind its
-//! call with the stack as it was, so tail calls and jumps out of several functions are
-//! understood. A handler is a root of its own. What it interrupted goes on when the
-//! program counter and the stack pointer are again as the frame has them, so that each
-//! task keeps its stack of functions, whatever kernel switches them. Where no hardware tells whose
-//! stack is in use, a task also begins where a function is jumped to on another stack than it could
-//! have been called on: kernels start their first one so.
+//! Stacks follow calls. A function has returned when the program is back after its call with the stack
+//! pointer as it was, which also covers tail calls and jumps out of several functions. A handler is a
+//! root of its own. The interrupted code has resumed when the program counter and the stack pointer
+//! again match its frame, so that each task keeps its call stack, whatever kernel switches them. Where
+//! the hardware does not show whose stack is in use, a task also begins when a function is jumped to on
+//! a stack on which it could not have been called: this is how kernels start their first one.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -19,12 +18,12 @@ use rtmark_sim::{
 use crate::exceptions::ExceptionNames;
 use crate::functions::Functions;
 
-/// A function with all its callers: a place in the tree of all stacks that a run has had.
+/// A function with all its callers: a node in the tree of all call stacks of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Node(pub(crate) u32);
 
 impl Node {
-    /// Its number: nodes are counted from 0 in the order of their appearance.
+    /// Returns its number: nodes are counted from 0 in order of appearance.
     pub fn number(self) -> usize {
         self.0 as usize
     }
@@ -43,7 +42,7 @@ struct Branch {
 #[derive(Clone, Copy, Debug)]
 struct Frame {
     node: Node,
-    /// Where the call returns to, and the stack pointer at the call.
+    /// The return address of the call, and the stack pointer at the call.
     return_address: u32,
     sp: u32,
 }
@@ -51,24 +50,24 @@ struct Frame {
 /// The functions of a task or handler, the outermost first.
 #[derive(Debug, Default)]
 struct Stack {
-    /// Counted from 0 in the order of their beginning.
+    /// Counted from 0 in order of creation.
     number: u64,
     frames: Vec<Frame>,
 }
 
-/// A function that takes another one's place finds the stack pointer as its caller left it; an
-/// assembler function that goes on at a label of another one is this many bytes away, at most.
+/// The distance, in bytes, up to which a stack pointer still counts as the caller's when a function
+/// replaces another one, and up to which an assembler function may continue at a label of another one.
 const NEAR: u32 = 256;
 
 impl Frame {
-    /// Whether a function that begins with this stack pointer, without a call, cannot have taken the
-    /// place of this frame's.
+    /// Tells whether a function that begins with this stack pointer, without a call, cannot have
+    /// replaced this frame's function.
     const fn is_elsewhere(&self, sp: u32) -> bool {
         self.sp != u32::MAX && self.sp.abs_diff(sp) > NEAR
     }
 }
 
-/// What an exception has interrupted.
+/// What an exception interrupted.
 #[derive(Debug)]
 struct Suspended {
     pc: u32,
@@ -76,31 +75,30 @@ struct Suspended {
     stack: Stack,
 }
 
-/// The most stacks that wait to go on; tasks that have ended are the oldest of them.
+/// The largest number of suspended stacks; the oldest of them are tasks that have ended.
 const MOST_SUSPENDED: usize = 1024;
 
-/// Follows a run; as an [`Observer`] it must be told everything from the moment on for
-/// which it was made.
+/// Follows a run. As an [`Observer`] it must receive every event from the moment of its creation.
 #[derive(Debug)]
 pub struct Calls<'a> {
     functions: Functions<'a>,
-    /// What exceptions are called, as soon as one was entered.
+    /// The names of exceptions, once one was entered.
     names: Option<ExceptionNames>,
     branches: Vec<Branch>,
     roots: HashMap<u32, Node>,
-    /// What executes; none right after a return from an exception.
+    /// The stack in use; none right after a return from an exception.
     current: Option<Stack>,
     suspended: Vec<Suspended>,
-    /// How many stacks there have been.
+    /// The number of stacks so far.
     stacks: u64,
-    /// The last instruction was a call, which returns here with the stack as here.
+    /// If the last instruction was a call: its return address and the stack pointer.
     called: Option<(u32, u32)>,
-    /// Where the next instruction is if the last one was no jump.
+    /// The address of the next instruction if the last one was not a jump.
     next: u32,
 }
 
 impl<'a> Calls<'a> {
-    /// Begins with no function on any stack.
+    /// Creates it with no function on any stack.
     pub fn new(symbols: &'a Symbols) -> Self {
         Self {
             functions: Functions::new(symbols),
@@ -115,69 +113,68 @@ impl<'a> Calls<'a> {
         }
     }
 
-    /// Which stack executes: each task and each handler that is entered has a number of its own;
-    /// `None` right after a return from an exception.
+    /// Returns the number of the stack in use: each task, and each handler that is entered, has a
+    /// number of its own; `None` right after a return from an exception.
     pub fn stack_number(&self) -> Option<u64> {
         self.current.as_ref().map(|stack| stack.number)
     }
 
-    /// The innermost function that executes, with its callers; `None` before the first
-    /// instruction and right after a return from an exception.
+    /// Returns the innermost executing function with its callers; `None` before the first instruction
+    /// and right after a return from an exception.
     pub fn innermost(&self) -> Option<Node> {
         self.current.as_ref()?.frames.last().map(|frame| frame.node)
     }
 
-    /// The names of the functions that have called each other up to this moment, the
-    /// outermost first. A handler's begins with the exception in brackets.
+    /// Returns the names of the functions on the current call stack, the outermost first. A handler's
+    /// stack begins with the exception in brackets.
     pub fn stack(&self) -> Vec<&str> {
         self.innermost().map_or_else(Vec::new, |node| self.path(node))
     }
 
-    /// The names of a node's callers and its own, the outermost first.
+    /// Returns the names of a node's callers and its own, the outermost first.
     pub fn path(&self, node: Node) -> Vec<&str> {
         let mut path: Vec<_> = self.upwards(node).map(|node| self.name(node)).collect();
         path.reverse();
         path
     }
 
-    /// Every node so far.
+    /// Returns all nodes so far.
     pub fn nodes(&self) -> impl Iterator<Item = Node> + use<> {
         (0..self.branches.len() as u32).map(Node)
     }
 
-    /// The node and its callers, the innermost first.
+    /// Returns the node and its callers, the innermost first.
     pub fn upwards(&self, node: Node) -> impl Iterator<Item = Node> + '_ {
         std::iter::successors(Some(node), |node| self.branch(*node).parent)
     }
 
-    /// The name of a node's function; in brackets: an exception, or an address
-    /// without a symbol.
+    /// Returns the name of a node's function; in brackets, an exception or an address without a symbol.
     pub fn name(&self, node: Node) -> &str {
         self.functions.name(self.function(node))
     }
 
-    /// The number of a node's function among [`Calls::functions`].
+    /// Returns the number of a node's function in [`Calls::functions`].
     pub fn function(&self, node: Node) -> u32 {
         self.branch(node).name
     }
 
-    /// How often a node's function was called from its callers, or its task or handler
-    /// began with it.
+    /// Returns how often a node's function was called from its callers, or started as a task or
+    /// handler.
     pub fn times(&self, node: Node) -> u64 {
         self.branch(node).calls
     }
 
-    /// What exceptions are called, as far as any was entered.
+    /// Returns the names of exceptions, once any was entered.
     pub(crate) fn exception_names(&self) -> Option<&ExceptionNames> {
         self.names.as_ref()
     }
 
-    /// The functions seen so far.
+    /// Returns the functions seen so far.
     pub fn functions(&self) -> &Functions<'a> {
         &self.functions
     }
 
-    /// The node of something that is no function, such as sleep, below a node.
+    /// Returns the node of something that is not a function, such as sleep, below a node.
     pub fn leaf(&mut self, parent: Option<Node>, name: &str) -> Node {
         let name = self.functions.number(name);
         self.node(parent, name)
@@ -213,7 +210,7 @@ impl<'a> Calls<'a> {
         node
     }
 
-    /// The stack that was interrupted at a place, or a new one: a task begins.
+    /// Returns the stack that was interrupted at a place, or a new one, as a task begins.
     fn resume(&mut self, pc: u32, sp: u32) -> Stack {
         let fits = |suspended: &Suspended| (suspended.pc, suspended.sp) == (pc, sp);
         match self.suspended.iter().rposition(fits) {
@@ -227,11 +224,12 @@ impl<'a> Calls<'a> {
         Stack { number: self.stacks - 1, frames: Vec::new() }
     }
 
-    /// Whether the program has jumped from a stack to another task's, whose function begins at `pc`.
+    /// Tells whether the program has jumped from a stack to that of another task, whose function begins
+    /// at `pc`.
     fn has_switched(&self, stack: &Stack, pc: u32, sp: u32) -> bool {
         let jumped = self.called.is_none() && pc != self.next;
         let elsewhere = stack.frames.last().is_some_and(|frame| frame.is_elsewhere(sp));
-        // The unlikely part of a function has a name of its own, and that one's stack frame.
+        // A function's cold part has a name of its own, but the function's stack frame.
         let begins = |pc: u32| {
             let symbol = self.functions.symbols().name_at(pc);
             symbol.is_some_and(|at| at.offset == 0 && !at.symbol.contains(".cold"))
@@ -239,7 +237,7 @@ impl<'a> Calls<'a> {
         jumped && elsewhere && begins(pc)
     }
 
-    /// The function at `pc` is about to execute: calls and returns that have led there.
+    /// Handles arrival at the instruction at `pc`, with the calls and returns that led there.
     fn arrive(&mut self, pc: u32, sp: u32, threads: ThreadStack) {
         let mut stack = match self.current.take() {
             Some(stack) if threads != ThreadStack::Only || !self.has_switched(&stack, pc, sp) => {
@@ -262,7 +260,7 @@ impl<'a> Calls<'a> {
         }
         match stack.frames.last_mut().map(|frame| frame.node) {
             Some(node) if self.function(node) == function => {}
-            // The function was left by a jump: a tail call takes its place.
+            // The function was left by a jump: a tail call replaces it.
             Some(node) => {
                 let node = self.node(self.branch(node).parent, function);
                 self.call(node);
@@ -349,7 +347,7 @@ mod tests {
     use super::*;
     use rtmark_sim::{Soc, Stop};
 
-    /// Keeps the stack before each instruction.
+    /// Records the call stack before each instruction.
     struct Stacks<'a>(Calls<'a>, Vec<String>);
 
     impl Observer for Stacks<'_> {

@@ -1,8 +1,7 @@
-//! Where the difference between two spans lies.
+//! Locates the difference between two spans.
 //!
-//! Functions that both have are set beside each other; what only one of them has goes by
-//! its role. The rows hold every cycle of both, so that the differences add up to the
-//! whole one.
+//! Functions that both spans have are compared with each other; everything that only one of them has is
+//! grouped by role. The rows cover every cycle of both, so that their differences add up to the total.
 
 use std::collections::BTreeMap;
 
@@ -12,28 +11,28 @@ use serde::Serialize;
 use crate::attribution::{Part, Share, SpanCost};
 use crate::role::Role;
 
-/// The same work in both spans, as far as one can tell.
+/// The same work in both spans, as far as it can be identified.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Row {
-    /// What kind of work.
+    /// The kind of work.
     pub role: Role,
-    /// The function, where both have it; otherwise the row is all the rest of its role.
+    /// The function, if both spans have it; otherwise the row covers the rest of its role.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub function: Option<String>,
-    /// What it cost the first.
+    /// Its cost in the first span.
     pub a: Share,
-    /// What it cost the second.
+    /// Its cost in the second span.
     pub b: Share,
-    /// The function's cycles with all that it called, where both have it.
+    /// The function's cycles including everything it called, if both spans have it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inclusive: Option<Inclusive>,
-    /// The functions of the first, the most cycles first.
+    /// The functions of the first span, the most expensive first.
     pub functions_a: Vec<String>,
-    /// The functions of the second, the most cycles first.
+    /// The functions of the second span, the most expensive first.
     pub functions_b: Vec<String>,
 }
 
-/// A function's cycles with those of all that was called from it.
+/// A function's cycles including everything called from it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Inclusive {
     /// In the first span.
@@ -43,29 +42,29 @@ pub struct Inclusive {
 }
 
 impl Row {
-    /// The cycles of the first less those of the second.
+    /// Returns the cycles of the first span minus those of the second.
     pub fn difference(&self) -> i128 {
         i128::from(self.a.cycles) - i128::from(self.b.cycles)
     }
 }
 
-/// Where the difference between two spans lies.
+/// Where the difference between two spans comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Difference {
     /// The largest differences first.
     pub rows: Vec<Row>,
-    /// The largest cause, in a sentence.
+    /// The largest cause, as a sentence.
     pub cause: String,
 }
 
-/// What a function is called when it is looked for in another program.
+/// Returns the name under which a function is looked up in another program.
 fn common_name(part: &Part) -> &str {
     let name = part.function.as_str();
     if part.role.is_helper() { name.rsplit("::").next().unwrap_or(name) } else { name }
 }
 
 impl Difference {
-    /// Between the span of `a` and that of `b`, which are called so.
+    /// Compares the spans of `a` and `b`, which are given with their names.
     pub fn between((name_a, a): (&str, &SpanCost), (name_b, b): (&str, &SpanCost)) -> Self {
         let mut rows: BTreeMap<(Role, Option<&str>), Row> = BTreeMap::new();
         let has = |cost: &SpanCost, wanted: &Part| {
@@ -105,13 +104,13 @@ impl Difference {
     }
 }
 
-/// `a` as a multiple of `b`, in words.
+/// Returns `a` as a multiple of `b`, in words.
 fn times(a: u64, b: u64) -> String {
     let ratio = a as f64 / b.max(1) as f64;
     if ratio < 1.095 { format!("{ratio:.2} times") } else { format!("{ratio:.1} times") }
 }
 
-/// One of two spans that are compared.
+/// One of two compared spans.
 #[derive(Clone, Copy)]
 enum Side {
     A,
@@ -119,7 +118,7 @@ enum Side {
 }
 
 impl Side {
-    /// What one and the other have of something, this side's first.
+    /// Orders a pair so that this side comes first.
     fn first<T>(self, a: T, b: T) -> (T, T) {
         match self {
             Self::A => (a, b),
@@ -127,7 +126,7 @@ impl Side {
         }
     }
 
-    /// How many cycles more than the other one this side spends in a row.
+    /// Returns how many cycles more than the other one this side spends in a row.
     fn lost(self, row: &Row) -> i128 {
         match self {
             Self::A => row.difference(),
@@ -136,7 +135,7 @@ impl Side {
     }
 }
 
-/// The largest cause of the difference, in a sentence.
+/// Returns the largest cause of the difference, as a sentence.
 fn cause(rows: &[Row], (name_a, a): (&str, &SpanCost), (name_b, b): (&str, &SpanCost)) -> String {
     let (whole_a, whole_b) = (a.whole.cycles, b.whole.cycles);
     if whole_a == whole_b {
@@ -160,8 +159,8 @@ fn cause(rows: &[Row], (name_a, a): (&str, &SpanCost), (name_b, b): (&str, &Span
     }
 }
 
-/// A helper that, with what it calls, tells more of the difference than the row that was found: one of
-/// the functions that it is made of, say.
+/// Returns a helper that, with everything it calls, explains more of the difference than the row found,
+/// which may be one of the functions that the helper consists of.
 fn helper(rows: &[Row], slower: Side, difference: u64, found: Option<&Row>) -> Option<String> {
     let with_callees = |row: &Row| {
         let Inclusive { a, b } = row.inclusive.filter(|_| row.role.is_helper())?;
@@ -188,7 +187,7 @@ fn helper(rows: &[Row], slower: Side, difference: u64, found: Option<&Row>) -> O
     ))
 }
 
-/// What a row tells of the difference.
+/// Describes what a row contributes to the difference.
 fn of_row(row: &Row, slower: Side, difference: u64) -> String {
     let (x, y) = slower.first(row.a, row.b);
     let (functions, _) = slower.first(&row.functions_a, &row.functions_b);

@@ -1,28 +1,29 @@
-//! What exceptions are called, and interrupts by their handlers' symbols.
+//! Names exceptions, and interrupts by their handlers' symbols.
 
 use std::collections::{BTreeMap, HashMap};
 
 use rtmark_sim::{CoreKind, Machine, Symbols};
 
-/// Interrupts by what their handlers are called, as `IRQ 43 TIM8_BRK_TIM12`: by the symbols of CMSIS
-/// (`TIM8_BRK_TIM12_IRQHandler`), or of Rust's peripheral access crates (`TIM8_BRK_TIM12`).
+/// Names interrupts after their handlers, as in `IRQ 43 TIM8_BRK_TIM12`. The names come from the
+/// symbols of CMSIS (`TIM8_BRK_TIM12_IRQHandler`) or of Rust's peripheral access crates
+/// (`TIM8_BRK_TIM12`).
 #[derive(Clone, Debug)]
 pub struct ExceptionNames {
     core: CoreKind,
-    /// Where the table of handlers stands of which they are.
+    /// The address of the vector table that the names come from.
     table: Option<u32>,
     names: BTreeMap<u16, String>,
 }
 
 impl ExceptionNames {
-    /// By the table of handlers that a machine has now, if its core has one.
+    /// Reads the names from the vector table that a machine has now, if its core has one.
     pub fn new(machine: &Machine, symbols: &Symbols) -> Self {
         let mut names = Self { core: machine.soc().core, table: None, names: BTreeMap::new() };
         names.look(machine, symbols);
         names
     }
 
-    /// Looks again, if the machine has another table than last time.
+    /// Reads the names again if the machine's vector table has moved.
     pub fn look(&mut self, machine: &Machine, symbols: &Symbols) {
         let table = machine.handler_table();
         if self.table == table {
@@ -38,7 +39,8 @@ impl ExceptionNames {
             *times.entry(*handler).or_default() += 1;
         }
         let named = |(exception, handler): (u16, &u32)| {
-            // One that several share, as a default handler, tells none of them.
+            // A handler shared by several interrupts, such as a default handler, identifies none of
+            // them.
             let alone = times.get(handler) == Some(&1);
             let at = symbols.name_at(*handler).filter(|at| alone && at.offset == 0)?;
             Some((exception, plain(&at.symbol)?.to_owned()))
@@ -46,7 +48,7 @@ impl ExceptionNames {
         self.names = (16..).zip(&handlers).filter_map(named).collect();
     }
 
-    /// An exception as [`CoreKind::exception_name`] has it, with what its handler is called.
+    /// Returns an exception's name as [`CoreKind::exception_name`] does, with its handler's name.
     pub fn name(&self, exception: u16) -> String {
         let number = self.core.exception_name(exception);
         match self.names.get(&exception) {
@@ -56,7 +58,7 @@ impl ExceptionNames {
     }
 }
 
-/// An interrupt's name in its handler's, if that has one that is more than a number.
+/// Extracts an interrupt's name from its handler's, if it is more than a number.
 fn plain(handler: &str) -> Option<&str> {
     let name = handler.strip_suffix("_IRQHandler").unwrap_or(handler);
     let is_plain = name.starts_with(|c: char| c.is_ascii_uppercase())

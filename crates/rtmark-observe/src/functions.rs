@@ -1,4 +1,4 @@
-//! From addresses to functions, by an image's symbols.
+//! Maps addresses to functions by an image's symbols.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use rtmark_sim::Symbols;
 
 use crate::landmarks::UNNAMED;
 
-/// Values by address, a page found once for many of them.
+/// Values by address; a page lookup serves many of them.
 #[derive(Debug)]
 pub(crate) struct Pages<T> {
     all: Vec<(u32, Box<[T]>)>,
@@ -15,7 +15,7 @@ pub(crate) struct Pages<T> {
     last: (u32, usize),
 }
 
-/// Values of a page: one for each halfword.
+/// Values in a page, one for each halfword.
 const PLACES: usize = 512;
 
 impl<T> Default for Pages<T> {
@@ -39,15 +39,15 @@ impl<T: Copy + Default> Pages<T> {
     }
 }
 
-/// A function's name as it may stand in a folded stack: safe, and without `;`. The body of a task of
-/// Embassy's is called by the task's own name.
+/// Returns a function's name in a form safe for folded stacks, without `;`. The body of an Embassy task
+/// gets the task's own name.
 pub(crate) fn shown(symbol: &str) -> String {
     let name = visible(symbol.as_bytes()).replace(';', ":");
     as_written(&name).unwrap_or(name)
 }
 
-/// `a::b_task::{async}` for `a::__b_task::__b_task_inner_function::{{closure}}`, which the macro of
-/// Embassy's tasks makes of it.
+/// Turns `a::__b_task::__b_task_inner_function::{{closure}}`, which Embassy's task macro generates,
+/// into `a::b_task::{async}`.
 pub(crate) fn as_written(name: &str) -> Option<String> {
     let body =
         name.strip_suffix("::{{closure}}").or_else(|| name.strip_suffix("::{async_fn#0}"))?;
@@ -59,24 +59,24 @@ pub(crate) fn as_written(name: &str) -> Option<String> {
 
 /// The functions of an image, by address, each with a number.
 ///
-/// Names are safe to show and have no `;`, so that they can stand in folded stacks.
+/// Names are safe to display and contain no `;`, so that they can be used in folded stacks.
 #[derive(Debug)]
 pub struct Functions<'a> {
     symbols: &'a Symbols,
     names: Vec<String>,
     numbers: HashMap<String, u32>,
-    /// The number plus one of each address that was asked for.
+    /// The number plus one for each address looked up.
     known: Pages<u32>,
 }
 
 impl<'a> Functions<'a> {
-    /// Those of an image.
+    /// Creates the functions of an image.
     pub fn new(symbols: &'a Symbols) -> Self {
         let (names, numbers) = (Vec::new(), HashMap::new());
         Self { symbols, names, numbers, known: Pages::default() }
     }
 
-    /// The number of a name, which is a function's or anything else's.
+    /// Returns the number of a name, whether a function's or another item's.
     pub fn number(&mut self, name: &str) -> u32 {
         if let Some(number) = self.numbers.get(name) {
             return *number;
@@ -87,8 +87,8 @@ impl<'a> Functions<'a> {
         number
     }
 
-    /// The number of the function that holds an address. Where no symbol does, that is
-    /// one for each 256 bytes.
+    /// Returns the number of the function that contains an address. If no symbol covers it, every 256
+    /// bytes count as a function.
     pub fn at(&mut self, address: u32) -> u32 {
         let known = *self.known.at(address);
         if known != 0 {
@@ -103,17 +103,17 @@ impl<'a> Functions<'a> {
         function
     }
 
-    /// The name that a number stands for.
+    /// Returns the name with a number.
     pub fn name(&self, number: u32) -> &str {
         self.names.get(number as usize).map_or("", String::as_str)
     }
 
-    /// The symbols that they are told by.
+    /// Returns the symbols that define the functions.
     pub(crate) fn symbols(&self) -> &'a Symbols {
         self.symbols
     }
 
-    /// Every name, by number.
+    /// Returns all names, by number.
     pub fn names(&self) -> &[String] {
         &self.names
     }

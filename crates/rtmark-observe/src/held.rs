@@ -1,10 +1,9 @@
-//! The intervals of a run in which an interrupt would have been held back.
+//! Finds the intervals of a run in which an interrupt would have been held back.
 //!
-//! A mask register holds back from the end of the instruction that sets it to the end of
-//! the one that clears it; a handler from the beginning of its entry to the end of its
-//! return; an instruction that executes for long from its beginning to its end, as the
-//! simulator takes interrupts between instructions. Time asleep does not count: an
-//! interrupt would have ended it.
+//! A mask register holds it back from the end of the instruction that sets it to the end of the one
+//! that clears it; a handler, from the beginning of its entry to the end of its return; a long
+//! instruction, from its beginning to its end, as the simulator takes interrupts between instructions.
+//! Time asleep does not count, because an interrupt would have ended it.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -17,58 +16,59 @@ use rtmark_sim::{
 };
 
 use crate::calls::{Calls, Node};
-use crate::mixed::Mixing;
+use crate::hash::FastBuildHasher;
 use crate::place::Map;
 
-/// Which interrupt is held back.
+/// The interrupt in question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeldInterrupt {
-    /// Any, by mask registers alone: handlers do not count.
+    /// Any interrupt, held back by mask registers alone: handlers do not count.
     Masked,
-    /// One with this value in its priority register, by whatever it is.
+    /// An interrupt with this value in its priority register, whatever holds it back.
     OfPriority(u8),
-    /// The same, but by masks and handlers alone: how long an instruction takes by itself does not count.
+    /// An interrupt with this value in its priority register, held back by masks and handlers alone:
+    /// the duration of single instructions does not count.
     MaskedOrHandled(u8),
 }
 
-/// One that has not ended yet.
+/// An interval that has not ended yet.
 #[derive(Clone, Debug)]
 struct Open {
     began: u64,
     asleep: u64,
     by: Vec<Blocker>,
-    /// The instruction that did it, and its function.
+    /// The instruction that caused it, and its function.
     address: u32,
     node: Option<Node>,
 }
 
-/// All between the same two places.
+/// All intervals with the same ends.
 #[derive(Clone, Debug)]
 struct Site {
     longest: BlockedInterval<Vec<Blocker>>,
-    /// When that one ended.
+    /// When the longest one ended.
     ended: u64,
     times: u64,
     total: u64,
 }
 
-/// Follows a run and notes the intervals.
+/// Follows a run and records the intervals.
 #[derive(Debug)]
 pub struct HeldBack<'a> {
     whose: HeldInterrupt,
     core: CoreKind,
     calls: Calls<'a>,
     open: Option<Open>,
-    /// By where they begin and end; an instruction by itself has its address twice.
-    sites: HashMap<(Option<Node>, u32, u32), Site, Mixing>,
-    /// Until when everything has been told, and the newest instruction.
+    /// Keyed by both ends; a single instruction has its address twice.
+    sites: HashMap<(Option<Node>, u32, u32), Site, FastBuildHasher>,
+    /// The cycle up to which everything has been reported, and the latest instruction.
     now: u64,
     newest: u32,
     newest_node: Option<Node>,
 }
 
 impl<'a> HeldBack<'a> {
-    /// Begins where the machine stands.
+    /// Begins at the machine's position.
     pub fn new(machine: &Machine, image: &'a Image, whose: HeldInterrupt) -> Self {
         Self {
             whose,
@@ -91,7 +91,7 @@ impl<'a> HeldBack<'a> {
         }
     }
 
-    /// Looks what holds back now; an interval that begins or ends does so at `since`.
+    /// Checks what holds the interrupt back now; an interval that begins or ends does so at `since`.
     fn look(&mut self, machine: &Machine, since: u64) {
         match (self.blocker(machine), &mut self.open) {
             (Some(blocker), None) => {
@@ -125,7 +125,7 @@ impl<'a> HeldBack<'a> {
                 let site = site.into_mut();
                 site.times += 1;
                 site.total += cycles;
-                // Of executions of an instruction that are equally long the newest is told.
+                // Of equally long executions of an instruction, the latest is reported.
                 let is_alone = interval.by == [Blocker::Instruction];
                 let longest = site.longest.cycles;
                 if cycles > longest || cycles == longest && is_alone {
@@ -135,7 +135,8 @@ impl<'a> HeldBack<'a> {
         }
     }
 
-    /// An instruction by itself, which ends: as [`Self::note`], for what happens at every one.
+    /// Records an instruction that held the interrupt back alone; like [`Self::note`], but cheap enough
+    /// for every one.
     fn note_alone(&mut self, began: u64, ended: u64) {
         let (address, node, cycles) = (self.newest, self.newest_node, ended - began);
         let site = self.sites.get_mut(&(node, address, address));
@@ -151,7 +152,7 @@ impl<'a> HeldBack<'a> {
         }
     }
 
-    /// The intervals by where they begin and end, the longest first.
+    /// Returns the intervals by both ends, the longest first.
     pub fn intervals(&self, map: Map<'_, '_>) -> Vec<HeldInterval> {
         let mut sites: Vec<_> = self.sites.iter().collect();
         sites.sort_by_key(|&(&(_, from, to), site)| {
@@ -161,7 +162,7 @@ impl<'a> HeldBack<'a> {
             let mut place = map.place(from);
             if let Some(node) = node {
                 place.callers = self.calls.path(node).into_iter().map(str::to_owned).collect();
-                // The function itself is in the place already.
+                // The function itself is already in the place.
                 place.callers.pop();
             }
             HeldInterval {
@@ -209,7 +210,8 @@ impl Observer for HeldBack<'_> {
         if self.open.is_none() && matches!(self.whose, HeldInterrupt::OfPriority(_)) {
             self.note_alone(instruction.began.0, now);
         }
-        // What this instruction has let go may be taken here, before an exception is entered.
+        // If this instruction has released the interrupt, it may be taken here, before an exception is
+        // entered.
         if self.open.is_some() && self.blocker(machine).is_none() {
             self.look(machine, now);
         }
@@ -219,7 +221,7 @@ impl Observer for HeldBack<'_> {
 
     fn entered(&mut self, machine: &Machine, exception: u16) {
         self.calls.entered(machine, exception);
-        // The entry began when everything before had ended, and a mask with it.
+        // The entry began when everything before had ended, including a mask.
         if self.open.is_none() {
             self.newest = machine.register(Register::Pc);
             self.newest_node = self.calls.innermost();
@@ -236,8 +238,8 @@ impl Observer for HeldBack<'_> {
     }
 }
 
-/// Single instructions that lie between landmarks are not told of: only for
-/// [`HeldInterrupt::Masked`] and [`HeldInterrupt::MaskedOrHandled`] is everything found.
+/// Single instructions between landmarks are not reported: the result is complete only for
+/// [`HeldInterrupt::Masked`] and [`HeldInterrupt::MaskedOrHandled`].
 impl LandmarkObserver for HeldBack<'_> {
     fn passed(&mut self, machine: &Machine, now: Cycles) {
         self.now = now.0;
@@ -251,7 +253,7 @@ mod tests {
 
     use super::*;
 
-    /// A machine that is not run, and its image.
+    /// Returns a machine that is not run, and its image.
     fn stopped() -> (Machine, Image) {
         let soc = include_str!("../../../socs/stm32c031.toml");
         let mut machine = Machine::new(&Soc::from_toml(soc).expect("good"));

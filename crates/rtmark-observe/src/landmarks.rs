@@ -1,15 +1,15 @@
-//! Where those who follow calls look at a run.
+//! The landmarks at which call tracking has to look at a run.
 
 use std::collections::BTreeMap;
 
 use rtmark_sim::{Landmarks, Symbols};
 
-/// Bytes that are taken for a function where no symbol says anything.
+/// The size, in bytes, assumed for a function without a symbol.
 pub(crate) const UNNAMED: u32 = 256;
 
-/// The landmarks of an image for [`Calls`](crate::Calls) and what builds on it: where the functions of
-/// [`Functions`](crate::Functions) begin, and `more` addresses at which something else does that an observer
-/// tells apart.
+/// Returns an image's landmarks for [`Calls`](crate::Calls) and everything built on it: the beginnings
+/// of the functions in [`Functions`](crate::Functions), and the addresses in `more`, at which an
+/// observer distinguishes something else.
 pub fn landmarks(symbols: &Symbols, more: impl IntoIterator<Item = u32>) -> Landmarks {
     let mut parts = BTreeMap::from([(0, Some(UNNAMED))]);
     let mut extents = symbols.extents().peekable();

@@ -1,19 +1,19 @@
-//! What observers make of a run.
+//! Observers, and what they conclude from a run.
 //!
-//! - [`ExceptionNames`] says what an exception is called, also by its handler's symbol;
-//! - [`Map`], [`Functions`] and [`Lines`] tell an address in the program's own words: its
-//!   function by the symbols, its source line and the functions inlined there by the
-//!   debug information;
-//! - [`untold`] says what of that a file cannot tell, and why;
-//! - [`member_of`] says where a structure's member is, by the debug information;
-//! - [`Calls`] follows a run and knows at any moment which functions have called each
-//!   other, for each task and each handler apart;
-//! - [`landmarks`] are where a run need only be looked at for that: the rest of it executes at full speed;
-//! - [`Profile`] adds up by them where the cycles went;
-//! - [`Attribution`] splits the cycles of one span, and [`Difference`] says where those of
-//!   two spans differ;
-//! - [`HeldBack`] lists the times for which an interrupt would have been held back;
-//! - [`Stacks`] knows how much of their stacks tasks and interrupts have used.
+//! - [`ExceptionNames`] names an exception, also after its handler's symbol;
+//! - [`Map`], [`Functions`] and [`Lines`] translate an address into the program's own terms: its
+//!   function from the symbols, its source line and the functions inlined there from the debug
+//!   information;
+//! - [`untold`] reports which of these a file lacks, and why;
+//! - [`member_of`] locates a structure's member by the debug information;
+//! - [`Calls`] tracks the call stack of each task and each handler;
+//! - [`landmarks`] are the only places at which a run needs to be examined for that: the rest of it
+//!   executes at full speed;
+//! - [`Profile`] sums up where the cycles went, by function and call stack;
+//! - [`Attribution`] splits the cycles of one span, and [`Difference`] shows where those of two spans
+//!   differ;
+//! - [`HeldBack`] lists the intervals in which an interrupt would have been held back;
+//! - [`Stacks`] measures how much of their stacks tasks and interrupts have used.
 //!
 //! ```
 //! use rtmark_observe::Profile;
@@ -35,8 +35,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! This crate knows no kernel and no benchmark. It is given bytes and machines, reads
-//! no file and prints nothing: what is shown, and how, is its users' affair.
+//! This crate knows no kernel and no benchmark. It works on bytes and machines, reads no file and
+//! prints nothing: presentation is left to its users.
 
 mod attribution;
 mod author;
@@ -44,11 +44,11 @@ mod calls;
 mod difference;
 mod exceptions;
 mod functions;
+mod hash;
 mod held;
 mod landmarks;
 mod lines;
 mod members;
-mod mixed;
 mod place;
 mod profile;
 mod role;

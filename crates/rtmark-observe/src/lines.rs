@@ -1,4 +1,4 @@
-//! From addresses to source lines, by the debug information of an ELF file.
+//! Maps addresses to source lines by the debug information of an ELF file.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -26,10 +26,10 @@ impl fmt::Debug for Lines<'_> {
 }
 
 impl<'a> Lines<'a> {
-    /// Reads the debug information; `None` when there is none that can be read.
+    /// Reads the debug information; returns `None` if there is none, or it cannot be read.
     pub fn new(elf: &'a [u8]) -> Option<Self> {
         let file = object::File::<'a>::parse(elf).ok()?;
-        // What is compressed is not read, and would look like nothing.
+        // Compressed debug information is not read, and would look as if it were missing.
         let info = file.section_by_name(".debug_info")?;
         info.compressed_file_range()
             .ok()
@@ -43,7 +43,7 @@ impl<'a> Lines<'a> {
         Some(lines)
     }
 
-    /// The author of the function at an address: the application's `main`.
+    /// Returns the author according to the function at an address, the application's `main`.
     fn author_of(&self, main: u64) -> Option<Author> {
         let address = u32::try_from(main).ok()?;
         let file = self.inlined_at(address).pop()?.line?.file;
@@ -52,20 +52,20 @@ impl<'a> Lines<'a> {
         Some(Author::of(&file, folder.as_deref().unwrap_or_default()))
     }
 
-    /// The line that the instruction at an address was compiled from; of inlined
-    /// functions the innermost.
+    /// Returns the source line of the instruction at an address; with inlined functions, the innermost
+    /// one's.
     pub fn at(&self, address: u32) -> Option<Line> {
         line(&self.context.find_location(address.into()).ok()??)
     }
 
-    /// The line that is told of an address: see [`Source`].
+    /// Returns the line to report for an address: see [`Source`].
     pub fn source(&self, address: u32) -> Option<Source> {
         let mut frames = self.inlined_at(address);
         frames.reverse();
         Source::of(&frames)
     }
 
-    /// Every address at which code begins or ends that the compiler has inlined, in ascending order.
+    /// Returns every address at which inlined code begins or ends, in ascending order.
     pub fn inlined_borders(&self) -> Vec<u32> {
         let mut borders = BTreeSet::new();
         let file = object::File::parse(self.elf).ok();
@@ -80,8 +80,8 @@ impl<'a> Lines<'a> {
         borders.into_iter().filter_map(|border| u32::try_from(border).ok()).collect()
     }
 
-    /// The functions at an address, the innermost inlined one first and the one that
-    /// was called last; none where the debug information says nothing.
+    /// Returns the functions at an address, from the innermost inlined one to the one that was called;
+    /// none if the debug information does not cover it.
     pub fn inlined_at(&self, address: u32) -> Vec<Frame> {
         let Ok(mut frames) = self.context.find_frames(address.into()).skip_all_loads() else {
             return Vec::new();
@@ -99,7 +99,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// Adds where inlined code of a unit begins and ends, as far as it can be read.
+/// Adds the borders of a unit's inlined code, as far as they can be read.
 fn add_borders<R: Reader>(dwarf: &Dwarf<R>, unit: &Unit<R>, borders: &mut BTreeSet<u64>) {
     let mut entries = unit.entries();
     while let Ok(Some(entry)) = entries.next_dfs() {
@@ -113,7 +113,7 @@ fn add_borders<R: Reader>(dwarf: &Dwarf<R>, unit: &Unit<R>, borders: &mut BTreeS
     }
 }
 
-/// The debug information of a file.
+/// Loads the debug information of a file.
 fn dwarf<'a>(file: &object::File<'a>) -> Option<Dwarf<EndianSlice<'a, LittleEndian>>> {
     let load = |id: SectionId| {
         let section = file.section_by_name(id.name());
@@ -125,7 +125,7 @@ fn dwarf<'a>(file: &object::File<'a>) -> Option<Dwarf<EndianSlice<'a, LittleEndi
 
 fn line(location: &addr2line::Location<'_>) -> Option<Line> {
     let (file, line) = (location.file?, location.line?);
-    // Where a build has made paths relative, that says nothing.
+    // This component carries no information in builds with relative paths.
     let file = file.strip_prefix("./").unwrap_or(file);
     Some(Line { file: visible(file.as_bytes()), line })
 }

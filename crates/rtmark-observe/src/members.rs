@@ -1,4 +1,4 @@
-//! Where the members of a C structure lie, by debug information.
+//! Locates the members of C structures by debug information.
 
 use addr2line::gimli::{self, Dwarf, EndianSlice, LittleEndian, SectionId, UnitOffset};
 use object::{Object as _, ObjectSection as _};
@@ -7,23 +7,23 @@ type Slice<'a> = EndianSlice<'a, LittleEndian>;
 type Unit<'a> = gimli::Unit<Slice<'a>>;
 type Entry<'a> = gimli::DebuggingInformationEntry<Slice<'a>>;
 
-/// Where a member of a structure is.
+/// The location of a structure's member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// Its offset from the structure's beginning, in bytes.
+    /// Its offset from the beginning of the structure, in bytes.
     pub offset: u32,
-    /// How many bytes it has; `None` where its type does not say it, as an array's.
+    /// Its size in bytes; `None` if its type does not state it, as for an array.
     pub size: Option<u32>,
 }
 
-/// The offset of a member of a structure, in bytes; `None` where the debug information does not
-/// tell. The first structure of the name that has such a member counts.
+/// Returns the offset of a structure's member, in bytes; `None` if the debug information does not
+/// contain it. The first structure of that name with such a member counts.
 pub fn offset_of(elf: &[u8], structure: &str, member: &str) -> Option<u32> {
     member_of(elf, structure, member).map(|member| member.offset)
 }
 
-/// Where a member of a structure is; `None` where the debug information does not tell. The first
-/// structure of the name that has such a member counts.
+/// Returns the location of a structure's member; `None` if the debug information does not contain it.
+/// The first structure of that name with such a member counts.
 pub fn member_of(elf: &[u8], structure: &str, member: &str) -> Option<Member> {
     let file = object::File::parse(elf).ok()?;
     let load = |id: SectionId| {
@@ -76,7 +76,7 @@ fn in_unit(
     None
 }
 
-/// The type of a variable, a member or another type.
+/// Returns the type of a variable, a member or another type.
 fn type_of(entry: &Entry<'_>) -> Option<UnitOffset> {
     match entry.attr_value(gimli::DW_AT_type)? {
         gimli::AttributeValue::UnitRef(at) => Some(at),
@@ -84,10 +84,10 @@ fn type_of(entry: &Entry<'_>) -> Option<UnitOffset> {
     }
 }
 
-/// The most names and qualifiers that one type has before it says its size.
+/// The longest chain of names and qualifiers that is followed from a type to its size.
 const LONGEST_CHAIN: usize = 16;
 
-/// How many bytes a type has.
+/// Returns the size of a type, in bytes.
 fn size(unit: &Unit<'_>, mut at: UnitOffset) -> Option<u32> {
     for _ in 0..LONGEST_CHAIN {
         let entry = unit.entry(at).ok()?;

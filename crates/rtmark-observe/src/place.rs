@@ -1,4 +1,4 @@
-//! From addresses to places in the program's own words.
+//! Translates addresses into places in the program's own terms.
 
 use rtmark_model::{Frame, MaskRegister, Masked, Place, visible};
 use rtmark_sim::{Blocker, CoreKind, Disassembly, Image, MaskedInterval};
@@ -6,13 +6,13 @@ use rtmark_sim::{Blocker, CoreKind, Disassembly, Image, MaskedInterval};
 use crate::functions::as_written;
 use crate::lines::Lines;
 
-/// A function by the name that its author gave it.
+/// Gives a function the name that its author wrote.
 fn written(frame: Frame) -> Frame {
     let function = frame.function.map(|name| as_written(&name).unwrap_or(name));
     Frame { function, ..frame }
 }
 
-/// Tells where an address is, as far as symbols and debug information know it.
+/// Locates an address as far as symbols and debug information allow.
 #[derive(Clone, Copy, Debug)]
 pub struct Map<'a, 'elf> {
     image: &'a Image,
@@ -20,20 +20,20 @@ pub struct Map<'a, 'elf> {
 }
 
 impl<'a, 'elf> Map<'a, 'elf> {
-    /// By an image's symbols, and by its line table where it has one.
+    /// Creates a map from an image's symbols, and its line table if it has one.
     pub fn new(image: &'a Image, lines: Option<&'a Lines<'elf>>) -> Self {
         Self { image, lines }
     }
 
-    /// The name of the function that holds an address, safe to show.
+    /// Returns the name of the function that contains an address, safe to display.
     pub fn function(&self, address: u32) -> Option<String> {
         self.image.symbols().name_at(address).map(|at| visible(at.symbol.as_bytes()))
     }
 
-    /// What is known of an address.
+    /// Returns what is known about an address.
     pub fn place(&self, address: u32) -> Place {
         let mut frames = self.lines.map_or_else(Vec::new, |lines| lines.inlined_at(address));
-        // The function itself comes first; behind it those inlined, the innermost last.
+        // The function itself comes first, then the inlined ones, the innermost last.
         frames.reverse();
         let own = frames.first();
         let inlined = frames.iter().skip(1).filter_map(|frame| frame.function.clone());
@@ -47,8 +47,8 @@ impl<'a, 'elf> Map<'a, 'elf> {
         }
     }
 
-    /// As [`Map::place`], with the caller that the link register tells, if the call there
-    /// is one of the function itself. Where something else was called since, it is not.
+    /// Returns the same as [`Map::place`], with the caller from the link register if the function
+    /// itself was called from there. If something else has been called since, the caller is left out.
     pub fn place_from(&self, address: u32, link: u32) -> Place {
         let mut place = self.place(address);
         let begins = |at: u32| Some(at - self.image.symbols().name_at(at)?.offset);
@@ -59,7 +59,7 @@ impl<'a, 'elf> Map<'a, 'elf> {
         place
     }
 
-    /// Where the instruction of two halfwords at an address branches to.
+    /// Returns the branch target of the 32-bit instruction at an address.
     fn target(&self, address: u32) -> Option<u32> {
         let bytes = self.image.segments().iter().find_map(|segment| {
             let from = address.checked_sub(segment.load_address)? as usize;
@@ -69,7 +69,7 @@ impl<'a, 'elf> Map<'a, 'elf> {
         Disassembly::of(CoreKind::CortexM33, address, half(0), half(2), None).target
     }
 
-    /// A masked interval with its places.
+    /// Returns a masked interval with its places.
     pub fn masked(&self, interval: &MaskedInterval) -> Masked {
         Masked {
             cycles: interval.cycles,

@@ -1,7 +1,7 @@
-//! Where the cycles go: by function with its callers, by address, by source line.
+//! Profiles where the cycles go: by function with its callers, by address, by source line.
 //!
-//! Every cycle of a run belongs to one instruction, to the entry of an exception, or to
-//! sleep, and each of these to one stack of functions.
+//! Every cycle of a run belongs to an instruction, to the entry of an exception, or to sleep, and each
+//! of these belongs to one call stack.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::ControlFlow;
@@ -13,10 +13,10 @@ use serde::Serialize;
 
 use crate::calls::{Calls, Node};
 use crate::functions::shown;
+use crate::hash::FastBuildHasher;
 use crate::lines::Lines;
-use crate::mixed::Mixing;
 
-/// What sleep is called among the functions.
+/// The name of sleep in the list of functions.
 pub(crate) const SLEEP: &str = "[sleep]";
 
 /// Cycles and instructions.
@@ -35,56 +35,56 @@ impl Cost {
     }
 }
 
-/// What a function cost, by itself and with all that it called.
+/// What a function cost, by itself and including everything that it called.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FunctionCost {
-    /// The function as the source names it; in brackets: an exception's entry, sleep, or an
-    /// address without a symbol.
+    /// The function as named in the source; in brackets, an exception's entry, sleep, or an address
+    /// without a symbol.
     pub name: String,
     /// Cycles of its own instructions.
     pub exclusive_cycles: u64,
-    /// And of all that was called from it, exceptions left out.
+    /// Cycles of its own instructions and of everything called from it, without exceptions.
     pub inclusive_cycles: u64,
     /// Its own instructions.
     pub instructions: u64,
-    /// How often it was called, or its task or handler began with it.
+    /// How often it was called, or started as a task or handler.
     pub calls: u64,
 }
 
 /// A finished profile.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// By function, the most exclusive cycles first.
+    /// The functions, the most exclusive cycles first.
     pub functions: Vec<FunctionCost>,
-    /// Stacks with their cycles: `main;work;memcpy 1234`. With debug information functions that were inlined
-    /// are among them, marked as tools for such stacks know it: `main;work;next_[i] 56`.
+    /// Folded stacks with their cycles: `main;work;memcpy 1234`. With debug information they include
+    /// inlined functions, marked in the way that flame-graph tools understand: `main;work;next_[i] 56`.
     pub folded: Vec<String>,
-    /// By source line, the author's own where there is one, and what was inlined there; the most
-    /// cycles first, empty without debug information.
+    /// The costs by source line, and by what was inlined there; the author's own line if there is one.
+    /// The most cycles first; empty without debug information.
     pub lines: Vec<(Source, Cost)>,
-    /// All cycles.
+    /// The total number of cycles.
     pub cycles: u64,
 }
 
 /// A node's number, and an address.
 type Place = (u32, u32);
 
-/// Follows a run and adds up.
+/// Follows a run and sums up costs.
 #[derive(Debug)]
 pub struct Profile<'a> {
     calls: Calls<'a>,
-    /// By node.
+    /// The cost of each node.
     own: Vec<Cost>,
-    /// By the function and its callers, and the instruction's address.
-    places: HashMap<Place, Cost, Mixing>,
-    /// Up to which cycle everything has been counted.
+    /// The cost by call stack and instruction address.
+    places: HashMap<Place, Cost, FastBuildHasher>,
+    /// The cycle up to which everything has been counted.
     counted: u64,
-    /// The newest instruction, and whose it is.
+    /// The latest instruction, and its node.
     newest: Option<(Node, u32)>,
 }
 
 impl<'a> Profile<'a> {
-    /// Begins where the machine stands.
+    /// Begins at the machine's position.
     pub fn new(machine: &Machine, symbols: &'a Symbols) -> Self {
         Self {
             calls: Calls::new(symbols),
@@ -95,7 +95,7 @@ impl<'a> Profile<'a> {
         }
     }
 
-    /// Cycles since the last time that this was asked.
+    /// Returns the cycles since the last call.
     fn elapsed(&mut self, machine: &Machine) -> u64 {
         let now = machine.cycles().0;
         let elapsed = now.saturating_sub(self.counted);
@@ -114,7 +114,7 @@ impl<'a> Profile<'a> {
         self.places.entry((node.number() as u32, address)).or_default()
     }
 
-    /// Adds everything up.
+    /// Sums everything up.
     pub fn report(&self, lines: Option<&Lines<'_>>) -> Report {
         let mut by_address: BTreeMap<u32, Cost> = BTreeMap::new();
         for ((_, address), cost) in &self.places {
@@ -157,7 +157,7 @@ impl<'a> Profile<'a> {
             function.exclusive_cycles += own.cycles;
             function.instructions += own.instructions;
             function.calls += calls.times(node);
-            // A function that calls itself counts once.
+            // A recursive function counts once.
             let above = calls.upwards(node).map(|node| calls.function(node));
             for name in above.collect::<BTreeSet<_>>() {
                 functions[name as usize].inclusive_cycles += own.cycles;
@@ -171,7 +171,7 @@ impl<'a> Profile<'a> {
         functions
     }
 
-    /// Stacks with their cycles; `addresses` are those of all instructions.
+    /// Returns the folded stacks with their cycles; `addresses` has those of all instructions.
     fn folded(
         &self,
         lines: Option<&Lines<'_>>,
@@ -187,7 +187,7 @@ impl<'a> Profile<'a> {
             *stacks.entry(path.clone()).or_default() += own.cycles;
             paths.insert(node.number() as u32, path);
         }
-        // What functions inlined there have cost is theirs.
+        // The cost of inlined functions is their own.
         for ((node, address), cost) in self.places.iter().filter(|(_, cost)| cost.cycles > 0) {
             let (Some(path), Some(inlined)) = (paths.get(node), inlined.get(address)) else {
                 continue;
@@ -202,7 +202,7 @@ impl<'a> Profile<'a> {
     }
 }
 
-/// The functions that were inlined at an address, the outermost first: `;take_[i];min_[i]`.
+/// Returns the functions inlined at an address, the outermost first: `;take_[i];min_[i]`.
 fn inlined(lines: &Lines<'_>, address: u32) -> Option<String> {
     let frames = lines.inlined_at(address);
     let (_, inlined) = frames.split_last()?;
@@ -213,7 +213,7 @@ fn inlined(lines: &Lines<'_>, address: u32) -> Option<String> {
 
 impl Observer for Profile<'_> {
     fn before(&mut self, machine: &Machine) -> ControlFlow<()> {
-        // A pipelined core lets the next instruction enter before the newest one is done.
+        // A pipelined core lets the next instruction enter before the latest one is done.
         let cycles = self.elapsed(machine);
         match self.newest.take().filter(|_| cycles > 0) {
             Some((node, address)) => {

@@ -1,9 +1,8 @@
-//! What kind of work a function does, told by where it runs and what it is called.
+//! Determines the kind of work a function does from where it runs and from its name.
 //!
-//! Two programs that do the same rarely have functions of the same name. What they have
-//! in common is that some cycles go into exceptions, some into handlers, some into the
-//! helpers that compilers call. Knows the architecture's exceptions and the compilers'
-//! helpers, and no kernel.
+//! Two programs for the same task rarely have functions of the same name. What they have in common is
+//! that some cycles go into exceptions, some into handlers, and some into compiler helpers. This module
+//! knows the architecture's exceptions and the compilers' helpers, but no kernel.
 
 use std::fmt;
 
@@ -16,10 +15,10 @@ use serde::Serialize;
 pub enum Role {
     /// Code of a thread, or of a program without threads.
     Thread,
-    /// Code of the handlers of PendSV and SVCall, by which kernels switch; of SVC on a Cortex-R, of ECALL
+    /// Code of the handlers through which kernels switch: PendSV and SVCall; SVC on a Cortex-R; ECALL
     /// and the software interrupt on RISC-V.
     Switch,
-    /// Code of the handler of SysTick; of the timer interrupt on RISC-V.
+    /// Code of the tick's handler: SysTick; the timer interrupt on RISC-V.
     Tick,
     /// Code of an external interrupt's handler.
     Interrupt,
@@ -27,9 +26,9 @@ pub enum Role {
     Fault,
     /// Stacking and fetching the vector.
     ExceptionEntry,
-    /// The instruction that returns from an exception, with unstacking.
+    /// The instruction that returns from an exception, including unstacking.
     ExceptionReturn,
-    /// Helpers of the compiler that divide.
+    /// Compiler helpers for division.
     Division,
     /// Copying, filling and comparing memory.
     Memory,
@@ -38,7 +37,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// In a few words.
+    /// Describes it in a few words.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Thread => "thread code",
@@ -54,7 +53,7 @@ impl Role {
         }
     }
 
-    /// The role of a function's code by its name, where that alone tells.
+    /// Returns the role of a helper function, if its name alone identifies it.
     fn of_helper(name: &str) -> Option<Self> {
         let has = |parts: &[&str]| parts.iter().any(|part| name.contains(part));
         let division = [
@@ -77,7 +76,7 @@ impl Role {
         }
     }
 
-    /// The role of a function by its name and that of the outermost one that has led to it:
+    /// Returns the role of a function from its name and that of the outermost entry of its call stack:
     /// an exception in brackets, or a thread's first function.
     pub(crate) fn of(function: &str, outermost: &str) -> Self {
         match function {
@@ -95,14 +94,15 @@ impl Role {
         })
     }
 
-    /// Whether functions of this role are helpers that one compiler has under one path and
-    /// the other under another.
+    /// Tells whether functions of this role are helpers, which different compilers have under different
+    /// paths.
     pub(crate) const fn is_helper(self) -> bool {
         matches!(self, Self::Division | Self::Memory)
     }
 }
 
-/// Addresses without a symbol are in brackets, too, and begin with a digit.
+/// Tells whether the name is an exception's. Addresses without a symbol are in brackets too, but begin
+/// with a digit.
 fn is_exception(name: &str) -> bool {
     name.strip_prefix('[').is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit()))
 }

@@ -1,9 +1,9 @@
-//! How much of their stacks tasks and interrupts have used.
+//! Measures how much of their stacks tasks and interrupts have used.
 //!
-//! Watches the stack pointer at every instruction, and what handlers store below a task's
-//! stack pointer, where kernels save registers. A task is known by the place at which it
-//! was interrupted, so that each keeps its stack whatever kernel switches them; a program
-//! without tasks of its own has one stack, the main one.
+//! The observer checks the stack pointer at every instruction, and what handlers store below a task's
+//! stack pointer, where kernels save registers. A task is identified by the place at which it was
+//! interrupted, so that each keeps its stack, whatever kernel switches them. A program without tasks of
+//! its own has one stack, the main one.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -15,29 +15,29 @@ use serde::Serialize;
 
 use crate::functions::Functions;
 
-/// The most that a task or an interrupt has used.
+/// The most stack that a task or an interrupt has used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct StackUse {
     /// A task's first function, or the exception.
     pub name: String,
-    /// Whose stack.
+    /// The kind of stack.
     pub kind: StackKind,
-    /// The most, from the first stack pointer to the lowest byte in use. Of a task with the
-    /// frame that an interrupt leaves there, as far as one came; of an interrupt what it
+    /// The most bytes used, from the first stack pointer to the lowest byte in use. For a task this
+    /// includes the frame that an interrupt leaves there, if one came; for an interrupt it is what it
     /// adds to the main stack.
     #[schemars(with = "u64")]
     pub bytes: Bytes,
-    /// The lowest address in use; of an interrupt there may be many.
+    /// The lowest address in use; an interrupt may have many.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lowest: Option<u32>,
 }
 
-/// Whose stack something is.
+/// The kind of stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StackKind {
-    /// The main stack, as thread mode uses it: all of a program without tasks, or the
-    /// start-up of a kernel that has some.
+    /// The main stack as used by thread mode: the whole of a program without tasks, or the start-up of
+    /// a kernel that has tasks.
     Main,
     /// The process stack of a task.
     Task,
@@ -48,12 +48,12 @@ pub enum StackKind {
 #[derive(Debug)]
 struct Thread {
     name: u32,
-    /// The name is that of the code which switched stacks: the next function's is better.
+    /// The name is that of the code that switched stacks: the next function's name is better.
     is_named: bool,
     stack: ThreadStack,
     high: u32,
     low: u32,
-    /// Where the stack pointer was last.
+    /// The latest stack pointer.
     sp: u32,
 }
 
@@ -64,52 +64,53 @@ struct Suspended {
     thread: usize,
 }
 
-/// The most bytes that a handler saves below a task's stack pointer: general and
-/// floating-point registers with a few words more.
+/// The most bytes that a handler saves below a task's stack pointer: general and floating-point
+/// registers, and a few more words.
 const SAVED: u32 = 256;
 
-/// A stack pointer that moves further in one instruction, in bytes, is on another stack.
+/// A stack pointer that moves further than this in one instruction, in bytes, has moved to another
+/// stack.
 const JUMP: u32 = 2048;
 
-/// A thread whose stack pointer a handler has left alone, as it began with another one.
+/// A thread whose stack pointer a handler has not used, as it began with another one.
 #[derive(Clone, Copy, Debug)]
 struct Left {
     bank: u8,
     thread: usize,
-    /// Where it was last.
+    /// The thread's last stack pointer.
     sp: u32,
 }
 
-/// A handler that is active.
+/// An active handler.
 #[derive(Debug)]
 struct Handler {
     exception: u16,
-    /// Whose stack it began on.
+    /// The stack on which it began.
     stack: ThreadStack,
-    /// Where the stack that it is on began.
+    /// Where its current stack began.
     base: u32,
-    /// Where its stack pointer was last, and the thread on whose stack that still is, where one
-    /// stack pointer serves both.
+    /// Its latest stack pointer, and the thread whose stack it still uses, if one stack pointer serves
+    /// both.
     sp: u32,
     thread: Option<usize>,
-    /// Which stack pointer it began with.
+    /// The stack pointer register with which it began.
     bank: u8,
-    /// That of the thread that it interrupted, where it has another one.
+    /// The stack pointer of the interrupted thread, if that has a separate one.
     left: Option<Left>,
-    /// The deepest that it was on its own stack, and on those of other modes, by their stack pointers:
-    /// where it came to each, and the deepest.
+    /// Its deepest use of its own stack, and of other modes' stacks by stack pointer: where it entered
+    /// each, and the deepest point.
     used: u32,
     others: BTreeMap<u8, (u32, u32)>,
 }
 
 impl Handler {
-    /// Whether the stack pointer has gone from this handler's stack to a task's, where software
-    /// moves the only one that there is.
+    /// Tells whether the stack pointer has moved from this handler's stack to a task's, if software
+    /// moves the only stack pointer there is.
     fn moves_away(&self, sp: u32) -> bool {
         self.stack == ThreadStack::Only && sp.abs_diff(self.sp) > SAVED
     }
 
-    /// The most that it has used so far, on all stacks but its thread's.
+    /// Returns the most that it has used so far, on all stacks except its thread's.
     fn uses(&self) -> u32 {
         self.used + self.others.values().map(|(base, low)| base - low).sum::<u32>()
     }
@@ -122,17 +123,17 @@ pub struct Stacks<'a> {
     threads: Vec<Thread>,
     suspended: Vec<Suspended>,
     current: Option<usize>,
-    /// Handlers that are active, the innermost last.
+    /// The active handlers, the innermost last.
     nested: Vec<Handler>,
     core: CoreKind,
-    /// The stack pointer before the newest instruction.
+    /// The stack pointer before the latest instruction.
     newest: u32,
-    /// The most by exception.
+    /// The most used by each exception.
     handlers: BTreeMap<u16, u32>,
 }
 
 impl<'a> Stacks<'a> {
-    /// Wants a machine that has just been reset.
+    /// Creates the observer for a machine that has just been reset.
     pub fn new(machine: &Machine, symbols: &'a Symbols) -> Self {
         Self {
             core: machine.soc().core,
@@ -146,9 +147,9 @@ impl<'a> Stacks<'a> {
         }
     }
 
-    /// What was used: tasks in the order of their appearance, then interrupts by number.
+    /// Returns the use of each stack: tasks in order of appearance, then interrupts by number.
     pub fn uses(&self) -> Vec<StackUse> {
-        // Start-up code may set several stack pointers, and use the last.
+        // Start-up code may set several stack pointers; only the last is used.
         let is_used =
             |thread: &Thread| thread.stack != ThreadStack::Only || thread.low < thread.high;
         let first = self.threads.iter().position(is_used).unwrap_or(0);
@@ -171,7 +172,8 @@ impl<'a> Stacks<'a> {
         used.map(task).chain(self.handlers.iter().map(handler)).collect()
     }
 
-    /// Whose stack a thread has. Where hardware tells nothing, the first one is the main one.
+    /// Returns the kind of a thread's stack. If the hardware gives no indication, the first one is the
+    /// main stack.
     fn kind(&self, thread: usize) -> StackKind {
         match self.threads[thread].stack {
             ThreadStack::Only if thread == 0 => StackKind::Main,
@@ -180,7 +182,7 @@ impl<'a> Stacks<'a> {
         }
     }
 
-    /// The thread that executes at a place: one that was interrupted there, or a new one.
+    /// Returns the thread that executes at a place: one that was interrupted there, or a new one.
     fn resume(&mut self, pc: u32, sp: u32, stack: ThreadStack, is_named: bool) -> usize {
         let fits = |suspended: &Suspended| (suspended.pc, suspended.sp) == (pc, sp);
         if let Some(at) = self.suspended.iter().rposition(fits) {
@@ -191,8 +193,8 @@ impl<'a> Stacks<'a> {
         self.threads.len() - 1
     }
 
-    /// Whether the stack pointer has just been moved elsewhere, where software has only one to move:
-    /// it may be on its way, as an address that is put together in it.
+    /// Tells whether the stack pointer has just been moved elsewhere on a core with only one. It may be
+    /// in transit, as an address that is being computed in it.
     fn is_on_its_way(&mut self, machine: &Machine, sp: u32) -> bool {
         let before = std::mem::replace(&mut self.newest, sp);
         if machine.thread_stack() != ThreadStack::Only {
@@ -202,12 +204,12 @@ impl<'a> Stacks<'a> {
         !is_memory || sp.abs_diff(before) > SAVED
     }
 
-    /// A handler has changed modes, and is on the stack of another one: that of whom it interrupted, or
-    /// one of the handlers' more.
+    /// Handles a handler's change of mode to another stack: that of the interrupted code, or another
+    /// one of the handler's own.
     fn uses_elsewhere(&mut self, bank: u8, sp: u32) {
         let Some(handler) = self.nested.last_mut() else { return };
         if let Some(left) = handler.left.as_mut().filter(|left| left.bank == bank) {
-            // Behind a jump it is the stack of whom it returns to.
+            // After a jump it is the stack of the code to which it returns.
             if sp.abs_diff(left.sp) <= SAVED {
                 left.sp = sp;
                 let thread = &mut self.threads[left.thread];
@@ -233,10 +235,10 @@ impl<'a> Stacks<'a> {
                 thread.low = thread.low.min(sp);
                 return;
             }
-            // The handler goes on on a stack of its own.
+            // The handler continues on a stack of its own.
             (handler.thread, handler.base, handler.sp) = (None, sp, sp);
         }
-        // Or to the stack of whom it returns to.
+        // Or to the stack of the code to which it returns.
         if handler.moves_away(sp) {
             return;
         }
@@ -246,7 +248,7 @@ impl<'a> Stacks<'a> {
         *most = (*most).max(handler.uses());
     }
 
-    /// What a handler stores right below a task's stack is the task's.
+    /// Counts what a handler stores directly below a task's stack as the task's.
     fn saves(&mut self, address: u32) {
         let below = |thread: &&mut Thread| {
             thread.stack == ThreadStack::Process
@@ -275,7 +277,7 @@ impl Observer for Stacks<'_> {
         let stack = machine.thread_stack();
         let same = |thread: &usize| self.threads[*thread].stack == stack;
         let at = match self.current {
-            // A program that switches by hand, without exceptions.
+            // The program switches stacks by itself, without exceptions.
             Some(thread) if same(&thread) && self.threads[thread].sp.abs_diff(sp) > JUMP => {
                 let holds = |thread: &Thread| {
                     (thread.low.saturating_sub(SAVED)..=thread.high).contains(&sp)
@@ -284,7 +286,7 @@ impl Observer for Stacks<'_> {
                 known.unwrap_or_else(|| self.resume(pc, sp, stack, false))
             }
             Some(thread) if same(&thread) => thread,
-            // Thread code has switched stacks by itself: a task is begun without an exception.
+            // Thread code has switched stacks by itself: a task begins without an exception.
             Some(_) => self.resume(pc, sp, stack, false),
             None => self.resume(pc, sp, stack, true),
         };
@@ -303,14 +305,14 @@ impl Observer for Stacks<'_> {
         let current = self.current.take();
         if let Some(thread) = current {
             self.suspended.push(Suspended { pc: left.pc, sp: left.sp, thread });
-            // On the main stack the frame is what the interrupt adds.
+            // On the main stack, the frame is part of what the interrupt adds.
             if left.stack == ThreadStack::Process {
                 let thread = &mut self.threads[thread];
                 thread.low = thread.low.min(left.frame);
             }
         }
         let sp = machine.handler_sp();
-        // Elsewhere than what hardware has left there: on a stack of its own.
+        // If it is not where the hardware left it, the handler is on a stack of its own.
         let base = if sp == left.frame { left.sp } else { sp };
         let on_thread = current.filter(|thread| {
             left.stack == ThreadStack::Only
@@ -340,7 +342,7 @@ impl Observer for Stacks<'_> {
     fn returned(&mut self, machine: &Machine, _exception: u16) {
         self.nested.pop();
         self.current = None;
-        // Of the mode that it has returned to.
+        // The stack pointer of the mode that it has returned to.
         self.newest = machine.register(Register::Sp);
     }
 }

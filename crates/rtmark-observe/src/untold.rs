@@ -1,11 +1,12 @@
-//! What a program's file does not tell, so that nobody takes what is missing for what is not there.
+//! Reports what a program's file does not contain, so that missing information is not mistaken for
+//! absence.
 
 use object::{CompressionFormat, Object as _, ObjectSection as _, ObjectSymbol as _, SymbolKind};
 
 use crate::lines::Lines;
 
-/// Why functions or source lines of an ELF file are unknown, and what to do about it; `None` where
-/// they are known, and of other files, which never have any.
+/// Returns why functions or source lines of an ELF file are unknown, and what to do about it; `None` if
+/// they are known, and for other file formats, which never have any.
 pub fn untold(elf: &[u8]) -> Option<String> {
     let file = object::File::parse(elf).ok()?;
     let is_function = |symbol: &object::Symbol<'_, '_>| symbol.kind() == SymbolKind::Text;
@@ -18,9 +19,9 @@ pub fn untold(elf: &[u8]) -> Option<String> {
     Some(format!("{what}: {}", reason(&file)))
 }
 
-/// Where symbols or debug information have gone.
+/// Returns where symbols or debug information have gone.
 fn reason(file: &object::File<'_>) -> String {
-    // A file that was made of this one's debug information, and may lie beside it.
+    // A separate file holds this one's debug information, and may be beside it.
     if let Ok(Some((name, _))) = file.gnu_debuglink() {
         let name = rtmark_model::visible(name);
         return format!(

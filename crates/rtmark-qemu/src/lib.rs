@@ -1,15 +1,14 @@
-//! QEMU as a place where firmware runs.
+//! Runs firmware on QEMU.
 //!
-//! A [`Machine`] is what a machine file says: which of QEMU's machines with which
-//! arguments, what a build must know of it, and which counter there counts instructions.
-//! [`Machine::run`] runs an executable on it, for so long and no longer, and brings what it
-//! printed.
+//! A [`Machine`] is the contents of a machine file: which QEMU machine with which arguments, what a
+//! build needs to know about it, and which counter counts instructions. [`Machine::run`] runs an
+//! executable on it for a limited time, and returns what it printed.
 //!
-//! QEMU knows no cycles. Under `-icount shift=0` each instruction takes a nanosecond of its
-//! clock, so that counters driven by that clock count instructions, the same on every host. While
-//! a core sleeps that clock jumps to what wakes it, and those counters with it.
+//! QEMU does not model cycles. Under `-icount shift=0` each instruction takes a nanosecond of its
+//! clock, so that counters driven by that clock count instructions, the same on every host. While a
+//! core sleeps, that clock jumps to the event that wakes it, and those counters with it.
 //!
-//! This crate knows nothing of kernels, scenarios and probes.
+//! This crate knows nothing about kernels, scenarios and probes.
 
 mod machine;
 mod run;

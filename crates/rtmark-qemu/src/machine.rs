@@ -1,4 +1,4 @@
-//! Machine files: what of QEMU's is used, and what firmware must know of it.
+//! Machine files: which QEMU machine is used, and what firmware needs to know about it.
 
 use rtmark_model::{Pattern, ScenarioId};
 use serde::Deserialize;
@@ -36,7 +36,7 @@ impl Emulator {
     }
 }
 
-/// What a memory is for.
+/// The purpose of a memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum Role {
     /// Code and constants.
@@ -51,7 +51,7 @@ pub enum Role {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MemoryFile {
-    /// What it is for.
+    /// Its purpose.
     pub name: Role,
     /// Its first address.
     pub base: u32,
@@ -65,18 +65,18 @@ pub struct MemoryFile {
 pub struct CounterFile {
     /// Its address.
     pub address: u32,
-    /// Writes that start it: address and value.
+    /// Writes that start it, as addresses and values.
     #[serde(default)]
     pub start: Vec<(u32, u32)>,
 }
 
-/// Scenarios that cannot be had on a machine.
+/// Scenarios that cannot run on a machine.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Excuse {
-    /// Which.
+    /// The scenarios.
     pub scenario: Pattern,
-    /// Why, in one sentence.
+    /// The reason, in one sentence.
     pub reason: String,
 }
 
@@ -87,52 +87,52 @@ enum BackendName {
     Qemu,
 }
 
-/// A machine of QEMU's, as its file describes it.
+/// A QEMU machine, as described by its file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Machine {
-    /// Its name here.
+    /// Its name in rtmark.
     pub name: String,
-    /// What it is.
+    /// Its description.
     pub description: String,
     #[expect(dead_code, reason = "tells machine files from soc files; there is one value")]
     backend: BackendName,
-    /// The program that has it.
+    /// The QEMU program that provides it.
     pub emulator: Emulator,
-    /// The name of the machine in that program.
+    /// Its name in that program.
     pub machine: String,
     /// Further arguments of that program.
     #[serde(default)]
     pub arguments: Vec<String>,
-    /// How the program is told of the firmware: `{elf}` stands for its file, `{starter}`
-    /// for one with the starter.
+    /// How the firmware is passed to the program: `{elf}` stands for its file, `{starter}` for a file
+    /// with the starter.
     #[serde(default = "by_kernel")]
     pub load: Vec<String>,
-    /// Code for another core that starts the one which is measured, in words.
+    /// The assembly source of code on another core that starts the measured one.
     #[serde(default)]
     pub starter: Vec<u32>,
-    /// The soc whose firmware it runs, which says what the next keys would.
+    /// The soc whose firmware it runs, which replaces the following keys.
     #[serde(default)]
     pub soc: Option<String>,
-    /// The core, as `kernel.toml` names it.
+    /// The core, as named in `kernel.toml`.
     #[serde(default)]
     pub core: Option<String>,
-    /// What the kernel's timer counts, in hertz.
+    /// The frequency of the kernel's timer, in hertz.
     #[serde(default)]
     pub clock_hz: Option<u32>,
-    /// The memories that firmware is linked to, instead of the soc's.
+    /// The memories to which firmware is linked, in place of the soc's.
     #[serde(default)]
     pub memory: Vec<MemoryFile>,
-    /// The register that counts instructions; without one the core's own is read.
+    /// The register that counts instructions; if there is none, the core's own is read.
     #[serde(default)]
     pub counter: Option<CounterFile>,
-    /// What cannot be had on it.
+    /// Scenarios that cannot run on it.
     #[serde(default)]
     pub not_applicable: Vec<Excuse>,
     /// Images that are not built for it.
     #[serde(default)]
     pub without: Vec<String>,
-    /// Where what the file says is from.
+    /// The sources of the file's information.
     pub sources: Vec<String>,
 }
 
@@ -140,24 +140,24 @@ fn by_kernel() -> Vec<String> {
     vec!["-kernel".to_owned(), "{elf}".to_owned()]
 }
 
-/// A machine file that was refused.
+/// The reason why a machine file was rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct MachineError(String);
 
 impl Machine {
-    /// Reads a machine file.
+    /// Parses a machine file.
     ///
     /// # Errors
-    /// When the text is not TOML, has an unknown key, lacks one, or contradicts
-    /// itself; the message shows the line where there is one.
+    /// When the text is not TOML, has an unknown key, lacks one, or contradicts itself; the message
+    /// shows the line if there is one.
     pub fn from_toml(text: &str) -> Result<Self, MachineError> {
         let machine: Self =
             toml::from_str(text).map_err(|error| MachineError(error.to_string()))?;
         let refuse = |problem: &str| Err(MachineError(problem.to_owned()));
         let own = [machine.core.is_some(), machine.clock_hz.is_some()];
         if machine.soc.is_some() && own.contains(&true) {
-            return refuse("`soc` says what core and clock_hz would: give it or them");
+            return refuse("`soc` replaces core and clock_hz: give it or them");
         }
         let memories = [Role::Flash, Role::Ram].map(|role| machine.memory_for(role).is_some());
         if machine.soc.is_none() && (own.contains(&false) || memories.contains(&false)) {
@@ -167,25 +167,25 @@ impl Machine {
             return refuse("clock_hz is zero");
         }
         if !machine.load.iter().any(|word| word.contains("{elf}")) {
-            return refuse("`load` names the firmware nowhere: it needs `{elf}`");
+            return refuse("`load` does not refer to the firmware: it needs `{elf}`");
         }
         if machine.starter.is_empty() == machine.load.iter().any(|word| word.contains("{starter}"))
         {
-            return refuse("`starter` and a `{starter}` in `load` need each other");
+            return refuse("`starter` and a `{starter}` in `load` require each other");
         }
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         if machine.name.is_empty() || !machine.name.chars().all(plain) {
-            return refuse("`name` may hold lower-case letters, digits and `-` only");
+            return refuse("`name` may contain lower-case letters, digits and `-` only");
         }
         Ok(machine)
     }
 
-    /// The memory of a role, if it is described here.
+    /// Returns the memory with a purpose, if it is described here.
     pub fn memory_for(&self, role: Role) -> Option<&MemoryFile> {
         self.memory.iter().find(|memory| memory.name == role)
     }
 
-    /// Why a scenario cannot be had here, when the file says so.
+    /// Returns why a scenario cannot run here, if the file says so.
     pub fn not_applicable(&self, scenario: &ScenarioId) -> Option<&str> {
         let mut excuses = self.not_applicable.iter();
         excuses

@@ -1,4 +1,4 @@
-//! QEMU as a child that cannot outlive its deadline.
+//! Runs QEMU as a child process that cannot outlive its deadline.
 
 use std::io::{self, Read, Write as _};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -9,13 +9,13 @@ use tempfile::NamedTempFile;
 
 use crate::machine::{Emulator, Machine};
 
-/// How much a program may print, in bytes. What goes on printing is ended.
+/// The console output, in bytes, after which a program is stopped.
 pub const LONGEST_CONSOLE: u64 = 256 << 20;
 
-/// How much is kept of QEMU's own messages, in bytes.
+/// How much of QEMU's own messages is kept, in bytes.
 const LONGEST_MESSAGES: u64 = 64 << 10;
 
-/// Why a program did not come to its end.
+/// The reason why a program did not reach its end.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum QemuError {
@@ -24,10 +24,10 @@ pub enum QemuError {
     Missing {
         /// The program.
         program: &'static str,
-        /// The Debian package that has it.
+        /// The Debian package that contains it.
         package: &'static str,
     },
-    /// QEMU did not start, or could not be listened to.
+    /// QEMU did not start, or its output could not be read.
     #[error("{program}: {source}")]
     Run {
         /// The program.
@@ -35,32 +35,32 @@ pub enum QemuError {
         /// Why.
         source: io::Error,
     },
-    /// The program was still running at its deadline, and was ended.
+    /// The program was still running at its deadline, and was stopped.
     #[error("it was still running after {deadline:?}")]
     Deadline {
-        /// How long it was given.
+        /// The time limit.
         deadline: Duration,
         /// What it had printed.
         console: Vec<u8>,
     },
-    /// The program printed more than is listened to, and was ended.
+    /// The program printed too much, and was stopped.
     #[error("it printed more than {LONGEST_CONSOLE} bytes")]
     Flood,
 }
 
-/// What a run left.
+/// The result of a run.
 #[derive(Clone, Debug)]
 pub struct Output {
-    /// What the program printed by semihosting.
+    /// What the program printed through semihosting.
     pub console: Vec<u8>,
     /// QEMU's own messages.
     pub messages: String,
-    /// How QEMU ended, which is how the program ended if it ended itself.
+    /// QEMU's exit status, which is the program's own if it ended itself.
     pub status: ExitStatus,
 }
 
 impl Emulator {
-    /// Its version in its own words.
+    /// Returns its version as it prints it.
     ///
     /// # Errors
     /// When it is not installed or does not run.
@@ -83,7 +83,7 @@ impl Emulator {
     }
 }
 
-/// Reads to the end or to a limit; past it, what writes finds nobody listening.
+/// Reads to the end or up to a limit; beyond it, the writer finds the pipe closed.
 fn drain(from: impl Read + Send + 'static, limit: u64) -> JoinHandle<io::Result<Vec<u8>>> {
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
@@ -92,26 +92,26 @@ fn drain(from: impl Read + Send + 'static, limit: u64) -> JoinHandle<io::Result<
     })
 }
 
-/// A file that goes when it is dropped.
+/// Creates a temporary file that is deleted when dropped.
 fn scratch(contents: &[u8]) -> io::Result<NamedTempFile> {
     let mut file = tempfile::Builder::new().prefix("rtmark-").tempfile()?;
     file.write_all(contents)?;
     Ok(file)
 }
 
-/// A child that is ended when it is dropped, however that comes.
+/// A child process that is killed when dropped, however that happens.
 struct Held(Child);
 
 impl Drop for Held {
     fn drop(&mut self) {
-        // SIGKILL: QEMU ignores gentler signals now and then. It may have ended already.
+        // SIGKILL, as QEMU sometimes ignores gentler signals. It may have ended already.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
 impl Machine {
-    /// The arguments that QEMU is given for an executable and the starter's file.
+    /// Returns QEMU's arguments for an executable and the starter's file.
     pub fn arguments(&self, elf: &str, starter: &str) -> Vec<String> {
         let fixed = [
             "-M",
@@ -123,7 +123,7 @@ impl Machine {
             "-monitor",
             "none",
             "-icount",
-            // What sleeps does not wait for the host's clock.
+            // Sleep does not wait for the host's clock.
             "shift=0,sleep=off",
             "-chardev",
             "stdio,id=console",
@@ -133,7 +133,7 @@ impl Machine {
         let load = self.load.iter().map(|word| match word.as_str() {
             "{elf}" => elf.to_owned(),
             "{starter}" => starter.to_owned(),
-            // In an option's value a comma stands twice.
+            // In an option's value, commas are doubled.
             option => option
                 .replace("{elf}", &elf.replace(',', ",,"))
                 .replace("{starter}", &starter.replace(',', ",,")),
@@ -142,10 +142,10 @@ impl Machine {
         fixed.chain(self.arguments.iter().cloned()).chain(load).collect()
     }
 
-    /// Runs an executable until it ends itself, for so long and no longer.
+    /// Runs an executable until it ends itself, within a time limit.
     ///
     /// # Errors
-    /// When QEMU is missing or fails, or the program does not end, or floods the console.
+    /// When QEMU is missing or fails, or the program does not end in time or floods the console.
     pub fn run(&self, elf: &[u8], deadline: Duration) -> Result<Output, QemuError> {
         let started = Instant::now();
         let trouble = |source| self.emulator.trouble(source);

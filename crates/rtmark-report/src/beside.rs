@@ -1,5 +1,5 @@
-//! Figures of others beside ours: those with an equal span and on the same core, with what
-//! differs all the same; the others named, with what keeps them from being compared.
+//! Compares figures of others with ours: those with an equal span on the same core, with the remaining
+//! differences. The rest are listed with the reason why they cannot be compared.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -16,10 +16,10 @@ use crate::table::{folded, multiple};
 const HEADING: Style = Style::new().bold();
 const ASIDE: Style = Style::new().dimmed();
 
-/// Scenarios that are named in one line of those refused.
+/// The number of scenarios named in one line of those refused.
 const SHOWN_REFUSED: usize = 24;
 
-/// Why a figure of others is not beside ours.
+/// Why a figure of others is not compared with ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Refused {
     Flagged,
@@ -27,12 +27,13 @@ enum Refused {
     OtherSpan,
 }
 
-/// The core without what does not change its pipeline: whether it has an FPU.
+/// Returns the core without variants that leave its pipeline unchanged, that is, without its FPU.
 fn family(core: &str) -> &str {
     core.strip_suffix('f').unwrap_or(core)
 }
 
-/// The scenario of ours that has a series' span, and how many of its units a sample of ours holds.
+/// Returns our scenario with a series' span, and how many of the series' units one of our samples
+/// contains.
 fn equal<'a>(series: &Series, catalogue: &'a Catalogue) -> Option<(&'a Scenario, u32)> {
     let source = series.provenance.log.as_ref()?;
     if let Some((scenario, equal)) = catalogue.equal_to(source.suite, &source.row) {
@@ -43,44 +44,43 @@ fn equal<'a>(series: &Series, catalogue: &'a Catalogue) -> Option<(&'a Scenario,
     same.then_some((scenario, 1))
 }
 
-/// Figures of others, as far as they say something about ours.
+/// Figures of others that say something about ours.
 #[derive(Debug, Default)]
 pub struct Beside<'a> {
-    /// Scenarios that have some, in the catalogue's order.
+    /// The scenarios that have some, in the catalogue's order.
     pub groups: Vec<SpanGroup<'a>>,
     /// Why others are not compared, and which ones.
     pub refused: Vec<(String, Vec<String>)>,
 }
 
-/// Figures of one span.
+/// The figures of one span.
 #[derive(Debug)]
 pub struct SpanGroup<'a> {
     pub scenario: &'a Scenario,
-    /// By core; ours come before those of others.
+    /// Sorted by core; ours come before those of others.
     pub figures: Vec<Shown>,
 }
 
-/// One figure in words.
+/// One figure, in words.
 #[derive(Debug)]
 pub struct Shown {
     pub kernel: String,
     pub soc: String,
     pub core: String,
     pub clock: String,
-    /// Which statistic it is.
+    /// The statistic that it is.
     pub statistic: String,
     pub cycles: String,
     pub time: String,
-    /// To ours of the same kernel, or to the floor's.
+    /// The ratio to our figure of the same kernel, or to the floor's.
     pub ratio: String,
-    /// Where it is from and what differs all the same; none where it is ours.
+    /// Its source and the remaining differences; none if it is ours.
     pub note: Option<String>,
 }
 
 impl<'a> Beside<'a> {
-    /// Puts imported or published figures beside ours: of `theirs` those of backend `log`
-    /// count. Ratios are of cycles, to ours of the same kernel on the same core, or to the
-    /// floor's.
+    /// Compares imported or published figures with ours; of `theirs`, answers of backend `log` count.
+    /// Ratios compare cycles with our figure of the same kernel on the same core, or with the floor's.
     pub fn of(ours: &[Answer], theirs: &[Answer], catalogue: &'a Catalogue) -> Self {
         let ours: Vec<&Series> = ours.iter().filter_map(Answer::series).collect();
         let ours: Vec<&Series> =
@@ -108,7 +108,7 @@ impl<'a> Beside<'a> {
                         shown.entry(place).or_default().push((series, times));
                     } else {
                         let why = if core.is_empty() {
-                            "on a core that is not told; `rtmark import --core` tells it".into()
+                            "on an unknown core; state it with `rtmark import --core`".into()
                         } else {
                             format!("on {}, which is not among ours", one_line(core))
                         };
@@ -137,20 +137,20 @@ impl<'a> Beside<'a> {
         Self { groups: shown.into_iter().filter_map(group).collect(), refused: refused.collect() }
     }
 
-    /// As tables of a report.
+    /// Returns the comparison as tables of a report.
     pub fn sheets(&self) -> Vec<Sheet> {
         if self.groups.is_empty() && self.refused.is_empty() {
             return Vec::new();
         }
-        let about = "Published and imported figures with the span of a scenario of ours, on the \
-                     same core: another compiler and settings all the same, and mostly another \
-                     chip. Ratios are of cycles, to ours of the same kernel where there is one, \
-                     else to the floor\u{2019}s.";
+        let about = "Published and imported figures with the span of one of our scenarios, on the \
+                     same core, but with another compiler and other settings, and mostly on another \
+                     chip. Ratios compare cycles with our figure of the same kernel if there is one, \
+                     otherwise with the floor\u{2019}s.";
         let mut sheet = Sheet::new("others", "Figures of others beside ours", about);
         let texts = ["scenario", "kernel", "chip", "core", "clock", "statistic"].map(Column::text);
         let numbers = ["cycles", "time", "ratio"].map(Column::number);
         sheet.columns = texts.into_iter().chain(numbers).collect();
-        sheet.columns.push(Column::text("from, and what differs"));
+        sheet.columns.push(Column::text("source, and what differs"));
         for group in &self.groups {
             let scenario = group.scenario.id.as_str();
             for shown in &group.figures {
@@ -173,7 +173,7 @@ impl<'a> Beside<'a> {
         }
         let mut sheets = vec![sheet];
         if !self.refused.is_empty() {
-            let about = "What keeps these from being compared; a name is not a span.";
+            let about = "Why these cannot be compared; an equal name does not mean an equal span.";
             let mut sheet = Sheet::new("refused", "Figures of others that are not compared", about);
             sheet.place = Place::Below;
             sheet.columns =
@@ -187,7 +187,7 @@ impl<'a> Beside<'a> {
     }
 }
 
-/// The first three names, and how many more there are.
+/// Returns the first three names, and the number of the others.
 fn first(names: &[String]) -> String {
     let shown: Vec<_> = names.iter().take(3).map(String::as_str).collect();
     let more = names.len().saturating_sub(3);
@@ -195,7 +195,7 @@ fn first(names: &[String]) -> String {
     shown.join(", ") + &more
 }
 
-/// Renders imported or published figures beside ours, for people, in so many columns.
+/// Renders the comparison as text, at most `width` columns wide.
 pub fn beside(ours: &[Answer], theirs: &[Answer], catalogue: &Catalogue, width: usize) -> String {
     let beside = Beside::of(ours, theirs, catalogue);
     let mut text = String::new();
@@ -236,7 +236,7 @@ pub fn beside(ours: &[Answer], theirs: &[Answer], catalogue: &Catalogue, width: 
     text
 }
 
-/// A text in at most so many characters.
+/// Shortens a text to `most` characters.
 fn short(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();
@@ -300,7 +300,7 @@ fn ratio(series: &Series, value: f64, ours: &[&Series]) -> String {
     of(FLOOR).map(|ratio| format!("{} floor", multiple(ratio))).unwrap_or_default()
 }
 
-/// Where a figure is from, and what differs though the span is equal.
+/// Describes where a figure comes from, and what differs although the span is equal.
 fn note(series: &Series, times: u32, ours: &[&Series]) -> String {
     let mut parts = Vec::new();
     if let Some(source) = &series.provenance.log {
@@ -309,12 +309,12 @@ fn note(series: &Series, times: u32, ours: &[&Series]) -> String {
     }
     if times > 1 {
         parts.push(format!(
-            "{times} times what the suite counts, as a sample of ours holds so many"
+            "{times} times the suite's figure, as one of our samples contains that many"
         ));
     }
     match series.span.overhead {
-        Overhead::Included => parts.push("what measuring costs is part of it".into()),
-        Overhead::Subtracted => parts.push("what reading the clock costs was taken off".into()),
+        Overhead::Included => parts.push("the cost of measuring is included".into()),
+        Overhead::Subtracted => parts.push("the cost of reading the clock was subtracted".into()),
         Overhead::None => {}
     }
     for (fact, before) in [("conditions", ""), ("measured_on", "measured on "), ("note", "")] {
@@ -322,7 +322,7 @@ fn note(series: &Series, times: u32, ours: &[&Series]) -> String {
     }
     let same_chip = ours.iter().any(|own| own.key.soc == series.key.soc);
     let chip = if same_chip { "" } else { "chip, " };
-    parts.push(format!("another {chip}compiler and settings than ours"));
+    parts.push(format!("another {chip}compiler and other settings than ours"));
     parts.join("; ")
 }
 

@@ -1,4 +1,4 @@
-//! One line for each answer, for spreadsheets and scripts.
+//! Renders one CSV line for each answer, for spreadsheets and scripts.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::imported::{figure, nanoseconds};
 use crate::matrix::{Block, blocks, column, from_log};
 use crate::notes::one_line;
 
-/// The columns, in order. New ones are only ever added at the end.
+/// The columns in order. New ones are only ever added at the end.
 pub const COLUMNS: &[&str] = &[
     "soc",
     "core",
@@ -66,10 +66,10 @@ pub const COLUMNS: &[&str] = &[
     "line",
 ];
 
-/// Renders answers as comma-separated values (RFC 4180) with a line of names.
+/// Renders answers as comma-separated values (RFC 4180) with a header line.
 ///
 /// # Errors
-/// None that a `String` could cause; the writer's own are passed on.
+/// Writing to a `String` causes none; the CSV writer's own errors are passed on.
 pub fn csv(answers: &[Answer]) -> Result<String, ::csv::Error> {
     let mut writer = ::csv::Writer::from_writer(Vec::new());
     writer.write_record(COLUMNS)?;
@@ -167,13 +167,14 @@ pub fn csv(answers: &[Answer]) -> Result<String, ::csv::Error> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The record of a row of a log: what its figures are, which one stands for it, and what is wrong.
+/// Returns the columns for a row of a log: what its figures are, which one is typical, and what is
+/// wrong with it.
 fn of_log(series: &Series) -> Vec<String> {
     let key = &series.key;
     let statistics = series.statistics();
     let steady = statistics.as_ref().and_then(|s| s.steady);
     let summary = series.readings.summarised();
-    // Of samples what they come to, of a summary what it says.
+    // For samples, the computed statistic; for a summary, the stated one.
     let either = |of: fn(&Summary) -> u64, said: Option<f64>| match &steady {
         Some(steady) => of(steady).to_string(),
         None => text(said),
@@ -191,7 +192,7 @@ fn of_log(series: &Series) -> Vec<String> {
     let record = |column: &str| match column {
         "soc" => one_line(&key.soc),
         "core" => one_line(&series.provenance.core),
-        // A clock that nobody says is none.
+        // An unknown clock leaves the column empty.
         "clock_hz" => text(Some(series.clock.0).filter(|clock| *clock > 0)),
         "kernel" => key.kernel.to_string(),
         "version" => one_line(&key.version),
@@ -224,7 +225,7 @@ fn of_log(series: &Series) -> Vec<String> {
     COLUMNS.iter().map(|column| record(column)).collect()
 }
 
-/// Several modes with how many samples each has: `135 x 50, 249 x 50`.
+/// Formats several modes with their sample counts: `135 x 50, 249 x 50`.
 fn modes(modes: &[Mode]) -> String {
     let each = modes.iter().map(|mode| format!("{} x {}", mode.value, mode.times));
     if modes.len() > 1 { each.collect::<Vec<_>>().join(", ") } else { String::new() }

@@ -1,4 +1,4 @@
-//! What makes a comparison unfair, as tables.
+//! Renders what makes a comparison unfair, as tables.
 
 use std::fmt::Write as _;
 
@@ -9,12 +9,12 @@ use crate::matrix::grouped;
 use crate::notes::{Notes, one_line};
 
 const HEADINGS: [(UnequalKind, &str); 3] = [
-    (UnequalKind::Matters, "Chosen, and it changes figures"),
-    (UnequalKind::Inherent, "It changes figures, and comes with the kernel or its language"),
+    (UnequalKind::Matters, "Chosen, and known to change figures"),
+    (UnequalKind::Inherent, "Known to change figures, but comes with the kernel or its language"),
     (UnequalKind::Told, "Not known to change figures"),
 ];
 
-/// Renders what differs and what was measured, for people, in so many columns.
+/// Renders the differences as text, at most `width` columns wide.
 pub fn fairness(fairness: &Fairness, width: usize) -> String {
     let mut text = format!("{} on {}\n", fairness.subjects.join(" and "), one_line(&fairness.soc));
     for (kind, heading) in HEADINGS {
@@ -24,12 +24,12 @@ pub fn fairness(fairness: &Fairness, width: usize) -> String {
         }
     }
     if let ([_, _], []) = (fairness.subjects.as_slice(), fairness.differences.as_slice()) {
-        text.push_str("\nThey differ in no setting.\n");
+        text.push_str("\nAll settings are equal.\n");
     }
     if !fairness.effects.is_empty() {
         let _ = write!(
             text,
-            "\nWith one setting switched, typical sample in cycles:\n{}",
+            "\nTypical sample in cycles with one setting switched:\n{}",
             measured(fairness)
         );
     }
@@ -49,7 +49,7 @@ fn lines(table: &Table) -> String {
     lines.join("\n") + "\n"
 }
 
-/// A text in lines of so many characters.
+/// Wraps a text to a width.
 fn wrapped(text: &str, width: usize) -> String {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {
@@ -136,7 +136,7 @@ fn measured(fairness: &Fairness) -> String {
     text
 }
 
-/// `177 −43`, or where there is nothing to subtract, why.
+/// Returns `177 −43`, or a note's number if there is nothing to subtract.
 fn cell(effect: &Effect, notes: &mut Notes) -> String {
     let Some(after) = effect.after else {
         let problem = effect.problem.as_deref().unwrap_or("no answer");

@@ -1,5 +1,5 @@
-//! What a run comes to, in sentences. Each is written by a rule from figures of the run, and leads
-//! to them; where a rule has no figures, it says nothing.
+//! Sums up a run in sentences. Each is written by a rule from the run's figures, and links to them; a
+//! rule without figures writes nothing.
 
 use rtmark_model::{HeldInterval, Line, Place, ScenarioId, Victim};
 use rtmark_units::{Cycles, Hertz};
@@ -9,7 +9,7 @@ use crate::matrix::{Block, FLOOR, KernelColumn, grouped, short_time};
 use crate::notes::one_line;
 use crate::rank::{Ranking, times};
 
-/// The scenario whose figure is the longest wait of an interrupt under the mixed load.
+/// Returns the scenario whose figure is the longest wait of an interrupt under the mixed load.
 pub const fn held_scenario(victim: Victim) -> &'static str {
     match victim {
         Victim::MostUrgent => "load.held.most_urgent",
@@ -17,36 +17,36 @@ pub const fn held_scenario(victim: Victim) -> &'static str {
     }
 }
 
-/// A sentence, and where its figures stand.
+/// A sentence, and the figures behind it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
     /// The sentence.
     pub text: String,
-    /// What shows it.
+    /// The part of the report that shows its figures.
     pub evidence: Evidence,
 }
 
-/// The part of a report that shows something.
+/// A part of a report that a sentence links to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Evidence {
     /// The row of a scenario.
     Row(String),
-    /// The table of all of them.
+    /// The table of all scenarios.
     Table,
 }
 
-/// The longest wait of an interrupt of one kernel.
+/// The longest wait of an interrupt with one kernel.
 #[derive(Clone, Copy, Debug)]
 pub struct Wait<'a> {
-    /// Whose.
+    /// The kernel's column.
     pub column: KernelColumn<'a>,
-    /// The clock.
+    /// The chip's clock.
     pub clock: Hertz,
-    /// How long, and where.
+    /// How long the interrupt was held back, and where.
     pub held: &'a HeldInterval,
 }
 
-/// The longest waits of one interrupt, by column.
+/// Returns the longest waits of one interrupt, by column.
 pub fn waits<'a>(block: &Block<'a>, victim: Victim) -> Vec<Wait<'a>> {
     let named = |scenario: &&&ScenarioId| scenario.as_str() == held_scenario(victim);
     let Some(scenario) = block.scenarios.iter().find(named) else { return Vec::new() };
@@ -58,24 +58,24 @@ pub fn waits<'a>(block: &Block<'a>, victim: Victim) -> Vec<Wait<'a>> {
     block.kernels.iter().filter_map(wait).collect()
 }
 
-/// The lines between which an interrupt is held back: `at src/exec.rs:545`, or `from one to
+/// Formats the lines between which an interrupt is held back: `at src/exec.rs:545`, or `from one to
 /// another`.
 pub fn lines(held: &HeldInterval) -> Option<String> {
     let first = &held.from.source()?.line;
     let from = spot(&held.from, first);
     match held.to.source().map(|source| source.line).as_ref().filter(|last| *last != first) {
-        // Of one file the name is told once.
+        // If both are in the same file, its name appears once.
         Some(last) if last.file == first.file => Some(format!("from {from} to {}", last.line)),
         Some(last) => Some(format!("from {from} to {}", spot(&held.to, last))),
         None => Some(format!("at {from}")),
     }
 }
 
-/// Where Rust keeps the sources of its own library.
+/// The folder in which Rust keeps the sources of its own library.
 const LIBRARY: &str = "/library/";
 
-/// A line with the last parts of its file's path. One of the language's own library tells nothing
-/// without the function that it was inlined into.
+/// Formats a line with the last parts of its file's path. A line of the language's own library means
+/// little without the function that it was inlined into.
 fn spot(place: &Place, line: &Line) -> String {
     if let Some((_, own)) = line.file.rsplit_once(LIBRARY) {
         let of_library =
@@ -93,19 +93,19 @@ fn spot(place: &Place, line: &Line) -> String {
             part => parts.push(part),
         }
     }
-    // The folder of sources says nothing: the crate's does.
+    // A folder called `src` carries no information, but the crate's name does.
     let sources = parts.len() > 2 && parts[parts.len() - 2] == "src";
     let kept = if sources { 3 } else { 2 };
     let file = parts[parts.len().saturating_sub(kept)..].join("/");
     one_line(&format!("{file}:{}", line.line))
 }
 
-/// The sentences of a block, at most one of each rule.
+/// Returns the sentences of a block, at most one of each rule.
 pub fn findings(block: &Block<'_>) -> Vec<Finding> {
     [held(block), fastest(block), widest(block)].into_iter().flatten().collect()
 }
 
-/// How long the kernels hold the most urgent interrupt back, and which line does.
+/// Compares how long the kernels hold back the most urgent interrupt, and names the responsible line.
 fn held(block: &Block<'_>) -> Option<Finding> {
     let mut waits = waits(block, Victim::MostUrgent);
     waits.retain(|wait| wait.column.0.as_str() != FLOOR);
@@ -121,26 +121,26 @@ fn held(block: &Block<'_>) -> Option<Finding> {
     let (best, worst) = (block.name(least.column), block.name(most.column));
     let text = if waits.len() == 1 {
         format!(
-            "Under a mixed load {best} holds the most urgent interrupt back for up to {}{}.",
+            "Under a mixed load, {best} holds back the most urgent interrupt for up to {}{}.",
             long(least),
             line(least)
         )
     } else if least.held.cycles == most.held.cycles {
         format!(
-            "Under one mixed load every kernel holds the most urgent interrupt back for up to {}.",
+            "Under one mixed load, every kernel holds back the most urgent interrupt for up to {}.",
             long(least)
         )
     } else if least.held.by == ["one instruction"] {
         format!(
-            "Under one mixed load {best} never holds the most urgent interrupt back for longer than \
-             one instruction takes; {worst} does for up to {}{}.",
+            "Under one mixed load, {best} never holds back the most urgent interrupt for longer \
+             than one instruction takes; {worst} does so for up to {}{}.",
             long(most),
             line(most)
         )
     } else {
         format!(
-            "Under one mixed load {best} holds the most urgent interrupt back least, {} cycles; \
-             {worst} most, {}{}.",
+            "Under one mixed load, {best} holds back the most urgent interrupt least, for {} cycles; \
+             {worst} does so most, for {}{}.",
             grouped(least.held.cycles),
             long(most),
             line(most)
@@ -150,7 +150,7 @@ fn held(block: &Block<'_>) -> Option<Finding> {
     Some(Finding { text, evidence: Evidence::Row(row) })
 }
 
-/// Who is the fastest most often.
+/// Names the kernel that is most often the fastest.
 fn fastest(block: &Block<'_>) -> Option<Finding> {
     let mut wins: Vec<(KernelColumn<'_>, u64)> = Vec::new();
     let mut contested = 0_u64;
@@ -175,12 +175,12 @@ fn fastest(block: &Block<'_>) -> Option<Finding> {
         [one] => format!(" and {one}"),
         several => format!(", {}", several.join(" and ")),
     };
-    let text = format!("Of {contested} operations that two kernels or more have, {first}{others}.");
+    let text = format!("Of {contested} operations that several kernels offer, {first}{others}.");
     Some(Finding { text, evidence: Evidence::Table })
 }
 
-/// The operation, of those that stand for a group and that more than half of the kernels have, in
-/// which kernels are furthest apart.
+/// Names the operation in which the kernels differ most, among those that represent a group and that
+/// more than half of the kernels have.
 fn widest(block: &Block<'_>) -> Option<Finding> {
     let all = block.kernels.iter().filter(|column| column.0.as_str() != FLOOR).count();
     let mut widest: Option<(f64, _, _, _)> = None;
@@ -199,7 +199,7 @@ fn widest(block: &Block<'_>) -> Option<Finding> {
     let (_, headline, fast, slow) = widest?;
     let unit = block.basis.map_or("", |basis| basis.name());
     let text = format!(
-        "{} takes {} {} {unit} and {} {}: {} times as many.",
+        "{} takes {} {} {unit}, but {} {}: {} times as many.",
         headline.doing,
         block.name(fast.0),
         grouped(fast.1),

@@ -1,11 +1,11 @@
-//! Scenarios in the groups in which a report shows them, and those that stand for a group.
+//! The groups in which a report shows scenarios, and the scenarios that represent a group.
 
 use rtmark_model::ScenarioId;
 
-/// What a scenario is about.
+/// The subject of a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Group {
-    /// Threads: switched, woken, made.
+    /// Switching, waking and creating threads.
     Switch,
     /// Semaphores, locks, events.
     Synchronise,
@@ -15,19 +15,19 @@ pub enum Group {
     Interrupts,
     /// Allocation.
     Memory,
-    /// Several of these in one program.
+    /// Programs that combine several of these.
     Programs,
-    /// Scenarios that the catalogue of rtmark does not have.
+    /// Scenarios that are not in rtmark's catalogue.
     Own,
 }
 
-/// A scenario that stands for its group.
+/// A scenario that represents its group.
 #[derive(Clone, Copy, Debug)]
 pub struct Headline {
     pub scenario: &'static str,
-    /// What is done, as a label.
+    /// The operation, as a label.
     pub label: &'static str,
-    /// What is done, as the subject of a sentence.
+    /// The operation, as the subject of a sentence.
     pub doing: &'static str,
 }
 
@@ -40,7 +40,7 @@ const SWITCH: &[Headline] = &[
     headline(
         "semaphore.give.wake+ctx",
         "give a semaphore, until the waiter runs",
-        "Waking a thread by a semaphore",
+        "Waking a thread with a semaphore",
     ),
     headline(
         "thread.resume.preempt",
@@ -55,11 +55,15 @@ const SYNCHRONISE: &[Headline] = &[
         "give a semaphore",
         "Giving a semaphore that nobody waits for",
     ),
-    headline("mutex.critical_section", "keep everybody out", "Keeping everybody out for a moment"),
+    headline(
+        "mutex.critical_section",
+        "enter a critical section",
+        "Entering and leaving a critical section",
+    ),
 ];
 const PASS: &[Headline] = &[
     headline("queue.send.16b", "send 16 bytes", "Sending 16 bytes"),
-    headline("queue.handover", "hand an item over", "Handing an item to a waiting thread"),
+    headline("queue.handover", "hand over an item", "Handing an item to a waiting thread"),
     headline("queue.send.immediate", "send an item", "Sending an item"),
 ];
 const INTERRUPTS: &[Headline] = &[
@@ -68,7 +72,7 @@ const INTERRUPTS: &[Headline] = &[
         "interrupt to the woken thread",
         "Waking a thread from an interrupt",
     ),
-    headline("timer.wake", "timer to the woken thread", "Waking a thread at its time"),
+    headline("timer.wake", "timer to the woken thread", "Waking a thread by a timer"),
     headline("isr.entry", "interrupt to its handler", "Entering a handler"),
 ];
 const MEMORY: &[Headline] = &[
@@ -77,7 +81,7 @@ const MEMORY: &[Headline] = &[
 ];
 
 impl Group {
-    /// All of them, in the order of a page.
+    /// All groups, in page order.
     pub const ALL: [Self; 7] = [
         Self::Switch,
         Self::Synchronise,
@@ -88,7 +92,7 @@ impl Group {
         Self::Own,
     ];
 
-    /// The group of a scenario, by the first word of its name.
+    /// Returns the group of a scenario, by the first word of its name.
     pub fn of(scenario: &ScenarioId) -> Self {
         match scenario.as_str().split('.').next().unwrap_or_default() {
             "thread" | "boot" => Self::Switch,
@@ -101,7 +105,7 @@ impl Group {
         }
     }
 
-    /// Its heading.
+    /// Returns its heading.
     pub const fn title(self) -> &'static str {
         match self {
             Self::Switch => "Switch and wake",
@@ -114,7 +118,7 @@ impl Group {
         }
     }
 
-    /// Its name in links.
+    /// Returns its name in links.
     pub const fn slug(self) -> &'static str {
         match self {
             Self::Switch => "switch",
@@ -127,7 +131,7 @@ impl Group {
         }
     }
 
-    /// The scenarios that stand for it where they were measured, the best first.
+    /// Returns the scenarios that represent it if they were measured, the best first.
     pub const fn headlines(self) -> &'static [Headline] {
         match self {
             Self::Switch => SWITCH,

@@ -1,4 +1,4 @@
-//! How costs grow with a count: the curves of a table, one line for each kernel.
+//! Shows how costs grow with a count: the curves of a table, one line for each kernel.
 
 use std::fmt::Write as _;
 
@@ -9,19 +9,19 @@ use rtmark_model::{Curve, Order};
 use crate::matrix::{Block, grouped, short_count};
 use crate::notes::{Notes, one_line};
 
-/// What stands out: costs for which there is no bound.
+/// The style that makes unbounded costs stand out.
 const GROWS: Style = AnsiColor::Red.on_default();
 const ABSENT: Style = AnsiColor::Yellow.on_default();
 const BAD: Style = AnsiColor::Red.on_default().bold();
 
-/// What the columns mean.
-pub const LEGEND: &str = "growth: the cost at the smallest and the largest count, how it grows, by \
-                          how many cycles each one more changes it, and the cost at every count as a bar, \
-                          from nothing to the largest of the line";
+/// The meaning of the columns.
+pub const LEGEND: &str = "growth: the cost at the smallest and the largest count, its order of growth, \
+                          the cycles that each additional one adds, and the cost at every count as a bar, \
+                          from zero to the largest of the line";
 
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// The curves of a block, in its order: by scenario, then by kernel.
+/// Returns the curves of a block in its order: by scenario, then by kernel.
 pub fn curves(block: &Block<'_>) -> Vec<Curve> {
     let mut answers = Vec::new();
     for scenario in block.scenarios.iter().filter(|scenario| scenario.point().is_some()) {
@@ -32,7 +32,7 @@ pub fn curves(block: &Block<'_>) -> Vec<Curve> {
     Curve::of(&answers)
 }
 
-/// A bar for each point, from nothing up to the largest; a gap where a point is missing.
+/// Draws a bar for each point, from zero up to the largest; a missing point is a gap.
 fn sparkline(curve: &Curve) -> String {
     let most = curve.points.iter().map(|point| point.cost).max().unwrap_or(0).max(1);
     let mut places: Vec<(u32, char)> = Vec::new();
@@ -46,28 +46,28 @@ fn sparkline(curve: &Curve) -> String {
     places.into_iter().map(|place| place.1).collect()
 }
 
-/// The texts of a line: first, last, order, for each one more, bars.
+/// The texts of a curve's line.
 pub struct CurveWords {
     /// The cost at the smallest count.
     pub first: String,
-    /// What stands in its place where there is none.
+    /// The word shown if there is no such cost.
     pub absent: Option<&'static str>,
-    /// Numbers of the notes that say why points are missing.
+    /// The numbers of the notes that explain why points are missing.
     pub marks: String,
-    /// The cost at the largest count that was measured, with the count unless all were.
+    /// The cost at the largest measured count, with the count unless all were measured.
     pub last: String,
-    /// How it grows.
+    /// The order of growth.
     pub order: &'static str,
-    /// Whether it grows at least as the count does.
+    /// Whether it grows at least in proportion to the count.
     pub grows: bool,
-    /// By how much each one more changes it.
+    /// The change for each additional one.
     pub per_element: String,
     /// A bar for each count.
     pub bars: String,
 }
 
 impl CurveWords {
-    /// A curve in words; its missing points become notes.
+    /// Describes a curve; reasons for missing points become notes.
     pub fn of(curve: &Curve, notes: &mut Notes) -> Self {
         let (first, last) = (curve.points.first(), curve.points.last());
         let note = |reason: &str, notes: &mut Notes| format!("[{}]", notes.number(reason));
@@ -113,7 +113,7 @@ impl CurveWords {
     }
 }
 
-/// The counts of some curves: `N = 1, 2, 4`.
+/// Formats the counts of some curves: `1 2 4`.
 fn counts(curves: &[Curve]) -> String {
     let of = |curve: &Curve| {
         let points = curve.points.iter().map(|point| point.n);
@@ -125,7 +125,7 @@ fn counts(curves: &[Curve]) -> String {
     counts.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
 }
 
-/// The curves as a table for people; empty when there are none.
+/// Renders the curves as a text table; empty if there are none.
 pub fn table(block: &Block<'_>, notes: &mut Notes) -> String {
     let curves = curves(block);
     if curves.is_empty() {
@@ -156,7 +156,7 @@ pub fn table(block: &Block<'_>, notes: &mut Notes) -> String {
         let absent = line.absent.map(|word| styled(if word == "n/a" { ABSENT } else { BAD }, word));
         let first = absent.unwrap_or_default() + &line.first;
         let last = format!("{} {}", line.last, line.marks);
-        // A name once, above the lines of its kernels.
+        // The scenario's name appears once, above the lines of its kernels.
         let scenario = &curve.key.scenario;
         let name = if before == Some(scenario) { String::new() } else { scenario.to_string() };
         before = Some(scenario);
@@ -174,7 +174,7 @@ pub fn table(block: &Block<'_>, notes: &mut Notes) -> String {
     lines.join("\n") + "\n"
 }
 
-/// The curves as a table in Markdown, every point in a column of its own; empty when there are none.
+/// Renders the curves as a Markdown table with a column for every point; empty if there are none.
 pub fn markdown(block: &Block<'_>, notes: &mut Notes, escaped: impl Fn(&str) -> String) -> String {
     let curves = curves(block);
     if curves.is_empty() {

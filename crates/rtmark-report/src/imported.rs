@@ -1,5 +1,5 @@
-//! Rows of other suites: a line each, with what they are equal to, or what keeps them
-//! from being compared.
+//! Renders rows of other suites' logs: one line each, with the equal scenario or the reason why there
+//! is none.
 
 use std::fmt::Write as _;
 
@@ -16,10 +16,10 @@ const HEADING: Style = Style::new().bold();
 const ASIDE: Style = Style::new().dimmed();
 const BAD: Style = AnsiColor::Red.on_default();
 
-/// The widest name of a row that has a column of its own.
+/// The longest row name that fits into the name column.
 const NAME: usize = 52;
 
-/// A figure of a summary or of samples: which statistic it is, and its value.
+/// Returns the figure of a summary or of samples, with the statistic that it is.
 pub fn figure(series: &Series) -> Option<(String, f64)> {
     if let Some(summary) = series.readings.summarised() {
         return summary.typical().map(|(statistic, value)| (statistic.to_string(), value));
@@ -27,8 +27,8 @@ pub fn figure(series: &Series) -> Option<(String, f64)> {
     series.statistics().map(|statistics| ("median".to_owned(), statistics.typical() as f64))
 }
 
-/// What the log itself says in nanoseconds of a figure that it says in cycles, too. Both were cut, and
-/// the time keeps more digits wherever the clock is slower than one of a gigahertz.
+/// Returns the nanoseconds that the log states along with a figure in cycles. Both were truncated, and
+/// the time keeps more digits if the clock is slower than 1 GHz.
 fn printed(series: &Series, value: f64) -> Option<f64> {
     let summary = series.readings.summarised()?;
     let (_, typical) = summary.typical()?;
@@ -36,7 +36,7 @@ fn printed(series: &Series, value: f64) -> Option<f64> {
     summary.ns.filter(|_| fits).map(|ns| ns * value / typical)
 }
 
-/// The figure as time, where the log says it or the clock is known.
+/// Returns the figure as time, if the log states it or the clock is known.
 pub fn nanoseconds(series: &Series, value: f64) -> Option<f64> {
     match series.basis {
         Basis::Ns => Some(value),
@@ -46,13 +46,13 @@ pub fn nanoseconds(series: &Series, value: f64) -> Option<f64> {
     }
 }
 
-/// The figure in cycles, where the clock is known.
+/// Returns the figure in cycles, if the clock is known.
 pub fn cycles(series: &Series, value: f64) -> Option<f64> {
     let clock = f64::from(series.clock.0);
     match series.basis {
         Basis::Cycles => {
             let finer = printed(series, value).map(|ns| ns * clock / 1e9);
-            // Where the two say the same, and the time says it more exactly.
+            // Use the time if both agree, as it is more precise.
             let fits = |finer: &f64| (finer - value).abs() <= 1.0 + value * 0.01;
             Some(finer.filter(|finer| clock > 0.0 && clock < 1e9 && fits(finer)).unwrap_or(value))
         }
@@ -61,7 +61,7 @@ pub fn cycles(series: &Series, value: f64) -> Option<f64> {
     }
 }
 
-/// A number to a digit behind the point where it has one.
+/// Formats a number with one decimal if it has any.
 pub fn number(value: f64) -> String {
     if value.fract() == 0.0 && (0.0..1e15).contains(&value) {
         grouped(value as u64)
@@ -78,13 +78,13 @@ pub fn time(ns: f64) -> String {
     }
 }
 
-/// Renders imported answers: a line a row, in their order, with a heading wherever
-/// kernel, version, soc, clock or file change.
+/// Renders imported answers in their order, one line a row, with a heading wherever kernel, version,
+/// soc, clock or file change.
 pub fn imported(answers: &[Answer], catalogue: &Catalogue, width: usize) -> String {
     ImportedRows::new(catalogue, width).add(answers)
 }
 
-/// Renders imported answers as they come: those that are given together have columns of one width.
+/// Renders imported answers incrementally: those added together have columns of equal width.
 #[derive(Debug)]
 pub struct ImportedRows<'a> {
     catalogue: &'a Catalogue,
@@ -94,12 +94,12 @@ pub struct ImportedRows<'a> {
 }
 
 impl<'a> ImportedRows<'a> {
-    /// None yet, in so many columns.
+    /// Creates a renderer for the given text width.
     pub const fn new(catalogue: &'a Catalogue, width: usize) -> Self {
         Self { catalogue, width, last: String::new() }
     }
 
-    /// The lines of the next rows.
+    /// Returns the lines of the next rows.
     pub fn add(&mut self, answers: &[Answer]) -> String {
         let mut text = String::new();
         let width = self.width;
@@ -109,14 +109,14 @@ impl<'a> ImportedRows<'a> {
         let widest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).min(NAME);
         for ((answer, name), (figure, remark)) in answers.iter().zip(names).zip(shown) {
             let heading = heading(answer);
-            // What has no figures knows less of where it comes from.
+            // An answer without figures has less provenance.
             let goes_on = answer.series().is_none() && self.last.starts_with(&heading);
             if heading != self.last && !goes_on {
                 let gap = if self.last.is_empty() { "" } else { "\n" };
                 let _ = writeln!(text, "{gap}{HEADING}{heading}{HEADING:#}");
                 self.last = heading;
             }
-            // A name that is longer than its column has a line of its own.
+            // A name that is longer than its column gets a line of its own.
             let name = if name.chars().count() > widest {
                 let _ = writeln!(text, "{name}");
                 ""
@@ -140,25 +140,25 @@ impl<'a> ImportedRows<'a> {
     }
 }
 
-/// The rows of logs among these answers, as a table of a report: each of them, in their order.
+/// Renders the rows of logs among these answers as a table of a report, in their order.
 pub fn sheet(answers: &[Answer], catalogue: &Catalogue) -> Option<Sheet> {
     let rows: Vec<Row> = rows(answers, catalogue).collect();
     (!rows.is_empty()).then(|| Sheet { rows, ..empty_sheet() })
 }
 
-/// That table without its rows.
+/// Returns that table without its rows.
 pub fn empty_sheet() -> Sheet {
-    let about = "What logs of other suites say, a line a row, in their order, each with its own clock. \
-                 A figure with a remark in place of a scenario is compared with nothing.";
+    let about = "The rows of other suites\u{2019} logs in their order, each with its own clock. \
+                 A figure with a remark in place of a scenario is not compared with anything.";
     let mut sheet = Sheet::new("imported", "Rows of logs", about);
     let texts = ["row", "kernel", "chip", "clock", "statistic"].map(Column::text);
     let numbers = ["figure", "time"].map(Column::number);
     sheet.columns = texts.into_iter().chain(numbers).collect();
-    sheet.columns.push(Column::text("what it is like"));
+    sheet.columns.push(Column::text("equal or similar to"));
     sheet
 }
 
-/// Its rows, one at a time: there may be a million.
+/// Returns its rows one at a time, as there may be a million.
 pub fn rows(answers: &[Answer], catalogue: &Catalogue) -> impl Iterator<Item = Row> {
     let from_logs = answers.iter().filter(|answer| from_log(answer));
     from_logs.map(|answer| row(answer, catalogue))
@@ -191,7 +191,7 @@ fn row(answer: &Answer, catalogue: &Catalogue) -> Row {
     row.kernel(key.kernel.as_str()).scenario(key.scenario.as_str())
 }
 
-/// The figure of a row, and what is to be said of it.
+/// Returns the figure of a row, and the remark about it.
 fn shown(answer: &Answer, catalogue: &Catalogue) -> (String, String) {
     match answer {
         Answer::Measured(series) => (figures(series), remark(series, catalogue)),
@@ -234,7 +234,7 @@ fn figures(series: &Series) -> String {
     text
 }
 
-/// What a row is equal to or near, or what is wrong with it.
+/// Describes what a row is equal or similar to, or what is wrong with it.
 fn remark(series: &Series, catalogue: &Catalogue) -> String {
     if !series.flags.is_empty() {
         let flags: Vec<_> = series.flags.iter().map(|flag| one_line(&flag.to_string())).collect();

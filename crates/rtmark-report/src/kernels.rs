@@ -1,16 +1,16 @@
-//! What kernels are called in a report, and which colour, dash and mark each has there.
+//! The display names of kernels in a report, and the colour, dash and mark of each.
 
 use rtmark_model::KernelId;
 
 use crate::matrix::FLOOR;
 
-/// How many looks there are. The first is the floor's alone.
+/// The number of looks. The first is reserved for the floor.
 pub const LOOKS: usize = 8;
 
-/// Those that always look the same, in the order of their looks.
+/// The kernels with fixed looks, in the order of their looks.
 const KNOWN: [&str; 6] = [FLOOR, "freertos", "embassy", "rtic", "lilos", "evloop"];
 
-/// A kernel as people write it.
+/// Returns a kernel's name as people write it.
 pub fn written(kernel: &str) -> &str {
     match kernel {
         "freertos" => "FreeRTOS",
@@ -20,12 +20,12 @@ pub fn written(kernel: &str) -> &str {
     }
 }
 
-/// Which look each kernel of a page has: the same in each of its charts and tables.
+/// The look of each kernel on a page, which is the same in all charts and tables.
 #[derive(Clone, Debug, Default)]
 pub struct Looks(Vec<String>);
 
 impl Looks {
-    /// The looks of these kernels.
+    /// Assigns looks to these kernels.
     pub fn of<'a>(kernels: impl IntoIterator<Item = &'a KernelId>) -> Self {
         let mut others: Vec<String> = Vec::new();
         for kernel in kernels {
@@ -34,12 +34,12 @@ impl Looks {
                 others.push(kernel.to_owned());
             }
         }
-        // By name, so that it does not depend on which runs are shown.
+        // Sorted by name, so that it does not depend on which runs are shown.
         others.sort_unstable();
         Self(others)
     }
 
-    /// The number of a kernel's look.
+    /// Returns the number of a kernel's look.
     pub fn number(&self, kernel: &str) -> usize {
         if let Some(at) = KNOWN.iter().position(|known| *known == kernel) {
             return at;
@@ -49,7 +49,7 @@ impl Looks {
         if at < free { KNOWN.len() + at } else { 1 + (at - free) % (LOOKS - 1) }
     }
 
-    /// The class of what looks like a kernel.
+    /// Returns the CSS class of a kernel's look.
     pub fn class(&self, kernel: &str) -> String {
         format!("k{}", self.number(kernel))
     }

@@ -1,12 +1,13 @@
-//! Renders answers: [`table()`] for people, [`json`] and [`csv()`] for programs, [`markdown()`] for
-//! pull requests, [`Report`] as one HTML page for colleagues.
+//! Renders answers: [`table()`] as text, [`json`] and [`csv()`] for programs, [`markdown()`] for pull
+//! requests, and [`Report`] as a self-contained HTML page.
 //!
-//! Read `matrix` first: it arranges answers as all of these show them, scenarios down and kernels across.
-//! `table`, `markdown` and `html` draw a matrix, `notes` explains its cells; `findings` says in sentences what
-//! it comes to. What a report holds besides is made of sheets (`sheet`), one module of `sections` for each part.
+//! Read `matrix` first: it arranges answers as all of these show them, with rows for scenarios and
+//! columns for kernels. `table`, `markdown` and `html` render a matrix, `notes` explains its cells, and
+//! `findings` sums it up in sentences. The other parts of a report are sheets (`sheet`), with one
+//! module of `sections` for each.
 //!
-//! Nothing here runs a benchmark or opens a store. Text that came from firmware or from a file is escaped
-//! before it reaches a terminal or a page.
+//! Nothing here runs a benchmark or opens a store. Text that came from firmware or from a file is
+//! escaped before it reaches a terminal or a page.
 
 mod beside;
 mod csv;
@@ -49,18 +50,18 @@ pub use table::{lines, table};
 pub use why::{Spent, WhyError, why};
 pub use worst::{Worst, WorstError, worst};
 
-/// Renders answers as a JSON document, whose schema the repository publishes as
-/// `docs/schema/results.schema.json`. `generator` names the program.
+/// Renders answers as a JSON document, whose schema is published as `docs/schema/results.schema.json`.
+/// `generator` names the program.
 ///
 /// # Errors
-/// None that the types allow; those of the serialiser are passed on.
+/// The types cause none; those of the serialiser are passed on.
 pub fn json(generator: &str, answers: &[Answer]) -> Result<String, serde_json::Error> {
     let mut text = serde_json::to_string_pretty(&Document::new(generator, answers.to_vec()))?;
     text.push('\n');
     Ok(text)
 }
 
-/// Writes answers as they come in the form of [`json`], without what several of them come to.
+/// Writes answers incrementally in the form of [`json`], without summaries over several of them.
 ///
 /// # Errors
 /// Those of the writer.

@@ -1,4 +1,4 @@
-//! The table of answers as GitHub-flavoured Markdown.
+//! Renders the table of answers as GitHub-flavoured Markdown.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ use crate::sheet::Sheet;
 use crate::table::{aside, multiple, spread_of};
 use crate::unequal::{built, unequal};
 
-/// Text from outside, as plain text of a table's cell.
+/// Escapes text from outside as plain text of a table cell.
 pub fn escaped(text: &str) -> String {
     let mut out = String::new();
     for character in one_line(text).chars() {
@@ -28,7 +28,7 @@ pub fn escaped(text: &str) -> String {
     out
 }
 
-/// Text from outside as code, in a table's cell too.
+/// Formats text from outside as code, also in a table cell.
 pub fn code(text: &str) -> String {
     let text = one_line(text).replace('|', "\\|");
     let runs = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
@@ -37,19 +37,19 @@ pub fn code(text: &str) -> String {
     format!("{fence}{gap}{text}{gap}{fence}")
 }
 
-/// A comment of GitHub holds 65 536 characters; some are left for words around it.
+/// GitHub's limit for a comment is 65 536 characters; some are left for surrounding text.
 const COMMENT: usize = 64_000;
 
-/// How much stands in the cells of tables.
+/// The level of detail in table cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cells {
-    /// All that is known in a few words.
+    /// Everything, in brief.
     Full,
-    /// Medians and multiples.
+    /// Medians and multiples only.
     Medians,
 }
 
-/// A piece of a page, with what it is called where it is left out.
+/// A piece of a page, with the name under which it is listed if it is left out.
 pub struct Piece {
     /// Its name.
     pub name: String,
@@ -58,20 +58,20 @@ pub struct Piece {
 }
 
 impl Piece {
-    /// A table of a report.
+    /// Renders a table of a report.
     pub fn of(sheet: &Sheet) -> Self {
         Self { text: sheet.markdown(), name: sheet.title.clone() }
     }
 }
 
-/// The tables, one part for each soc.
+/// Renders the tables, one piece for each soc.
 pub fn tables(answers: &[Answer], cells: Cells) -> Vec<Piece> {
     let part = |block: &Block<'_>| Piece { name: label(block), text: whole(block, cells) };
     blocks(answers).iter().map(part).collect()
 }
 
-/// Puts a page together that is no longer than a comment may be. What does not fit is named
-/// at its end: first what stands beside the medians in cells, then whole parts, from the end.
+/// Assembles a page that fits into a comment. What does not fit is listed at its end: first the details
+/// beside the medians are dropped, then whole pieces, from the end.
 pub fn fitted(parts: impl Fn(Cells) -> Vec<Piece>) -> String {
     let joined = |parts: &[Piece]| {
         parts.iter().map(|part| part.text.as_str()).collect::<Vec<_>>().join("\n")
@@ -103,7 +103,7 @@ pub fn fitted(parts: impl Fn(Cells) -> Vec<Piece>) -> String {
         )
 }
 
-/// Renders answers as Markdown tables, no longer than a comment of GitHub may be.
+/// Renders answers as Markdown tables that fit into a GitHub comment.
 pub fn markdown(answers: &[Answer]) -> String {
     let logs = sheet(answers, &Catalogue::builtin().unwrap_or_default());
     fitted(|cells| {
@@ -151,7 +151,7 @@ fn whole(block: &Block<'_>, cells: Cells) -> String {
     text
 }
 
-/// The scenarios that are no points of curves, and the firmware's sizes.
+/// Renders the scenarios that are not points of curves, and the firmware's sizes.
 fn rows(block: &Block<'_>, shown: Cells, text: &mut String, notes: &mut Notes) {
     let heads = block.kernels.iter().map(|kernel| {
         let (id, version, profile) = kernel;

@@ -1,5 +1,5 @@
-//! Answers arranged as they are compared: one block for each soc, backend and
-//! basis, scenarios down, kernels with their profiles across.
+//! Arranges answers for comparison: one block for each soc, backend and basis, with rows for scenarios
+//! and columns for kernels with their profiles.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,31 +12,31 @@ use rtmark_units::{Cycles, Nanoseconds};
 use crate::kernels::written;
 use crate::notes::one_line;
 
-/// The kernel whose figures others are multiples of.
+/// The kernel whose figures serve as the reference for multiples.
 pub const FLOOR: &str = "floor";
 
-/// Answers that stand in one table.
+/// The answers of one table.
 #[derive(Debug)]
 pub struct Block<'a> {
     /// The soc.
     pub soc: &'a str,
-    /// Where it ran.
+    /// The backend.
     pub backend: Backend,
-    /// What is counted; none when nothing was.
+    /// What is counted; none if nothing was measured.
     pub basis: Option<Basis>,
-    /// The kernels with their versions and profiles, in the order of columns.
+    /// The kernels with their versions and profiles, in column order.
     pub kernels: Vec<KernelColumn<'a>>,
-    /// The scenarios in the order of rows.
+    /// The scenarios, in row order.
     pub scenarios: Vec<&'a ScenarioId>,
     cells: BTreeMap<(&'a ScenarioId, KernelColumn<'a>), &'a Answer>,
-    /// What `kernels` and `scenarios` hold already.
+    /// The members of `kernels` and `scenarios`.
     known: (BTreeSet<KernelColumn<'a>>, BTreeSet<&'a ScenarioId>),
 }
 
 /// A kernel in one of its versions and profiles.
 pub type KernelColumn<'a> = (&'a KernelId, &'a str, &'a str);
 
-/// The column of an answer.
+/// Returns the column of an answer.
 pub fn column(answer: &Answer) -> KernelColumn<'_> {
     let key = answer.key();
     (&key.kernel, &key.version, &key.profile)
@@ -45,17 +45,17 @@ pub fn column(answer: &Answer) -> KernelColumn<'_> {
 /// The figures of one measured cell.
 #[derive(Clone, Debug)]
 pub struct Figures {
-    /// What is to be said about the samples.
+    /// The statistics of the samples.
     pub statistics: Statistics,
-    /// Their modes.
+    /// The modes of the samples.
     pub modes: Vec<Mode>,
-    /// The typical sample as time, where the basis has one.
+    /// The typical sample as time, if the basis allows it.
     pub time: Option<Nanoseconds>,
-    /// How many times the floor's typical sample.
+    /// The ratio to the floor's typical sample.
     pub multiple: Option<f64>,
-    /// The same from emptied caches, where that was measured.
+    /// The statistics with emptied caches, if measured.
     pub emptied: Option<Statistics>,
-    /// How far the layouts of the code lie apart, where several were measured.
+    /// The range over layouts of the code, if several were measured.
     pub spread: Option<Spread>,
 }
 
@@ -85,41 +85,41 @@ impl<'a> Block<'a> {
         self.cells.insert((&key.scenario, column), answer);
     }
 
-    /// The profile that all columns share, if they do.
+    /// Returns the profile that all columns share, if they do.
     pub fn profile(&self) -> Option<&'a str> {
         let (_, _, first) = *self.kernels.first()?;
         self.kernels.iter().all(|(_, _, profile)| *profile == first).then_some(first)
     }
 
-    /// What a column is called: the kernel, with its version where the block has several of it.
+    /// Returns the name of a column: the kernel, with its version if the block has several.
     pub fn name(&self, column: KernelColumn<'a>) -> String {
         let several = self.kernels.iter().filter(|other| other.0 == column.0).count() > 1;
         let kernel = written(column.0.as_str());
         if several { format!("{kernel} {}", one_line(column.1)) } else { kernel.to_owned() }
     }
 
-    /// A kernel's answer to a scenario; none when it was not asked.
+    /// Returns a kernel's answer to a scenario; none if it was not asked.
     pub fn answer(&self, scenario: &'a ScenarioId, kernel: KernelColumn<'a>) -> Option<&'a Answer> {
         self.cells.get(&(scenario, kernel)).copied()
     }
 
-    /// The series of the block.
+    /// Returns all series of the block.
     pub fn series(&self) -> impl Iterator<Item = &'a Series> {
         self.cells.values().filter_map(|answer| answer.series())
     }
 
-    /// The series of a column: all of them share the kernel's settings.
+    /// Returns the series of a column, which share the kernel's settings.
     pub fn series_of(&self, column: &KernelColumn<'a>) -> impl Iterator<Item = &'a Series> {
         let of_column = self.cells.iter().filter(move |((_, of), _)| of == column);
         of_column.filter_map(|(_, answer)| answer.series())
     }
 
-    /// Any series of the block: all of them share clock, core and timing model.
+    /// Returns any series of the block, as all share clock, core and timing model.
     pub fn any_series(&self) -> Option<&'a Series> {
         self.series().next()
     }
 
-    /// The figures of a series of this block.
+    /// Returns the figures of a series of this block.
     pub fn figures(&self, series: &Series) -> Option<Figures> {
         let statistics = series.statistics()?;
         let typical = statistics.typical();
@@ -139,21 +139,21 @@ impl<'a> Block<'a> {
         if series.key.kernel.as_str() == FLOOR || series.no_multiple.is_some() {
             return None;
         }
-        // Equal names are not enough: the spans must be equal too.
+        // Equal names are not sufficient: the spans must be equal too.
         let of_floor = |column: &KernelColumn<'a>| {
             let floor = self.cells.get(&(&series.key.scenario, *column))?.series()?;
             let typical = || floor.statistics().map(|s| s.typical());
             (floor.span == series.span).then(typical).flatten()
         };
         let floors = || self.kernels.iter().filter(|column| column.0.as_str() == FLOOR);
-        // The floor of the same profile, else the only one that there is.
+        // The floor of the same profile, or else the only one.
         let same = |column: &&KernelColumn<'a>| column.2 == series.key.profile;
         let floor = floors().filter(same).find_map(of_floor);
         let floor = floor.or_else(|| floors().find_map(of_floor))?;
         (floor > 0).then(|| typical as f64 / floor as f64)
     }
 
-    /// Why a scenario's figures are no multiples of the floor's, although both are there.
+    /// Returns why a scenario's figures are not shown as multiples of the floor's, although both exist.
     pub fn no_multiple(&self, scenario: &'a ScenarioId) -> Option<&'a str> {
         let of = |kernel: &KernelColumn<'a>| self.answer(scenario, *kernel)?.series();
         let floor = self.kernels.iter().filter(|kernel| kernel.0.as_str() == FLOOR).find_map(of)?;
@@ -161,12 +161,12 @@ impl<'a> Block<'a> {
         floor.no_multiple.as_deref().filter(|_| any_other())
     }
 
-    /// The scenarios that are no points of a curve: the rows of its table.
+    /// Returns the scenarios that are not points of a curve, which are the rows of its table.
     pub fn rows(&self) -> impl Iterator<Item = &'a ScenarioId> {
         self.scenarios.iter().copied().filter(|scenario| scenario.point().is_none())
     }
 
-    /// The firmware images of a kernel by name.
+    /// Returns the firmware images of a kernel by name.
     pub fn firmware(&self, kernel: KernelColumn<'a>) -> BTreeMap<&'a str, &'a Firmware> {
         let of_kernel = self.cells.iter().filter(|((_, column), _)| *column == kernel);
         of_kernel
@@ -177,12 +177,12 @@ impl<'a> Block<'a> {
     }
 }
 
-/// Arranges answers; socs, kernels and scenarios keep the order in which they come.
+/// Arranges answers; socs, kernels and scenarios keep their order of appearance.
 pub fn blocks(answers: &[Answer]) -> Vec<Block<'_>> {
     arranged(answers.iter())
 }
 
-/// The blocks of answers, each of one profile.
+/// Arranges answers into blocks of one profile each.
 pub fn blocks_by_profile(answers: &[Answer]) -> Vec<Block<'_>> {
     let mut profiles: Vec<&str> = Vec::new();
     for profile in answers.iter().map(|answer| answer.key().profile.as_str()) {
@@ -194,8 +194,8 @@ pub fn blocks_by_profile(answers: &[Answer]) -> Vec<Block<'_>> {
     profiles.into_iter().flat_map(of).collect()
 }
 
-/// Answers from logs are a list of their own, and stand in no block: they share neither clock nor
-/// compiler, and several may answer one question.
+/// Arranges answers, without those from logs: they are a separate list, because they share neither
+/// clock nor compiler, and several may answer one question.
 fn arranged<'a>(answers: impl Iterator<Item = &'a Answer> + Clone) -> Vec<Block<'a>> {
     let answers = answers.filter(|answer| !from_log(answer));
     let mut blocks: Vec<Block<'_>> = Vec::new();
@@ -206,7 +206,7 @@ fn arranged<'a>(answers: impl Iterator<Item = &'a Answer> + Clone) -> Vec<Block<
         let key = answer.key();
         let here = places.entry((&key.soc, key.backend)).or_default();
         let basis = answer.series().map(|series| series.basis);
-        // What was not measured has no basis and goes with what was.
+        // An answer without a measurement has no basis and joins a block of measured ones.
         if !here.iter().any(|&at| basis.is_none() || blocks[at].basis == basis) {
             here.push(blocks.len());
             blocks.push(Block::new(answer, basis));
@@ -225,12 +225,12 @@ fn arranged<'a>(answers: impl Iterator<Item = &'a Answer> + Clone) -> Vec<Block<
     blocks
 }
 
-/// Whether an answer was read from somebody's log.
+/// Tells whether an answer was read from a log.
 pub fn from_log(answer: &Answer) -> bool {
     answer.key().backend == Backend::Log
 }
 
-/// A number with its thousands apart.
+/// Formats a number with its thousands separated.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -243,7 +243,7 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
-/// A number in six characters: every digit up to 99 999, then the first four.
+/// Formats a number in six characters: every digit up to 99 999, then the first four.
 pub fn short_count(number: u64) -> String {
     let scaled = |unit: u64, letter: char| {
         let value = number as f64 / unit as f64;
@@ -258,11 +258,11 @@ pub fn short_count(number: u64) -> String {
     }
 }
 
-/// A time to three digits in the unit that suits it.
+/// Formats a time to three digits in a suitable unit.
 pub fn short_time(time: Nanoseconds) -> String {
     let units = [(1.0, "ns"), (1e3, "\u{b5}s"), (1e6, "ms"), (1e9, "s")];
     let ns = time.0 as f64;
-    // A value that would round up to 1000 goes to the next unit.
+    // A value that would round up to 1000 uses the next unit.
     let fits = |scale: f64| ns / scale < 999.5;
     let (scale, unit) = units.into_iter().find(|(scale, _)| fits(*scale)).unwrap_or(units[3]);
     let value = ns / scale;

@@ -1,4 +1,4 @@
-//! Figures in the forms that services for continuous benchmarking read.
+//! Writes figures in the formats of continuous-benchmarking services.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::notes::one_line;
 
-/// The series that have a figure and no flag, each with the name it has there.
+/// Returns the series that have a figure and no flag, with their names in these formats.
 fn figures(answers: &[Answer]) -> impl Iterator<Item = (String, &Series, Statistics)> {
     let series = answers.iter().filter_map(Answer::series);
     series.filter(|series| series.flags.is_empty()).filter_map(|series| {

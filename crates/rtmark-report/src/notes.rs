@@ -1,15 +1,15 @@
-//! Notes below a table: why a kernel has no answer, what went wrong.
+//! Notes below a table: why a kernel has no answer, and what went wrong.
 
 use rtmark_model::{Answer, HeldInterval, Key, Provenance, Series, visible};
 
 use crate::matrix::grouped;
 
-/// Notes of one table, each text once, numbered from 1.
+/// The notes of one table, each text once, numbered from 1.
 #[derive(Clone, Debug, Default)]
 pub struct Notes(Vec<String>);
 
 impl Notes {
-    /// The number of a note.
+    /// Returns the number of a note, adding it if it is new.
     pub fn number(&mut self, text: &str) -> usize {
         let text = one_line(text);
         let index = self.0.iter().position(|note| *note == text).unwrap_or_else(|| {
@@ -19,23 +19,23 @@ impl Notes {
         index + 1
     }
 
-    /// The notes with their numbers.
+    /// Returns the notes with their numbers.
     pub fn iter(&self) -> impl Iterator<Item = (usize, &str)> {
         self.0.iter().enumerate().map(|(index, note)| (index + 1, note.as_str()))
     }
 }
 
-/// Text from outside as one harmless line.
+/// Renders text from outside as one harmless line.
 pub fn one_line(text: &str) -> String {
     visible(text.as_bytes()).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// What a model's cycles rest on, a word for each part of it.
+/// Names what the cycles of a timing model rest on, one word for each part of it.
 pub fn rests_on(provenance: &Provenance) -> Option<String> {
     provenance.timing_basis.map(|basis| format!("timing: {basis}"))
 }
 
-/// What a table says in place of figures: the word, and the note that explains it.
+/// Returns what a table shows in place of figures: the word, and the note that explains it.
 pub fn without_figures(answer: &Answer) -> Option<(&'static str, String)> {
     match answer {
         Answer::Measured(series) if !series.flags.is_empty() => {
@@ -47,7 +47,7 @@ pub fn without_figures(answer: &Answer) -> Option<(&'static str, String)> {
             Some(("no sample", "The series is empty.".into()))
         }
         Answer::Measured(_) => None,
-        // Without the kernel, whose column it is: several have the same reason.
+        // Without the kernel's name, as several kernels may share the reason.
         Answer::NotApplicable { reason, .. } => Some(("n/a", reason.clone())),
         Answer::Failed { key, failure } => {
             let id = format!("{} {}", key.kernel, key.scenario);
@@ -56,7 +56,7 @@ pub fn without_figures(answer: &Answer) -> Option<(&'static str, String)> {
     }
 }
 
-/// The figure of a summary, and which statistic it is.
+/// Returns the figure of a summary, and the statistic that it is.
 pub fn summary(series: &Series) -> Option<String> {
     let (statistic, value) = series.readings.summarised()?.typical()?;
     let value = if value.fract() == 0.0 && value.abs() < 1e15 {
@@ -67,23 +67,23 @@ pub fn summary(series: &Series) -> Option<String> {
     Some(format!("{statistic} {value}"))
 }
 
-/// What is to be said about a series: what is odd about it, and where its figure comes from.
+/// Returns the remarks about a series: what is unusual about it, and where its figure comes from.
 pub fn remarks(series: &Series) -> impl Iterator<Item = String> {
     oddity(series).into_iter().chain(where_held(series))
 }
 
-/// Where an interrupt was held back for longest.
+/// Describes where an interrupt was held back for longest.
 fn where_held(series: &Series) -> Option<String> {
     let HeldInterval { by, from, to, .. } = series.held.as_ref()?;
     let Key { kernel, scenario, .. } = &series.key;
     Some(format!("{kernel} {scenario}: by {}, from {from} to {to}", by.join(" and ")))
 }
 
-/// What is odd about a series and deserves a note.
+/// Describes what is unusual about a series and deserves a note.
 fn oddity(series: &Series) -> Option<String> {
     let restarted = series.unpaired.restarted;
     let id = format!("{} {}", series.key.kernel, series.key.scenario);
     let samples =
         if restarted == 1 { "1 span was".into() } else { format!("{restarted} spans were") };
-    (restarted > 0).then(|| format!("{id}: {samples} begun anew before its end, and not counted."))
+    (restarted > 0).then(|| format!("{id}: {samples} restarted before the end, and not counted."))
 }

@@ -1,4 +1,4 @@
-//! A report of a run: everything that is known of it, in one page or in Markdown.
+//! A report of a run: everything known about it, as one page or in Markdown.
 
 use std::fmt::Write as _;
 
@@ -13,25 +13,25 @@ use crate::sheet::Sheet;
 use crate::why::Spent;
 use crate::worst::Worst;
 
-/// What the report says about the run that it shows.
+/// The facts that a report states about the run it shows.
 #[derive(Clone, Debug)]
 pub struct RunFacts {
-    /// Its id, or as much of it as people read.
+    /// Its id, shortened for people.
     pub id: String,
-    /// When it was, in words.
+    /// The time of the run, in words.
     pub when: String,
-    /// The commit that it measured.
+    /// The commit that was measured.
     pub revision: Option<String>,
     /// Whether it was finished.
     pub complete: bool,
-    /// The command that made it.
+    /// The command line that started it.
     pub command: String,
 }
 
-/// What a report is made of.
+/// The contents of a report.
 #[derive(Clone, Copy, Debug)]
 pub struct Report<'a> {
-    /// What stands above it.
+    /// Its heading.
     pub title: &'a str,
     /// The program that writes it, with its version.
     pub generator: &'a str,
@@ -39,31 +39,31 @@ pub struct Report<'a> {
     pub run: Option<&'a RunFacts>,
     /// Its answers.
     pub answers: &'a [Answer],
-    /// What the scenarios mean.
+    /// The scenario definitions.
     pub catalogue: &'a Catalogue,
-    /// Figures of others, published or imported: those with equal spans stand beside ours.
+    /// Published or imported figures of others: those with equal spans are compared with ours.
     pub others: &'a [Answer],
-    /// What searches for worst cases have found.
+    /// The results of worst-case searches.
     pub worst: &'a [Worst],
-    /// What typical samples were spent on.
+    /// Where the cycles of typical samples went.
     pub why: &'a [Spent],
-    /// The figures over runs.
+    /// The figures over several runs.
     pub histories: &'a [History],
-    /// Other runs that one page shows, too, to be chosen and compared.
+    /// Other runs that the page offers for selection and comparison.
     pub runs: &'a [OtherRun],
 }
 
-/// A run beside that of a report.
+/// An additional run in a report.
 #[derive(Clone, Debug)]
 pub struct OtherRun {
-    /// What is said about it.
+    /// The facts about it.
     pub run: RunFacts,
     /// Its answers.
     pub answers: Vec<Answer>,
 }
 
 impl<'a> Report<'a> {
-    /// One of a run's answers alone.
+    /// Creates a report of one run's answers alone.
     pub fn of(answers: &'a [Answer], catalogue: &'a Catalogue) -> Self {
         Self {
             title: "What real-time kernels cost",
@@ -79,12 +79,12 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// The sheets that are not of one soc.
+    /// Returns the sheets that do not belong to one soc.
     fn sheets(&self) -> Vec<Sheet> {
         self.sheets_with(sheet(self.answers, self.catalogue))
     }
 
-    /// The sheets with other rows of logs, or none.
+    /// Returns these sheets with other rows of logs, or none.
     pub(crate) fn sheets_with(&self, logs: Option<Sheet>) -> Vec<Sheet> {
         let mut sheets = worst_cases(self);
         sheets.extend(logs);
@@ -94,13 +94,13 @@ impl<'a> Report<'a> {
         sheets
     }
 
-    /// Renders it as GitHub's Markdown, no longer than a comment there may be: what does not
-    /// fit is named at its end.
+    /// Renders it as GitHub-flavoured Markdown that fits into a comment: what does not fit is listed at
+    /// its end.
     pub fn markdown(&self) -> String {
         fitted(|cells| self.parts(cells))
     }
 
-    /// What the Markdown is made of, the most important first.
+    /// Returns the pieces of the Markdown, the most important first.
     fn parts(&self, cells: Cells) -> Vec<Piece> {
         let mut text = format!("## {}\n", escaped(self.title));
         if let Some(run) = self.run {
@@ -135,7 +135,7 @@ impl<'a> Report<'a> {
     }
 }
 
-/// What a block of a report is of.
+/// Names a block of a report.
 pub fn label(block: &Block<'_>) -> String {
     let mut label = crate::notes::one_line(block.soc);
     let profile = crate::notes::one_line(block.profile().unwrap_or_default());
@@ -148,7 +148,7 @@ pub fn label(block: &Block<'_>) -> String {
     label
 }
 
-/// The sheets of one block, whose ids begin with `id`.
+/// Returns the sheets of one block, whose ids end with `id`.
 pub fn of_block(block: &Block<'_>, id: &str) -> Vec<Sheet> {
     let sheets = [
         held(block, &format!("longest-held{id}")),

@@ -1,18 +1,18 @@
-//! What a report holds besides its matrices: tables with a heading, a sentence and charts,
-//! whose texts are the same in HTML and in Markdown.
+//! Sheets: the parts of a report besides its matrices. Each is a table with a heading, a sentence and
+//! charts, with the same texts in HTML and in Markdown.
 
 use std::fmt::Write as _;
 
 use crate::markdown::{code, escaped};
 use crate::notes::one_line;
 
-/// A table with its heading, and the charts of it.
+/// A table with its heading and its charts.
 #[derive(Debug, Default)]
 pub struct Sheet {
-    /// Where links within the page lead.
+    /// The target of links within the page.
     pub id: String,
     pub title: String,
-    /// What stands in it, in sentences.
+    /// A description of its contents, in sentences.
     pub about: String,
     pub place: Place,
     pub columns: Vec<Column>,
@@ -20,24 +20,24 @@ pub struct Sheet {
     pub charts: Vec<Chart>,
 }
 
-/// Where a sheet stands.
+/// How a sheet is placed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Place {
-    /// By itself.
+    /// On its own.
     #[default]
     Open,
-    /// Shown only when somebody asks for it.
+    /// Folded until requested.
     Folded,
-    /// Part of the sheet before, so that its heading is smaller.
+    /// Below the previous sheet, with a smaller heading.
     Below,
 }
 
-/// What the cells of a column are.
+/// The kind of cells in a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Text,
     Number,
-    /// What can be typed into a shell.
+    /// Shell commands.
     Code,
 }
 
@@ -49,7 +49,7 @@ pub struct Column {
     pub kernel: Option<String>,
 }
 
-/// A row, and of what it is, so that filters find it.
+/// A row, with its subject for filters.
 #[derive(Debug, Default)]
 pub struct Row {
     pub kernel: Option<String>,
@@ -60,31 +60,31 @@ pub struct Row {
 #[derive(Debug)]
 pub struct Cell {
     pub text: String,
-    /// Whether it is not what the others of its kind are.
+    /// Whether it differs from the others of its kind.
     pub marked: bool,
 }
 
-/// A picture of figures.
+/// A chart of figures.
 #[derive(Clone, Debug)]
 pub struct Chart {
     pub title: String,
-    /// What the axes are of.
+    /// The quantities on the axes.
     pub across: String,
     pub up: String,
     pub scales: Scales,
-    /// Names of the places across, where they are no numbers.
+    /// Names of positions on the horizontal axis, if they are not numbers.
     pub places: Vec<String>,
     pub lines: Vec<Line>,
 }
 
-/// How a chart's axes are divided.
+/// How a chart's axes are scaled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scales {
-    /// Evenly, the upright one from nothing.
+    /// Both linear, the vertical one from zero.
     Even,
-    /// Both by logarithms: what is proportional is a straight line.
+    /// Both logarithmic: proportional growth is a straight line.
     Growth,
-    /// How large a part is at least as long: the part by its logarithm.
+    /// The share of samples that take at least each length, on a logarithmic vertical axis.
     Exceedance,
 }
 
@@ -93,25 +93,25 @@ pub enum Scales {
 pub enum Style {
     /// From point to point, with dots.
     Line,
-    /// Level up to the next point.
+    /// In steps, level up to the next point.
     Steps,
-    /// The edge of a band; the line before is the other one.
+    /// As the edge of a band whose other edge is the previous line.
     Band,
 }
 
-/// Points that belong together.
+/// The points of one line.
 #[derive(Clone, Debug)]
 pub struct Line {
     pub name: String,
-    /// The kernel, whose look it has.
+    /// The kernel, which determines the look.
     pub kernel: Option<String>,
     pub style: Style,
     pub points: Vec<(f64, f64)>,
 }
 
 impl Line {
-    /// The part of all that is at least as long, at each length that there is. `counts` has each
-    /// length with how often it came, the shortest first.
+    /// Creates the distribution of shares that are at least as long, at each length that occurs.
+    /// `counts` has each length with its number of occurrences, the shortest first.
     pub fn exceedance(
         name: impl Into<String>,
         kernel: Option<String>,
@@ -129,9 +129,9 @@ impl Line {
         Self { name: name.into(), kernel, style: Style::Steps, points }
     }
 
-    /// The least length that so large a part of all does not exceed (the nearest-rank rule).
+    /// Returns the least length that this share of all does not exceed (nearest-rank rule).
     pub fn percentile(&self, part: f64) -> Option<(f64, f64)> {
-        // Behind a point as large a part is left as stands at the next one.
+        // After a point, the remaining share is that of the next one.
         let next = |at: usize| self.points.get(at + 1).map_or(0.0, |point| point.1);
         let found = (0..self.points.len()).find(|at| 1.0 - next(*at) >= part - 1e-12);
         found.and_then(|at| self.points.get(at).copied())
@@ -188,7 +188,7 @@ impl Sheet {
         Self { id, title: one_line(&title), about: one_line(&about), ..Self::default() }
     }
 
-    /// As GitHub's Markdown, without the charts.
+    /// Renders it as GitHub-flavoured Markdown, without the charts.
     pub fn markdown(&self) -> String {
         let level = if self.place == Place::Below { "####" } else { "###" };
         let mut text = format!("{level} {}\n\n", escaped(&self.title));

@@ -1,4 +1,4 @@
-//! The table for people: scenarios down, kernels across.
+//! Renders the text table: rows for scenarios, columns for kernels.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -20,11 +20,11 @@ const ASIDE: Style = Style::new().dimmed();
 const BAD: Style = AnsiColor::Red.on_default().bold();
 const ABSENT: Style = AnsiColor::Yellow.on_default();
 
-/// What the word means that stands below figures.
-const HIT: &str = "hit: samples in which a tick or another interrupt came that does not belong there; \
-                   they are left out of median and max";
+/// The legend of a word shown below figures.
+const HIT: &str = "hit: samples disturbed by a tick or an unrelated interrupt; \
+                   median and max leave them out";
 
-/// What figures with dots between them are, where there are any among these series.
+/// Explains ranges of figures, if any of these series has one.
 pub(crate) fn spread_of<'a>(series: impl Iterator<Item = &'a Series>) -> Option<String> {
     let placements: BTreeSet<u64> =
         series.filter_map(Series::spread).map(|spread| spread.placements).collect();
@@ -32,48 +32,47 @@ pub(crate) fn spread_of<'a>(series: impl Iterator<Item = &'a Series>) -> Option<
     let placements = if fewest == most {
         format!("{most} placements")
     } else {
-        format!("{most} placements ({fewest} of curves and of what takes long)")
+        format!("{most} placements ({fewest} for curves and long scenarios)")
     };
     Some(format!(
         "a..b: the medians of the best and the worst of {placements} of the same code; \
-         the figure is that of the one in the middle"
+         the figure is that of the middle one"
     ))
 }
 
-/// What another word means that stands below figures.
-const EMPTIED: &str = "emptied: the median of another run, in which all caches and buffers of the \
-                       memories were emptied when a span began";
+/// The legend of another word shown below figures.
+const EMPTIED: &str = "emptied: the median of another run, with all caches and memory buffers \
+                       emptied at the beginning of each span";
 
-/// What another sign means that stands below figures.
-const MODES: &str = "a | b: samples lie about several lengths, and the figure is their mean";
+/// The legend of several modes.
+const MODES: &str = "a | b: samples cluster around several lengths, and the figure is their mean";
 
-/// What a compact table leaves out, and where it is.
-const MORE: &str = "max: where it is a tenth above the median or more. Times, first samples and \
-                    those that an \
-                    interrupt hit or that began with emptied caches are in a wider table, and in --format csv, json and md";
+/// What a compact table leaves out, and where to find it.
+const MORE: &str = "max: shown if at least a tenth above the median. A wider table, and --format csv, \
+                    json and md, also have times, first samples, and samples that an interrupt hit or \
+                    that began with emptied caches";
 
-/// The narrowest width that tables are made for, in characters.
+/// The narrowest supported width, in characters.
 const NARROWEST: usize = 60;
 
 fn styled(style: Style, text: &str) -> String {
-    // Each line by itself, so that a table can put borders between them.
+    // Each line is styled separately, so that a table can put borders between them.
     let lines = text.lines().map(|line| format!("{style}{line}{style:#}"));
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// How much a table says about each figure.
+/// How much a table shows of each figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Layout {
     /// Every digit, the time, and what differs from the median.
     Whole,
-    /// Five digits and the multiple; a maximum only where it is another figure.
+    /// Five digits and the multiple; a maximum only if it is clearly different.
     Compact,
 }
 
-/// Renders answers as tables no wider than `width` characters where their
-/// columns allow it. Where the kernels do not fit beside each other, their columns
-/// become narrow and say less; those that still do not fit go below. The
-/// text has ANSI styles, to be stripped where nobody can show them.
+/// Renders answers as tables no wider than `width` characters, as far as their columns allow it. If the
+/// kernels do not fit side by side, their columns become narrow and less detailed; kernels that still
+/// do not fit go below. The text contains ANSI styles, to be stripped where they cannot be displayed.
 pub fn table(answers: &[Answer], width: usize) -> String {
     let mut rendered: Vec<_> = blocks(answers).iter().map(|block| whole(block, width)).collect();
     let logs: Vec<_> = answers.iter().filter(|answer| from_log(answer)).cloned().collect();
@@ -96,7 +95,7 @@ fn whole(block: &Block<'_>, width: usize) -> String {
     while !rest.is_empty() {
         let mut fitting = rest.len();
         let part = loop {
-            // Notes are numbered in the order of what is shown, not of what was tried.
+            // Notes are numbered in the order of the final table, not of attempts.
             let mut tried = notes.clone();
             let part = part(block, &rest[..fitting], layout, &mut tried);
             if fitting == 1 || fits(&part) {
@@ -177,7 +176,7 @@ fn title(block: &Block<'_>, layout: Layout) -> String {
     parts.extend(provenance.and_then(rests_on));
     let by_counter = |series: &Series| series.span.overhead == Overhead::Subtracted;
     if block.basis == Some(Basis::Cycles) && block.any_series().is_some_and(by_counter) {
-        parts.push("by probes that read a counter, less their cost".to_owned());
+        parts.push("by probes that read a counter, with their cost subtracted".to_owned());
     }
     let what = match block.basis {
         Some(Basis::Cycles) if layout == Layout::Compact => "median cycles, multiple of the floor",
@@ -204,7 +203,7 @@ fn part(
         let (id, version, profile) = kernel;
         let mut below = one_line(version);
         if block.profile().is_none() {
-            // A setting a line: columns are narrow.
+            // One setting a line, as columns are narrow.
             let _ = write!(below, "\n{}", one_line(profile).replace('+', "\n+"));
         }
         let mut text = format!("{}\n{}", styled(HEADING, id.as_str()), styled(ASIDE, &below));
@@ -253,7 +252,7 @@ fn cell(block: &Block<'_>, answer: Option<&Answer>, layout: Layout, notes: &mut 
     let Some((series, figures)) = answer.series().and_then(|s| Some((s, block.figures(s)?))) else {
         return String::new();
     };
-    // Where columns are narrow, it goes below.
+    // In narrow columns it goes below.
     let before = if layout == Layout::Compact { '\n' } else { ' ' };
     let marks = remarks(series).map(|note| format!("{before}[{}]", notes.number(&note)));
     let mark: String = marks.collect();
@@ -274,14 +273,14 @@ fn cell(block: &Block<'_>, answer: Option<&Answer>, layout: Layout, notes: &mut 
     text
 }
 
-/// Multiples stand below each other; where there can be none, they take no room.
+/// Returns the width reserved for multiples, which are aligned; none if there can be none.
 fn room_for_multiple(block: &Block<'_>, series: &Series) -> usize {
     let is_floor = |kernel: &KernelId| kernel.as_str() == FLOOR;
     let any_floor = block.kernels.iter().any(|(kernel, ..)| is_floor(kernel));
     if any_floor && !is_floor(&series.key.kernel) { 6 } else { 0 }
 }
 
-/// `245   4.0×   5.10 µs`, in columns of their own.
+/// Formats `245   4.0×   5.10 µs`, in columns of their own.
 fn headline(series: &Series, figures: &Figures, room: usize, layout: Layout) -> String {
     let typical = figures.statistics.typical();
     let multiple = figures.multiple.map(multiple).unwrap_or_default();
@@ -295,13 +294,13 @@ fn headline(series: &Series, figures: &Figures, room: usize, layout: Layout) -> 
     }
 }
 
-/// The modes, of which the figure above is the mean: `135 | 249`.
+/// Formats the modes, of which the figure above is the mean: `135 | 249`.
 fn modes(figures: &Figures) -> Option<String> {
     let modes = figures.modes.iter().map(|mode| short_count(mode.value));
     (figures.modes.len() > 1).then(|| modes.collect::<Vec<_>>().join(" | "))
 }
 
-/// The largest steady sample, where the median does not stand for it.
+/// Formats the largest steady sample, if it is far from the median.
 fn far_maximum(figures: &Figures) -> Option<String> {
     let typical = figures.statistics.typical();
     let max = figures.statistics.steady?.max;
@@ -313,13 +312,13 @@ pub(crate) fn multiple(multiple: f64) -> String {
     format!("{multiple:.digits$}\u{d7}")
 }
 
-/// The typical samples of the best and of the worst layout, where they are not the same.
+/// Returns the typical samples of the best and of the worst layout, if they differ.
 fn apart(figures: &Figures) -> Option<(u64, u64)> {
     figures.spread.map(|spread| (spread.min, spread.max)).filter(|(min, max)| min != max)
 }
 
-/// What differs from the median: the layouts' spread, first and largest sample, and those that
-/// something else hit.
+/// Formats what differs from the median: the layouts' range, the first and largest sample, and
+/// disturbed samples.
 pub(crate) fn aside(figures: &Figures) -> Vec<String> {
     let statistics = figures.statistics;
     let typical = statistics.typical();
@@ -332,7 +331,7 @@ pub(crate) fn aside(figures: &Figures) -> Vec<String> {
     }
     let mut lines: Vec<_> = modes(figures).into_iter().collect();
     lines.extend(apart(figures).map(|(min, max)| format!("{}..{}", grouped(min), grouped(max))));
-    // Long numbers go below each other rather than make the column wide.
+    // Long numbers are stacked rather than widening the column.
     let joined = parts.join(" \u{b7} ");
     if joined.chars().count() > 22 {
         lines.append(&mut parts);
@@ -389,7 +388,7 @@ fn add_firmware(
     }
 }
 
-/// A text in lines of at most so many characters, as far as its words are not longer.
+/// Wraps a text to a width, as far as its words allow.
 pub fn lines(text: &str, width: usize) -> Vec<String> {
     if width_of(text) <= width {
         return vec![text.to_owned()];
@@ -397,7 +396,7 @@ pub fn lines(text: &str, width: usize) -> Vec<String> {
     folded(text, width).lines().map(|line| line.trim_start().to_owned()).collect()
 }
 
-/// A text in lines of at most so many characters, the later ones indented.
+/// Wraps a text to a width, with later lines indented.
 pub(crate) fn folded(text: &str, width: usize) -> String {
     let mut lines = String::new();
     let mut line = String::new();

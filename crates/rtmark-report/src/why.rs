@@ -1,20 +1,22 @@
-//! Results of `rtmark why --format json`, read in their published form
-//! (`docs/schema/why.schema.json`), as far as a report shows them.
+//! Reads results of `rtmark why --format json` in their published form (`docs/schema/why.schema.json`),
+//! as far as a report shows them.
 
 use rtmark_model::{Key, visible};
 use serde::Deserialize;
 
-/// The version of the form that is read.
+/// The supported schema version.
 const SCHEMA_VERSION: u32 = 1;
 
-/// Why a file does not say what cycles were spent on.
+/// The reason why a file cannot be read as an attribution of cycles.
 #[derive(Debug, thiserror::Error)]
 pub enum WhyError {
-    /// It is not JSON, or of another form.
-    #[error("no result of `rtmark why --format json`: {}", visible(.0.to_string().as_bytes()))]
+    /// It is not JSON, or has another structure.
+    #[error("not a result of `rtmark why --format json`: {}", visible(.0.to_string().as_bytes()))]
     Form(#[from] serde_json::Error),
-    /// It is of another version of the form.
-    #[error("a result of `rtmark why` in form {0}; this rtmark reads form {SCHEMA_VERSION}")]
+    /// It has another schema version.
+    #[error(
+        "a result of `rtmark why` in format version {0}; this rtmark reads version {SCHEMA_VERSION}"
+    )]
     Version(u32),
 }
 
@@ -29,7 +31,7 @@ struct Document {
     b: Spent,
 }
 
-/// What the typical sample of a series was spent on.
+/// Where the cycles of a series' typical sample went.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Spent {
     pub(crate) key: Key,
@@ -45,19 +47,19 @@ pub struct Cost {
     pub(crate) parts: Vec<Part>,
 }
 
-/// A function's part.
+/// A function's share.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Part {
-    /// What kind of work it does, by its name in data: `exception-entry`.
+    /// The kind of work it does, by its name in data: `exception-entry`.
     pub(crate) role: String,
     pub(crate) function: String,
     pub(crate) cycles: u64,
 }
 
-/// Reads what `rtmark why --format json` has printed: both series.
+/// Reads the output of `rtmark why --format json`, which has two series.
 ///
 /// # Errors
-/// When it is of another form.
+/// When it has another structure.
 pub fn why(text: &str) -> Result<[Spent; 2], WhyError> {
     let version: Version = serde_json::from_str(text)?;
     if version.schema_version != SCHEMA_VERSION {

@@ -1,20 +1,22 @@
-//! Results of `rtmark worst --format json`, read in their published form
+//! Reads results of `rtmark worst --format json` in their published form
 //! (`docs/schema/worst.schema.json`), as far as a report shows them.
 
 use rtmark_model::{Place, visible};
 use serde::Deserialize;
 
-/// The version of the form that is read.
+/// The supported schema version.
 const SCHEMA_VERSION: u32 = 1;
 
-/// Why a file holds no worst cases.
+/// The reason why a file cannot be read as worst cases.
 #[derive(Debug, thiserror::Error)]
 pub enum WorstError {
-    /// It is not JSON, or of another form.
-    #[error("no result of `rtmark worst --format json`: {}", visible(.0.to_string().as_bytes()))]
+    /// It is not JSON, or has another structure.
+    #[error("not a result of `rtmark worst --format json`: {}", visible(.0.to_string().as_bytes()))]
     Form(#[from] serde_json::Error),
-    /// It is of another version of the form.
-    #[error("a result of `rtmark worst` in form {0}; this rtmark reads form {SCHEMA_VERSION}")]
+    /// It has another schema version.
+    #[error(
+        "a result of `rtmark worst` in format version {0}; this rtmark reads version {SCHEMA_VERSION}"
+    )]
     Version(u32),
 }
 
@@ -28,7 +30,7 @@ struct Document {
     results: Vec<Worst>,
 }
 
-/// What a search has found for one scenario of one firmware.
+/// The result of searching one scenario of one firmware.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Worst {
     pub(crate) kernel: Option<String>,
@@ -51,7 +53,7 @@ pub struct Worst {
     pub(crate) not_executed: Vec<String>,
 }
 
-/// One thing that was timed, in cycles.
+/// One measured aspect, in cycles.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Timed {
     pub(crate) text: String,
@@ -62,9 +64,9 @@ pub struct Timed {
     pub(crate) p99: i64,
     pub(crate) max: i64,
     pub(crate) chance_in_1000: f64,
-    /// Cycles, and how many points took so many.
+    /// Cycles, and the number of points that took as many.
     pub(crate) histogram: Vec<(i64, u64)>,
-    /// Of each of the path's slices that has points: its number, the least, the most.
+    /// For each slice of the path that has points: its number, minimum and maximum.
     pub(crate) along_the_path: Vec<(u32, i64, i64)>,
     pub(crate) witnesses: Vec<Witness>,
 }
@@ -90,10 +92,10 @@ pub struct Stretch {
     pub(crate) to: Place,
 }
 
-/// Reads what `rtmark worst --format json` has printed.
+/// Reads the output of `rtmark worst --format json`.
 ///
 /// # Errors
-/// When it is of another form.
+/// When it has another structure.
 pub fn worst(text: &str) -> Result<Vec<Worst>, WorstError> {
     let version: Version = serde_json::from_str(text)?;
     if version.schema_version != SCHEMA_VERSION {
@@ -103,7 +105,7 @@ pub fn worst(text: &str) -> Result<Vec<Worst>, WorstError> {
 }
 
 impl Worst {
-    /// What it is of: `freertos queue.handover on stm32f405`.
+    /// Names its subject: `freertos queue.handover on stm32f405`.
     pub(crate) fn title(&self) -> String {
         let of = match (&self.kernel, &self.scenario) {
             (Some(kernel), Some(scenario)) => format!("{kernel} {scenario}"),
@@ -113,19 +115,19 @@ impl Worst {
         format!("{of} on {}", self.soc)
     }
 
-    /// Whether it is of a scenario on a soc, in whichever build.
+    /// Tells whether it is about a scenario on a soc, in whichever build.
     pub(crate) fn is_of(&self, soc: &str, scenario: &str) -> bool {
         self.soc == soc && self.scenario.as_deref() == Some(scenario)
     }
 
-    /// How long the handler was kept waiting, where it was searched.
+    /// Returns how long the handler was kept waiting, if that was searched.
     pub(crate) fn handler(&self) -> Option<&Timed> {
         self.latencies.first()
     }
 }
 
 impl Witness {
-    /// What held the interrupt back, and for how long.
+    /// Formats what held the interrupt back, and for how long.
     pub(crate) fn held(&self) -> String {
         let held: Vec<_> =
             self.held.iter().map(|(what, cycles)| format!("{what} {cycles}")).collect();

@@ -1,4 +1,4 @@
-//! Boards, and what runs on them: on the board itself, or on the simulator in its place.
+//! Boards, and the platforms for their firmware: the board itself, or the simulator in its place.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -24,7 +24,7 @@ pub struct BoardFile {
     pub soc: SocFile,
     /// SHA-256 of both files, in hexadecimal.
     pub sha256: String,
-    /// Where it comes from: a path, or the name of a file of this program's source.
+    /// Where it comes from: a path, or the name of a file built into this program.
     pub origin: String,
 }
 
@@ -51,25 +51,25 @@ impl Described for BoardFile {
     }
 }
 
-/// The boards that came with this program.
+/// Returns the boards that are built into this program.
 ///
 /// # Errors
-/// Never for a program that was tested; the files are read like any other's.
+/// Never in a released program: tests read every built-in file. They are parsed like a user's files.
 pub fn builtin() -> Result<Vec<BoardFile>, FileError> {
     described::builtin()
 }
 
-/// A board by its name, its soc's name, or the path of its file: what ends in `.toml` or has a
-/// path separator is a path.
+/// Finds a board by its name, by its soc's name, or by the path of its file. A name that ends in
+/// `.toml` or contains a path separator is taken as a path.
 ///
 /// # Errors
-/// When the name is unknown, or the file cannot be read or is refused.
+/// When the name is unknown, or the file cannot be read or parsed.
 pub fn find(name_or_path: &str) -> Result<BoardFile, FileError> {
     described::find(name_or_path)
 }
 
 impl BoardFile {
-    /// What a build for it must know.
+    /// Returns what a build for this board needs to know.
     pub fn target(&self, prints_by: PrintsBy) -> Target {
         let soc = &self.soc.soc;
         let console = self.board.console.as_ref().map(|console| Console {
@@ -89,28 +89,28 @@ impl BoardFile {
     }
 }
 
-/// A board that is there.
+/// A board that is connected to this computer.
 #[derive(Clone, Debug)]
 pub struct Bench {
     /// What its file says.
     pub file: BoardFile,
-    /// What a build for it must know.
+    /// What a build for it needs to know.
     pub target: Target,
     /// How it is reached.
     pub link: String,
-    /// The board itself, which does one thing at a time.
+    /// The board itself, which runs one scenario at a time.
     state: Arc<Mutex<State>>,
 }
 
 #[derive(Debug)]
 struct State {
     device: Box<dyn Device>,
-    /// Why nothing more is tried.
+    /// Set once the board could not be reached: why later scenarios are not attempted.
     given_up: Option<Failure>,
 }
 
 impl Bench {
-    /// A board and the way to it.
+    /// Creates a board that is reached through `device`.
     pub fn new(file: BoardFile, device: Box<dyn Device>) -> Self {
         let target = file.target(device.prints_by());
         let link = device.link();
@@ -120,8 +120,8 @@ impl Bench {
     /// Runs an image with one scenario selected on the board.
     ///
     /// # Errors
-    /// When the board cannot be reached, or the firmware ends otherwise than with `ok`. A board
-    /// that cannot be reached at all is not tried again.
+    /// When the board cannot be reached, or the firmware ends without printing `ok`. A board that
+    /// cannot be reached at all is not tried again.
     pub(crate) fn run(
         &self,
         image: &Clocked,
@@ -163,7 +163,7 @@ impl Bench {
     }
 }
 
-/// What kind of failure it is, and whether the next scenario would meet it too.
+/// Returns the kind of failure, and whether the next scenario would fail in the same way.
 fn kind_of(error: &DeviceError) -> (FailureKind, bool) {
     use rtmark_board::Silence;
     match error {
@@ -176,37 +176,37 @@ fn kind_of(error: &DeviceError) -> (FailureKind, bool) {
     }
 }
 
-/// A board's firmware on the simulator: the same image, which reads its counter there.
+/// A board's firmware run on the simulator: the same image, with probes that read a simulated counter.
 #[derive(Clone, Debug)]
 pub struct Rehearsal {
     /// The soc.
     pub file: SocFile,
-    /// What a build must know.
+    /// What a build needs to know.
     pub target: Target,
 }
 
 impl Rehearsal {
-    /// The firmware of a soc as a debugger's board has it.
+    /// Creates the platform for firmware that a debug probe would load on a board with this soc.
     pub fn new(file: SocFile) -> Self {
         let target = Target::from(&file.soc).clocked(file.soc.core);
         Self { file, target }
     }
 
-    /// The firmware of a board.
+    /// Creates the platform for a board's firmware.
     pub fn of_board(file: &BoardFile, prints_by: PrintsBy) -> Self {
         Self { file: file.soc.clone(), target: file.target(prints_by) }
     }
 }
 
-/// The longest run of a scenario whose firmware prints by a UART, beyond its budget: printing
-/// takes its time there.
+/// The additional time allowed beyond a scenario's budget when its firmware prints through a UART,
+/// which takes time there.
 const PRINTING: Cycles = Cycles(20_000_000_000);
 
-/// Boots an image with clocked probes and one scenario selected in the simulator, and collects
+/// Boots an image that has clocked probes in the simulator, with one scenario selected, and collects
 /// the samples that it prints, in cycles.
 ///
 /// # Errors
-/// When the image does not fit, faults, or ends otherwise than with `ok`.
+/// When the image does not fit, faults, or ends without printing `ok`.
 pub fn rehearse(
     soc: &Soc,
     image: &Clocked,
@@ -240,7 +240,7 @@ pub fn rehearse(
     let ending = loop {
         until = until.saturating_add(SLICE).min(limit);
         let ending = session.run(until, |machine| console.append(&mut machine.take_console()));
-        // Where a UART prints, the last line is the end: nothing else ends the run.
+        // With a UART, the last line marks the end: nothing else ends the run.
         let ended = matches!(ending, Ending::Limit) && rtmark_board::has_ended(&console);
         if ended || until == limit || !matches!(ending, Ending::Limit) {
             break if ended { Ending::Asleep } else { ending };
@@ -252,7 +252,7 @@ pub fn rehearse(
             let ended = Ended { told: &told, well: status.0 == 0, place: &place };
             judge(&console, ended, image, scenario)
         }
-        // The last line of a UART's says how it went.
+        // With a UART, the last line says whether the run succeeded.
         Ending::Asleep => {
             let told = "the end of its run";
             let ended = Ended { told, well: true, place: &place };
@@ -260,11 +260,11 @@ pub fn rehearse(
         }
         Ending::Internal(_) => Err(fail(FailureKind::Internal, told, &mistake::hint(), &console)),
         Ending::Limit => {
-            let hint = "see whether the firmware without clocked probes ends";
+            let hint = "check whether the firmware without clocked probes ends";
             Err(fail(FailureKind::Budget, told, hint, &[]))
         }
         _ => {
-            let hint = "see whether the firmware without clocked probes runs well";
+            let hint = "check whether the firmware without clocked probes runs correctly";
             Err(fail(FailureKind::Fault, told, hint, &console))
         }
     };

@@ -1,9 +1,9 @@
-//! What clocked probes print, and how it becomes samples.
+//! Parses what clocked probes print and turns it into samples.
 //!
-//! A clocked probe is code: it reads a counter and keeps the count with its own address, and
-//! the firmware prints all of it in the end (`firmware/c/rtmark_clock.h` says how). What
-//! the probes themselves cost is measured by the firmware as it starts, and taken off here:
-//! once for the probes at both ends of a span, and for each probe that lies inside.
+//! A clocked probe is code: it reads a counter and stores the count together with its own address, and
+//! the firmware prints the whole log at the end (`firmware/c/rtmark_clock.h` describes how). The
+//! firmware measures at startup what the probes themselves cost, and that cost is subtracted here: once
+//! for the two probes at the ends of a span, and once for every probe inside it.
 
 use std::collections::HashMap;
 
@@ -12,29 +12,29 @@ use rtmark_model::{Samples, ScenarioId, Span, Unpaired};
 
 use crate::pair::{Edge, Moment, Pairing};
 
-/// What a firmware with clocked probes printed.
+/// The output of a firmware with clocked probes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Log {
-    /// What was noted, in order.
+    /// The logged events, in order.
     pub events: Vec<Noted>,
-    /// Events for which there was no room.
+    /// The number of events that did not fit into the log.
     pub lost: u32,
-    /// Everything else that was printed.
+    /// Everything else that the firmware printed.
     pub console: Vec<u8>,
-    /// What `rtmark_select` was, where the run says it.
+    /// The value of `rtmark_select`, if the log states it.
     pub select: Option<u32>,
-    /// How the run ended, where a line says it and no exit status: 0 is well.
+    /// The exit status printed by firmware that has no other way to report one; 0 means success.
     pub status: Option<u32>,
-    /// How many runs had begun before this one and never came to their end.
+    /// The number of earlier runs in the console that began but never ended.
     pub abandoned: u32,
 }
 
-/// One thing that was noted.
+/// One entry of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Noted {
-    /// A probe's call returned to this address, and what the counter said.
+    /// A probe: the return address of its call, and the counter's value.
     Probe(u32, u32),
-    /// The events before were printed while the program ran.
+    /// The log was printed up to this point while the program was running.
     Printed,
 }
 
@@ -42,43 +42,42 @@ pub enum Noted {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LogError {
-    /// A line that is none of a log.
-    #[error("its log of probes has the line `{0}`")]
+    /// A line that looks like a log line but is not a valid one.
+    #[error("its probe log contains the invalid line `{0}`")]
     Line(String),
     /// The log has no end.
-    #[error("its log of probes is cut off")]
+    #[error("its probe log is cut off")]
     Cut,
-    /// Some of it was lost or changed on its way here.
+    /// Part of the log was lost or changed in transmission.
     #[error(
-        "its log of probes was spoilt on its way: its words add up to {found:08x}, not to {told:08x}"
+        "its probe log was corrupted in transmission: its words add up to {found:08x} instead of {told:08x}"
     )]
     Spoilt {
-        /// What the words that came add up to.
+        /// The checksum of the words received.
         found: u32,
-        /// What it says that they do.
+        /// The checksum that the log states.
         told: u32,
     },
-    /// There was no room for events.
-    #[error("{0} probes were reached while there was no room left to note them")]
+    /// Events were dropped because the log was full.
+    #[error("{0} probes were reached after the log was full")]
     Lost(u32),
     /// The firmware did not measure what its probes cost.
-    #[error("its log of probes lacks the spans {0}, which tell what probes cost")]
+    #[error("its probe log lacks the spans {0}, which measure what probes cost")]
     NoCalibration(&'static str),
 }
 
 impl Log {
-    /// Reads a console. Of several runs in it, the last that came to its end counts, else the
-    /// last.
+    /// Parses a console. If it holds several runs, the last complete one counts, otherwise the last.
     ///
     /// # Errors
-    /// When a line begins like one of the log and is none, the log has no end, or it is not what
-    /// was sent.
+    /// When a line begins like a log line but is not valid, the log has no end, or its checksum does
+    /// not match.
     pub fn read(console: &[u8]) -> Result<Self, LogError> {
         let mut runs = runs(console);
         let last = runs.pop().unwrap_or_default();
         let read = Self::read_run(last);
         let before = runs.len() as u32;
-        // What was reset or cut off at the end may have been whole before.
+        // A run that was reset or cut off at the end may follow a complete one.
         let whole = || {
             let mut found = runs.iter().enumerate().rev();
             found.find_map(|(index, run)| Some((index as u32, Self::read_run(run).ok()?)))
@@ -140,8 +139,8 @@ impl Log {
         if ended { Ok(log) } else { Err(LogError::Cut) }
     }
 
-    /// The samples that it holds are those of the program with these probes, as far as it can be
-    /// seen: the address of a probe that this program does not have.
+    /// Returns the address of a probe that the given program does not have, if there is one: the log is
+    /// then from another image.
     pub fn stranger(&self, records: &[Record]) -> Option<u32> {
         let sites = Sites::new(records);
         self.events.iter().find_map(|event| match *event {
@@ -151,11 +150,11 @@ impl Log {
     }
 }
 
-/// The line that begins a run, up to its words.
+/// The text that begins a run's first line.
 const BEGIN: &[u8] = b"@^ ";
 
-/// The runs in a console, each from the line with which it begins. What comes before the first
-/// of them is from a run that nobody heard begin.
+/// Splits a console into runs, each starting at its first line. Anything before the first such line
+/// belongs to a run whose beginning was not received.
 fn runs(console: &[u8]) -> Vec<&[u8]> {
     let starts: Vec<usize> = (0..console.len())
         .filter(|&at| console[at..].starts_with(BEGIN) && (at == 0 || console[at - 1] == b'\n'))
@@ -167,23 +166,23 @@ fn runs(console: &[u8]) -> Vec<&[u8]> {
     starts.iter().zip(ends).map(|(&start, end)| &console[start..end]).collect()
 }
 
-/// What probes cost, in what the counter counts.
+/// What probes cost, in counter units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cost {
-    /// The probes at both ends of a span.
+    /// The pair of probes at the ends of a span.
     pub ends: u64,
-    /// A begin that lies within a span.
+    /// A begin probe inside a span.
     pub begin: u64,
-    /// An end that lies within a span.
+    /// An end probe inside a span.
     pub end: u64,
 }
 
-/// What the probes of an image are, by the address that their calls return to.
+/// The probes of an image, by the return addresses of their calls.
 #[derive(Clone, Debug)]
 pub struct Sites<'a>(HashMap<u32, (&'a ScenarioId, Edge)>);
 
 impl<'a> Sites<'a> {
-    /// The sites of an image.
+    /// Collects the probes of an image.
     pub fn new(records: &'a [Record]) -> Self {
         let site = |record: &'a Record| match record.kind {
             Kind::Begin(address) => Some((address, (&record.scenario, Edge::Begin))),
@@ -193,18 +192,18 @@ impl<'a> Sites<'a> {
         Self(records.iter().filter_map(site).collect())
     }
 
-    /// The probe of a site. In Thumb code bit 0 of the address is set.
+    /// Returns the probe at a site. In Thumb code bit 0 of the address is set.
     fn of(&self, site: u32) -> Option<(&'a ScenarioId, Edge)> {
         self.0.get(&site).or_else(|| self.0.get(&(site & !1))).copied()
     }
 }
 
-/// Whether a span of a scenario can be clocked: an instruction stands at both of its ends.
+/// Tells whether a scenario's spans can be clocked, that is, both ends are instructions.
 pub fn can_be_clocked(records: &[Record], scenario: &ScenarioId) -> bool {
     let of = |fits: fn(&Kind) -> bool| {
         records.iter().any(|record| record.scenario == *scenario && fits(&record.kind))
     };
-    // Where an exception begins or ends some of its spans, the others would not be the same.
+    // If an exception begins or ends some of its spans, clocking the rest would give different samples.
     of(|kind| matches!(kind, Kind::Begin(_)))
         && of(|kind| matches!(kind, Kind::End(_)))
         && !of(|kind| {
@@ -215,24 +214,24 @@ pub fn can_be_clocked(records: &[Record], scenario: &ScenarioId) -> bool {
         })
 }
 
-/// What a log says about one scenario.
+/// What a log contains for one scenario.
 #[derive(Clone, Debug)]
 pub struct Clocking {
     /// The samples.
     pub samples: Samples,
-    /// Probe hits that made no sample.
+    /// Probe hits that did not form a sample.
     pub unpaired: Unpaired,
-    /// Spans during which the log was printed: they are no samples, and among those that
-    /// were begun anew.
+    /// Spans during which the log was printed. They are not samples, and count among those that were
+    /// restarted.
     pub spoilt: u64,
-    /// What was taken off each sample.
+    /// What was subtracted from each sample.
     pub cost: Cost,
 }
 
-/// The samples of one scenario in a log.
+/// Extracts the samples of one scenario from a log.
 ///
 /// # Errors
-/// When events were lost, or what probes cost is not in the log.
+/// When events were lost, or the log does not contain the cost of probes.
 pub fn samples(
     log: &Log,
     records: &[Record],
@@ -264,8 +263,7 @@ fn calibrate(log: &Log, sites: &Sites<'_>, span: &Span) -> Result<Cost, LogError
 fn pair(log: &Log, sites: &Sites<'_>, span: &Span, id: &str, cost: Cost) -> (Pairing, u64) {
     let mut pairing = Pairing::default();
     let mut spoilt = 0;
-    // Instructions, without those of the probes themselves: each probe is charged where it
-    // was called.
+    // The count without the probes' own cost: each probe is charged at the point of its call.
     let (mut now, mut last, mut spent) = (0_u64, None, 0_u64);
     for event in &log.events {
         let (site, count) = match *event {
@@ -275,7 +273,7 @@ fn pair(log: &Log, sites: &Sites<'_>, span: &Span, id: &str, cost: Cost) -> (Pai
                 continue;
             }
         };
-        // 32 bits of the counter: it may come around once between two probes.
+        // The counter has 32 bits: it may wrap around once between two probes.
         now += u64::from(last.map_or(0, |last| count.wrapping_sub(last)));
         last = Some(count);
         let Some((scenario, edge)) = sites.of(site) else { continue };
@@ -284,7 +282,7 @@ fn pair(log: &Log, sites: &Sites<'_>, span: &Span, id: &str, cost: Cost) -> (Pai
             _ if scenario.as_str() != id => {
                 spent += if edge == Edge::Begin { cost.begin } else { cost.end };
             }
-            // From here on: the cost of the ends is taken off at the beginning.
+            // Counting starts here: the cost of both ends is subtracted at the beginning.
             Edge::Begin => {
                 pairing.hit(span, edge, at((now + cost.ends).saturating_sub(spent)));
             }
@@ -364,7 +362,7 @@ mod tests {
         let lines = ended(&lines, 0) + "a.b ok\n";
         let (samples, unpaired, cost) = of(&lines).expect("good");
         assert_eq!(cost, Cost { ends: 0xC, begin: 0x24, end: 0x34 });
-        // The second one came around the counter's end and held a begin and an end.
+        // The second sample spans the counter's wrap-around and contains a begin and an end probe.
         assert_eq!(samples, [0x20 - 0xC, 0x110 - 0xC - 0x24 - 0x34]);
         assert_eq!(unpaired, Unpaired::default());
         assert_eq!(Log::read(lines.as_bytes()).expect("good").console, b"a.b ok\n");
@@ -385,10 +383,7 @@ mod tests {
         let cut = of(CALIBRATION).expect_err("no end");
         assert_eq!(cut, LogError::Cut);
         let lost = of(&ended(CALIBRATION, 10)).expect_err("lost");
-        assert_eq!(
-            lost.to_string(),
-            "10 probes were reached while there was no room left to note them"
-        );
+        assert_eq!(lost.to_string(), "10 probes were reached after the log was full");
         let none = of(&ended("@+ 00000030 00000001\n", 0)).expect_err("none");
         assert_eq!(none, LogError::NoCalibration("rtmark.empty"));
         for bad in ["@? 1\n", "@+ 1\n", "@. \n", "@. 0\n", "@! \n", "@+ x y\n", "@\n"] {
@@ -400,7 +395,8 @@ mod tests {
     fn a_run_is_found_among_others_and_checked() {
         let run = |count: u32| ended(&format!("@^ 00000007\n@+ 00000030 {count:08x}\n"), 0);
         let read = |text: &str| Log::read(text.as_bytes());
-        // The tail of an earlier run, one that was reset, one that is whole, one that just began.
+        // The tail of an earlier run, a run that was reset, a complete run, and one that has just
+        // begun.
         let text =
             format!("0 00000012\nx\n@^ 00000007\n@+ 00000030 0000\n{}a.b ok\n@! 0\n", run(5));
         let log = read(&text).expect("one is whole");

@@ -1,8 +1,8 @@
-//! Files that describe what firmware runs on, socs, machines and boards: those that came with
-//! this program are found by name, those of users by path.
+//! Finds the files that describe what firmware runs on: socs, machines and boards. Those built into
+//! this program are found by name, users' own by path.
 //!
-//! It knows how such files are found and what may be wrong with them; what is in them, each kind
-//! knows itself.
+//! This module knows how such files are found and what can be wrong with them. Each kind parses its own
+//! contents.
 
 use std::error::Error;
 use std::fmt;
@@ -10,20 +10,20 @@ use std::path::Path;
 
 use crate::given;
 
-/// What a file describes.
+/// The kind of thing a file describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FileKind {
     /// A soc, for the simulator.
     Soc,
-    /// A machine of QEMU's.
+    /// A QEMU machine.
     Machine,
     /// A board.
     Board,
 }
 
 impl FileKind {
-    /// The folder that has those which came with this program.
+    /// Returns the folder that holds the built-in files of this kind.
     pub const fn folder(self) -> &'static str {
         match self {
             Self::Soc => "socs",
@@ -33,54 +33,54 @@ impl FileKind {
     }
 }
 
-/// Why a soc, a machine or a board could not be had.
+/// The reason why a soc, machine or board is not available.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FileError {
     /// The file cannot be read.
     #[error("{origin}: {source}")]
     Read {
-        /// What it was to describe.
+        /// What it was meant to describe.
         kind: FileKind,
         /// The file.
         origin: String,
-        /// Why.
+        /// The operating system's error.
         source: std::io::Error,
     },
-    /// The file was refused.
+    /// The file was rejected.
     #[error("{origin}: {source}")]
     Form {
-        /// What it was to describe.
+        /// What it was meant to describe.
         kind: FileKind,
         /// The file.
         origin: String,
         /// Why, with the line.
         source: Box<dyn Error + Send + Sync>,
     },
-    /// The soc that the file names.
+    /// The soc that the file names could not be loaded.
     #[error("{origin}: {source}")]
     Soc {
-        /// What it was to describe.
+        /// What it was meant to describe.
         kind: FileKind,
         /// The file.
         origin: String,
         /// What is wrong with the soc.
         source: Box<FileError>,
     },
-    /// None has that name.
+    /// No built-in file has that name.
     #[error("{}{}", Unknown(*kind, name), near.as_ref().map(|n| format!("; did you mean `{n}`?")).unwrap_or_default())]
     Unknown {
-        /// What was looked for.
+        /// The kind that was requested.
         kind: FileKind,
-        /// The name asked for.
+        /// The requested name.
         name: String,
-        /// One like it.
+        /// A similar name, if there is one.
         near: Option<String>,
     },
 }
 
 impl FileError {
-    /// What was to be had.
+    /// Returns the kind that was requested.
     pub const fn kind(&self) -> FileKind {
         match self {
             Self::Read { kind, .. }
@@ -106,7 +106,7 @@ impl fmt::Display for Unknown<'_> {
     }
 }
 
-/// The files of a folder that come with this program: their paths, and what they say.
+/// Lists the files of a folder that are built into this program: their paths and contents.
 macro_rules! files_of {
     ($folder:literal: $($name:literal),* $(,)?) => {
         &[$((
@@ -117,43 +117,43 @@ macro_rules! files_of {
 }
 pub(crate) use files_of;
 
-/// What is described by a file.
+/// A kind of thing that a file describes.
 pub(crate) trait Described: Sized {
     /// What it is.
     const KIND: FileKind;
-    /// The files that come with this program, and what they say.
+    /// The built-in files: paths and contents.
     const BUILTIN: &'static [(&'static str, &'static str)];
 
-    /// What the text of a file describes; `origin` names it in errors.
+    /// Parses the text of a file; `origin` names the file in errors.
     fn from_text(origin: &str, text: &str) -> Result<Self, FileError>;
 
-    /// By which names it is found, its own first.
+    /// Returns the names by which it is found, its own first.
     fn names(&self) -> impl Iterator<Item = &str>;
 
-    /// An error about the text of a file.
+    /// Wraps an error about the text of a file.
     fn refused(origin: &str, source: impl Error + Send + Sync + 'static) -> FileError {
         FileError::Form { kind: Self::KIND, origin: origin.to_owned(), source: Box::new(source) }
     }
 
-    /// An error about the soc that a file names.
+    /// Wraps an error about the soc that a file names.
     fn wrong_soc(origin: &str, source: FileError) -> FileError {
         FileError::Soc { kind: Self::KIND, origin: origin.to_owned(), source: Box::new(source) }
     }
 }
 
-/// Those that came with this program.
+/// Returns the built-in ones.
 ///
 /// # Errors
-/// Never for a program that was tested; the files are read like any other's.
+/// Never in a released program: tests read every built-in file. They are parsed like a user's files.
 pub(crate) fn builtin<D: Described>() -> Result<Vec<D>, FileError> {
     D::BUILTIN.iter().map(|(origin, text)| D::from_text(origin, text)).collect()
 }
 
-/// One by its name, or by the path of its file: what ends in `.toml` or has a path separator is
-/// a path.
+/// Finds one by its name or by the path of its file. A name that ends in `.toml` or contains a path
+/// separator is taken as a path.
 ///
 /// # Errors
-/// When the name is unknown, or the file cannot be read or is refused.
+/// When the name is unknown, or the file cannot be read or parsed.
 pub(crate) fn find<D: Described>(name_or_path: &str) -> Result<D, FileError> {
     if is_path(name_or_path) {
         let origin = name_or_path.to_owned();
@@ -177,7 +177,7 @@ fn is_path(text: &str) -> bool {
         || path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("toml"))
 }
 
-/// The name that is most like another one, if any is much like it.
+/// Returns the known name most similar to `name`, if any is similar enough.
 pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     known
         .map(|candidate| (strsim::jaro_winkler(name, candidate), candidate))

@@ -1,4 +1,4 @@
-//! One scenario on one of QEMU's machines.
+//! Measures one scenario on a QEMU machine.
 
 use std::time::Duration;
 
@@ -8,15 +8,15 @@ use rtmark_qemu::{Machine, QemuError};
 use crate::judge::{Clocked, Ended, judge};
 use crate::measure::Measured;
 
-/// How long a scenario may take on QEMU, by the clock on the wall.
+/// How long a scenario may take on QEMU, in wall-clock time.
 pub const DEADLINE: Duration = Duration::from_mins(3);
 
-/// Boots an image with one scenario selected on one of QEMU's machines and collects its
-/// samples, in instructions.
+/// Boots an image with one scenario selected on a QEMU machine and collects its samples, in
+/// instructions.
 ///
 /// # Errors
-/// When QEMU is missing, or the firmware ends otherwise than with `ok`, brings too few
-/// samples, or has not ended at the deadline.
+/// When QEMU is missing, or the firmware ends without printing `ok`, yields too few samples, or is
+/// still running at the deadline.
 pub fn emulate(
     machine: &Machine,
     image: &Clocked,
@@ -42,7 +42,7 @@ pub fn emulate(
             ),
             QemuError::Deadline { console, .. } => {
                 let end = console.len().saturating_sub(4096);
-                let hint = "see whether it ends on the simulator, or run the command by hand";
+                let hint = "check whether it ends on the simulator, or run the command by hand";
                 fail(FailureKind::Budget, message, hint, &console[end..])
             }
             _ => fail(FailureKind::Fault, message, "`rtmark doctor` checks QEMU", &[]),

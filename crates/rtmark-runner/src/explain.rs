@@ -1,8 +1,7 @@
-//! What the cycles of a scenario's typical sample were spent on.
+//! Explains what the cycles of a scenario's typical sample were spent on.
 //!
-//! The scenario runs twice: at full speed, to know its samples, and again until the one
-//! that stands for them has passed, this time observed. The runs are the same to the
-//! cycle.
+//! The scenario runs twice: at full speed to collect its samples, and again, observed, until the
+//! typical one has passed. Both runs are identical to the cycle.
 
 use rtmark_firmware::select;
 use rtmark_model::{Failure, FailureKind, Samples, Scenario};
@@ -14,24 +13,24 @@ use crate::measure::{Manner, Measured, Notes, Probed, measure_noting};
 use crate::mistake;
 use crate::run::{Ending, Session};
 
-/// Cycles before a span from which on the run is observed, to know where it is when the
-/// span begins. The run may pass a limit by an instruction or the entry of an exception.
+/// The number of cycles before a span at which observation starts, so that the observer knows the call
+/// stack when the span begins. The run may overshoot a limit by one instruction or exception entry.
 pub(crate) const LEAD: Cycles = Cycles(2_000);
 
-/// What a typical sample was spent on.
+/// The explanation of a typical sample.
 #[derive(Clone, Debug)]
 pub struct Explained {
     /// All samples.
     pub measured: Measured,
-    /// Which of them is explained, counted from 0.
+    /// The index of the explained sample, from 0.
     pub sample: u64,
     /// When it began, in cycles since reset.
     pub began: Cycles,
-    /// What it was spent on.
+    /// What its cycles were spent on.
     pub cost: SpanCost,
 }
 
-/// The first sample that is as long as is typical, and undisturbed if any is.
+/// Returns the first sample of typical length, an undisturbed one if there is any.
 pub(crate) fn representative(samples: &Samples) -> Option<usize> {
     let typical = samples.statistics()?.median();
     let fits = |disturbed: bool| {
@@ -54,7 +53,7 @@ fn failed(message: String) -> Failure {
     }
 }
 
-/// The simulator was wrong in a run that was observed.
+/// Returns the failure that reports a mistake of the simulator during an observed run.
 pub(crate) fn mistaken(error: &InternalError, probed: &Probed) -> Failure {
     Failure {
         kind: FailureKind::Internal,
@@ -63,10 +62,10 @@ pub(crate) fn mistaken(error: &InternalError, probed: &Probed) -> Failure {
     }
 }
 
-/// A run of a scenario, from reset to a cycle.
+/// Runs a scenario from reset to the given cycle.
 ///
 /// # Errors
-/// When the image does not fit the soc, or lacks the scenario.
+/// When the image does not fit the soc, or does not hold the scenario.
 pub(crate) fn reach<'a>(
     soc: &Soc,
     probed: &'a Probed,
@@ -83,11 +82,11 @@ pub(crate) fn reach<'a>(
     Ok(session)
 }
 
-/// Measures a scenario and attributes the cycles of its typical sample.
-/// `advanced` is told now and then how many cycles of the measurement have passed.
+/// Measures a scenario and attributes the cycles of its typical sample. `advanced` is called now and
+/// then with the cycles of the measurement that have passed.
 ///
 /// # Errors
-/// As [`measure()`](crate::measure()).
+/// Those of [`measure()`](crate::measure()).
 pub fn explain(
     soc: &Soc,
     probed: &Probed,

@@ -1,5 +1,5 @@
-//! In which settings two firmwares differ, and what single settings change: the same plan again
-//! with one of them switched.
+//! Finds the settings in which two firmwares differ, and what each single setting changes, by carrying
+//! out the same plan again with one setting switched.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,22 +13,22 @@ use rtmark_model::{
 use crate::plan::{Plan, Unit};
 use crate::platform::Platform;
 
-/// A kernel built in one way: `freertos`, `freertos:checked`, `embassy:product+lto=off`.
+/// A kernel built in a certain way: `freertos`, `freertos:checked`, `embassy:product+lto=off`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Subject {
     /// The kernel.
     pub kernel: KernelId,
-    /// The way.
+    /// The build variant.
     pub variant: Variant,
 }
 
-/// A text that names no subject.
+/// A text that does not name a subject.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SubjectError {
-    /// Its first part is no kernel's name.
+    /// Its first part is not a valid kernel name.
     #[error(transparent)]
     Kernel(#[from] IdError),
-    /// Its second part is no variant.
+    /// Its second part is not a valid variant.
     #[error(transparent)]
     Variant(#[from] VariantError),
 }
@@ -50,20 +50,20 @@ impl fmt::Display for Subject {
     }
 }
 
-/// One subject with another value of one setting.
+/// A subject with a different value for one setting.
 #[derive(Clone, Debug)]
 pub struct Trial {
-    /// The subject's place among the subjects.
+    /// The index of the subject.
     pub subject: usize,
     /// The setting.
     pub setting: String,
     /// The other value.
     pub value: Setting,
-    /// Its firmware.
+    /// The firmware built that way.
     pub unit: Unit,
 }
 
-/// The subjects' firmware, asked for these scenarios.
+/// Plans the subjects' firmware with these scenarios.
 pub fn plan(
     subjects: &[(&Kernel, &Subject)],
     platform: &Platform,
@@ -75,7 +75,7 @@ pub fn plan(
     Plan { units: subjects.iter().map(unit).collect() }
 }
 
-/// What a subject was found to be built with.
+/// Returns the settings that a subject was built with, as found in its answers.
 pub fn settings<'a>(answers: &'a [Answer], unit: &Unit) -> Option<&'a Settings> {
     let series = of(answers, unit).find_map(Answer::series)?;
     Some(&series.provenance.settings)
@@ -90,15 +90,15 @@ fn of<'a>(answers: &'a [Answer], unit: &Unit) -> impl Iterator<Item = &'a Answer
     })
 }
 
-/// The settings that differ, those that matter first.
+/// Returns the settings that differ, the most relevant first.
 pub fn unequal(first: &Settings, second: &Settings) -> Vec<Unequal> {
     let mut list: Vec<_> = differences(first, second).iter().map(Unequal::from).collect();
     list.sort_by_key(|unequal| unequal.kind);
     list
 }
 
-/// What has to be built to see what each setting changes: of two subjects each one with the other
-/// one's value, of a single one every value that its kernel offers.
+/// Lists what has to be built to see what each setting changes: of two subjects, each one with the
+/// other's value; of a single subject, every value that its kernel offers.
 pub fn trials(units: &[Unit], found: &[&Settings]) -> Vec<Trial> {
     let mut trials = Vec::new();
     for (subject, (unit, own)) in units.iter().zip(found).enumerate() {
@@ -127,8 +127,8 @@ pub fn trials(units: &[Unit], found: &[&Settings]) -> Vec<Trial> {
     trials
 }
 
-/// A value as `kernel.toml` offers it: a compiler without its version, the optimisation of all
-/// sources without that of a single one.
+/// Returns a value in the form that `kernel.toml` offers: a compiler without its version, an
+/// optimisation level without the exceptions of single source files.
 fn plain(value: &Setting) -> Setting {
     match value {
         Setting::Text(text) => {
@@ -139,7 +139,7 @@ fn plain(value: &Setting) -> Setting {
     }
 }
 
-/// What the trials changed, as far as there are answers to compare.
+/// Returns what the trials changed, as far as there are answers to compare.
 pub fn effects(
     units: &[Unit],
     before: &[Answer],
@@ -237,7 +237,7 @@ mod tests {
             let name = |t: &Trial| format!("{}+{}={}", t.subject, t.setting, t.value);
             trials.iter().map(name).collect()
         };
-        // The second kernel has no level 2, and neither has the other one's compiler.
+        // The second kernel does not offer level 2, nor the other kernel's compiler.
         let trials_of_two = trials(&units, &[&first, &second]);
         assert_eq!(names(&trials_of_two), ["0+asserts=off", "0+opt=s"]);
         assert_eq!(trials_of_two[0].unit.variant.to_string(), "product+asserts=off");

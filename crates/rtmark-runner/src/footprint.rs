@@ -1,5 +1,5 @@
-//! What memory a kernel's firmware takes: flash, RAM, the stacks of a run, and what one more task,
-//! queue or timer adds.
+//! Measures the memory that a kernel's firmware uses: flash, RAM, the stacks during a run, and what one
+//! more task, queue or timer adds.
 
 use rtmark_firmware::{Builder, BuiltImage, Kernel, NOTHING_MORE, Switched, select};
 use rtmark_model::{Failure, FailureKind, KernelId, Scenario, visible};
@@ -12,8 +12,7 @@ use crate::measure::Probed;
 use crate::mistake;
 use crate::run::{Ending, Session};
 
-/// Runs a scenario to its end and tells how much of their stacks its tasks and interrupts
-/// have used.
+/// Runs a scenario to its end and reports how much of their stacks its tasks and interrupts used.
 ///
 /// # Errors
 /// When the image does not fit the soc, or the run does not end by itself.
@@ -47,33 +46,33 @@ pub fn stacks(
     }
 }
 
-/// What one more object takes: the difference of two images, one with it and one without.
+/// The memory cost of one more object: the difference between an image with it and one without.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Object {
     /// The soc.
     pub soc: String,
     /// The kernel.
     pub kernel: KernelId,
-    /// What there is one more of: `task`, `queue`, `timer`.
+    /// The kind of object: `task`, `queue`, `timer`.
     pub object: String,
-    /// What it takes, or why the kernel has no such thing.
+    /// Its cost, or why the kernel has no such object.
     pub cost: Result<ObjectCost, String>,
 }
 
-/// What one more object takes, in bytes.
+/// The memory cost of one more object, in bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ObjectCost {
-    /// What exactly it is.
+    /// What exactly the object is.
     pub what: String,
-    /// Code and constants, with the call that creates it.
+    /// Code and constants, including the call that creates it.
     pub flash_bytes: i64,
-    /// Memory that it has for ever.
+    /// Statically allocated memory.
     pub ram_bytes: i64,
-    /// What more of main's stack was in use, where objects lie there.
+    /// The additional use of main's stack, for kernels that keep objects there.
     pub main_stack_bytes: i64,
 }
 
-/// The memory of an image of objects: flash, RAM, main's stack as far as its run has used it.
+/// Returns the memory of an image with objects: flash, RAM, and main's stack as far as the run used it.
 fn memory_of(soc: &Soc, built: &BuiltImage) -> Result<[i64; 3], String> {
     let image = Image::from_elf(&built.elf).map_err(|error| error.to_string())?;
     let mut session = Session::new(soc, &image).map_err(|error| error.to_string())?;
@@ -92,10 +91,10 @@ fn memory_of(soc: &Soc, built: &BuiltImage) -> Result<[i64; 3], String> {
     Ok([image.flash_bytes() as i64, image.ram_bytes() as i64, main as i64])
 }
 
-/// Builds the images that show what one more of each object takes, and runs them.
+/// Builds the images that show what one more of each object costs, and runs them.
 ///
 /// # Errors
-/// When one cannot be built, or does not end well.
+/// When an image cannot be built, or its run does not succeed.
 pub fn objects(
     builder: &Builder,
     kernel: &Kernel,
@@ -122,7 +121,7 @@ pub fn objects(
             image.and_then(|image| memory_of(soc, image)).map_err(|message| Failure {
                 kind: FailureKind::Check,
                 message: format!("{} with one more {name}: {message}", manifest.id),
-                hint: "see the kernel's objects.c or objects.rs".into(),
+                hint: "check the kernel's objects.c or objects.rs".into(),
                 console: String::new(),
             })
         };

@@ -1,13 +1,13 @@
-//! Files that a user names, whatever they turn out to be.
+//! Reads files that a user names, whatever they turn out to be.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
-/// The most that such a file may hold, in bytes: debug information of large firmware takes a tenth of it.
+/// The size limit of such a file, in bytes; debug information of large firmware takes a tenth of it.
 pub const MOST_BYTES: u64 = 256 << 20;
 
-/// All that a file holds. One that has no end, such as a device, is read up to a limit only.
+/// Reads a whole file. An endless one, such as a device, is read up to a limit only.
 ///
 /// # Errors
 /// When it cannot be read, or holds more than [`MOST_BYTES`].
@@ -15,19 +15,19 @@ pub fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
     all_of(File::open(path)?)
 }
 
-/// All that a file of text holds, as [`read_bytes`] reads it.
+/// Reads a whole text file, as [`read_bytes`] does.
 ///
 /// # Errors
-/// As those, and when it is no UTF-8.
+/// Those of [`read_bytes`], and when the text is not UTF-8.
 pub fn read_text(path: &Path) -> io::Result<String> {
-    let wrong = |_| io::Error::new(ErrorKind::InvalidData, "it is no text in UTF-8");
+    let wrong = |_| io::Error::new(ErrorKind::InvalidData, "it is not UTF-8 text");
     String::from_utf8(read_bytes(path)?).map_err(wrong)
 }
 
-/// All that a reader has left, as [`read_bytes`] reads a file.
+/// Reads the rest of a reader, with the limit of [`read_bytes`].
 ///
 /// # Errors
-/// As those.
+/// When reading fails, or there are more than [`MOST_BYTES`] bytes.
 pub fn all_of(reader: impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     reader.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;

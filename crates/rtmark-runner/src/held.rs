@@ -1,7 +1,7 @@
-//! How long an interrupt would be held back in a program, by whatever does it.
+//! Finds the longest time for which a program would hold an interrupt back, whatever the cause.
 //!
-//! The program runs twice: at full speed, to know that its own check is content and from where to
-//! where it is looked at, and again observed. The runs are the same to the cycle.
+//! The program runs twice: at full speed, to make sure that its own check passes and to find the
+//! interval of interest, and again observed. Both runs are identical to the cycle.
 
 use rtmark_model::{Disturbance, Exact, Failure, FailureKind, HeldBack, Samples, Scenario};
 use rtmark_observe::{HeldBack as HeldObserver, HeldInterrupt, Lines, Map};
@@ -12,11 +12,11 @@ use crate::explain::{mistaken, reach};
 use crate::measure::{Manner, Measured, Notes, Probed, measure_noting};
 use crate::run::Ending;
 
-/// Runs the program that a scenario looks at, and answers the longest time for which an interrupt
-/// of this priority would have been held back in it.
+/// Runs the program of a scenario and returns the longest time for which an interrupt of this priority
+/// would have been held back in it.
 ///
 /// # Errors
-/// As [`measure()`](crate::measure()).
+/// Those of [`measure()`](crate::measure()).
 pub(crate) fn held_back(
     soc: &Soc,
     probed: &Probed,
@@ -46,7 +46,9 @@ pub(crate) fn held_back(
         return Err(Failure {
             kind: FailureKind::Check,
             message: format!("nothing ever held {} back [{}]", held_back.interrupt, probed.path),
-            hint: "every instruction does for its own cycles: report this as a defect".into(),
+            hint:
+                "every instruction does so for at least its own cycles: please report this as a bug"
+                    .into(),
             console: String::new(),
         });
     };

@@ -1,5 +1,5 @@
-//! The images of a plan's units: what they are built for; read, checked against what the kernel
-//! says of itself, and ready to be run.
+//! The images of a plan's units: what they are built for, checked against what the kernel declares, and
+//! ready to run.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::measure::Probed;
 use crate::plan::{LOAD, Unit};
 use crate::platform::Platform;
 
-/// An image that was built, read and checked.
+/// An image that has been built, read and checked.
 pub(crate) struct Ready {
     pub(crate) program: Program,
     pub(crate) firmware: Firmware,
@@ -23,15 +23,15 @@ pub(crate) struct Ready {
     pub(crate) settings: Settings,
     /// The version of the emulator that runs it.
     pub(crate) emulator: Option<String>,
-    /// Other layouts of this image.
+    /// The same image in other code layouts.
     pub(crate) placed: Vec<Ready>,
 }
 
-/// What tells where its spans begin and end.
+/// How the begins and ends of spans are detected.
 pub(crate) enum Program {
-    /// The simulator, which watches addresses.
+    /// By the simulator, which watches addresses.
     Watched(Probed),
-    /// Its own probes, which read a clock.
+    /// By the image's own probes, which read a clock.
     Clocked(Clocked),
 }
 
@@ -44,11 +44,11 @@ impl Program {
     }
 }
 
-/// The images of a unit, by group, each with what is wrong with it if anything is.
+/// The images of a unit, by group, each ready or with the reason why it is not.
 pub(crate) type Images = BTreeMap<String, Result<Ready, Failure>>;
 
-/// What a unit's firmware is built for. Cargo links each image for itself, and slowly: those that
-/// nobody asks for are left out.
+/// Returns the target of a unit's firmware. Cargo links every image separately, and slowly, so images
+/// that nobody asks for are left out.
 pub(crate) fn wanted_of(unit: &Unit) -> Target {
     let mut target = unit.platform.target();
     let manifest = &unit.kernel.manifest;
@@ -64,7 +64,7 @@ pub(crate) fn wanted_of(unit: &Unit) -> Target {
 /// Builds the images that a unit's scenarios need.
 ///
 /// # Errors
-/// As [`Builder::build`].
+/// Those of [`Builder::build`].
 pub(crate) fn build(
     unit: &Unit,
     builder: &Builder,
@@ -107,8 +107,8 @@ pub(crate) fn check(
     all.collect()
 }
 
-/// An image with its other layouts. What it takes of memory is what the linker's own does: gaps
-/// belong to the measurement.
+/// Prepares an image together with its other layouts. Its memory use is that of the linker's own
+/// layout, as gaps belong to the measurement.
 fn with_layouts(
     unit: &Unit,
     name: &str,
@@ -124,8 +124,8 @@ fn with_layouts(
     Ok(own)
 }
 
-/// The settings of an image: what the kernel says of itself, then what its build says, and what
-/// the image itself says. They must not contradict each other.
+/// Collects the settings of an image: those that the kernel declares, those that its build reports, and
+/// those that the image itself reports. They must not contradict each other.
 fn settings(
     unit: &Unit,
     records: &[Record],
@@ -147,17 +147,17 @@ fn settings(
         match settings.insert(id.clone(), value.clone()) {
             Some(claimed) if claimed != value => {
                 return Err(format!(
-                    "kernel.toml claims {id} {claimed}, but it is built with {value}"
+                    "kernel.toml declares {id} {claimed}, but it is built with {value}"
                 ));
             }
             _ => {}
         }
     }
-    // What was asked for is what was built, as far as the build tells.
+    // As far as the build reports it, what was requested is what was built.
     for (id, wanted) in unit.switched.settings() {
         match settings.get(id) {
             Some(built) if id != "compiler" && built != wanted => {
-                return Err(format!("it was to be built with {id} {wanted}, and has {built}"));
+                return Err(format!("{id} {wanted} was requested, but it was built with {built}"));
             }
             _ => {}
         }
@@ -170,7 +170,7 @@ fn ready(unit: &Unit, name: &str, built: BuiltImage) -> Result<Ready, Failure> {
     let refuse = |problem: String| Failure {
         kind: FailureKind::Build,
         message: format!("{}: {problem}", built.path.display()),
-        hint: format!("see how the firmware of {} is linked", unit.kernel.manifest.id),
+        hint: format!("check how the firmware of {} is linked", unit.kernel.manifest.id),
         console: String::new(),
     };
     let no_probes =
@@ -195,7 +195,7 @@ fn ready(unit: &Unit, name: &str, built: BuiltImage) -> Result<Ready, Failure> {
             let section = elf.section(probes::SECTION).ok_or_else(no_probes)?;
             let (records, settings) = parsed(section)?;
             let sizes = (elf.flash_bytes(), elf.ram_bytes());
-            // Without QEMU there is no answer, and the failure says so.
+            // Without QEMU there is no answer, and the failure will say so.
             let version = match &unit.platform {
                 Platform::Qemu(file) => file.machine.emulator.version().ok(),
                 _ => None,
@@ -214,7 +214,7 @@ fn ready(unit: &Unit, name: &str, built: BuiltImage) -> Result<Ready, Failure> {
     if let Some(stray) =
         probes::scenarios(program.records()).find(|scenario| scenario.group() != name)
     {
-        return Err(refuse(format!("scenario {stray} belongs into the image {}", stray.group())));
+        return Err(refuse(format!("scenario {stray} belongs in the image {}", stray.group())));
     }
     let (compiler, placed) = (built.compiler, Vec::new());
     Ok(Ready { program, firmware, compiler, settings, emulator, placed })

@@ -1,4 +1,4 @@
-//! What a firmware with clocked probes printed, made into samples or a failure.
+//! Turns the output of a firmware with clocked probes into samples or a failure.
 
 use rtmark_firmware::probes::{Record, selecting};
 use rtmark_firmware::select_in_elf;
@@ -11,7 +11,7 @@ use crate::measure::{Measured, Verdict, enough, verdict};
 /// An image with clocked probes.
 #[derive(Clone, Debug)]
 pub struct Clocked {
-    /// Its file's contents.
+    /// The contents of its file.
     pub elf: Vec<u8>,
     /// Its probes.
     pub records: Vec<Record>,
@@ -20,42 +20,38 @@ pub struct Clocked {
 }
 
 impl Clocked {
-    /// The word that selects a scenario or one of its points.
+    /// Returns the word that selects a scenario, or one of its points.
     pub fn word(&self, scenario: &Scenario) -> Option<u32> {
         selecting(&self.records, &scenario.id)
     }
 
-    /// The file with that scenario selected.
+    /// Returns the file's contents with that scenario selected.
     ///
     /// # Errors
-    /// When it does not hold the scenario or the word that selects it.
+    /// When it does not contain the scenario, or the word that selects it.
     pub fn with(&self, scenario: &Scenario, place: &str) -> Result<Vec<u8>, Failure> {
         let word = self.word(scenario);
         word.and_then(|word| select_in_elf(&self.elf, word)).ok_or_else(|| Failure {
             kind: FailureKind::Build,
-            message: format!(
-                "no way to select {} in it [{} {place}]",
-                scenario.in_firmware(),
-                self.path
-            ),
+            message: format!("it cannot select {} [{} {place}]", scenario.in_firmware(), self.path),
             hint: "give the scenario its probes: firmware/c/rtmark_probe.h says how".to_owned(),
             console: String::new(),
         })
     }
 }
 
-/// How a run ended, apart from what it printed.
+/// How a run ended, apart from its output.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ended<'a> {
     /// In words.
     pub told: &'a str,
-    /// Whether that is how a run ends that went well.
+    /// Whether a successful run ends that way.
     pub well: bool,
-    /// Where it ran, with its preposition: `on QEMU's virt`.
+    /// Where it ran, with a preposition: `on QEMU's virt`.
     pub place: &'a str,
 }
 
-/// The samples in what was printed.
+/// Extracts the samples from the console output.
 pub(crate) fn judge(
     console: &[u8],
     ended: Ended<'_>,
@@ -85,13 +81,14 @@ pub(crate) fn judge(
     if let (Some(runs), Some(wanted)) = (log.select, image.word(scenario))
         && runs != wanted
     {
-        let message = format!("it ran the scenario {runs:#x} of its image, not {id}, {wanted:#x}");
+        let message =
+            format!("it ran scenario {runs:#x} of its image instead of {id}, {wanted:#x}");
         let hint = "let rtmark load the firmware that it has built: --load, or a debug probe";
         return Err(fail(FailureKind::Check, message, hint, &log.console));
     }
     if let Some(site) = log.stranger(&image.records) {
         let message = format!("it has a probe at {site:#010x}, where this image has none");
-        let hint = "another build is on the board: let rtmark load its own (--load)";
+        let hint = "the board runs another build: let rtmark load its own (--load)";
         return Err(fail(FailureKind::Check, message, hint, &log.console));
     }
     let verdict = verdict(id, point, &log.console).map_err(|problem| {
@@ -101,7 +98,7 @@ pub(crate) fn judge(
     })?;
     if !well || log.status.is_some_and(|status| status != 0) {
         let message = format!("it printed ok, but ended with {told}");
-        return Err(fail(FailureKind::Check, message, "look at how it ends", &log.console));
+        return Err(fail(FailureKind::Check, message, "check how it ends", &log.console));
     }
     let mut facts = match verdict {
         Verdict::Ok(facts) => facts,
@@ -112,14 +109,14 @@ pub(crate) fn judge(
         let hint = "raise EVENTS in firmware/c/rtmark_clock.c and firmware/probe/src/clock.rs";
         fail(FailureKind::Check, error.to_string(), hint, &log.console)
     })?;
-    let progress = format!("{} events were noted", log.events.len());
+    let progress = format!("{} events were logged", log.events.len());
     enough(scenario, &clocking.samples, clocking.spoilt, &progress).map_err(
         |(kind, message)| {
             fail(kind, message, "check the probes of this scenario in its source", &log.console)
         },
     )?;
     let Clocking { samples, unpaired, cost, .. } = clocking;
-    // What was taken off is part of how the figure came about.
+    // What was subtracted is part of the figure's provenance.
     for (key, cost) in
         [("~probe_ends", cost.ends), ("~probe_begin", cost.begin), ("~probe_end", cost.end)]
     {

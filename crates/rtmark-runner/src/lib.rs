@@ -1,22 +1,22 @@
-//! Carries out measurements: what to run, in which order, and what came of it.
+//! Carries out measurements: decides what to run and in which order, and collects the results.
 //!
-//! A [`Selection`] is resolved into a [`Plan`] before anything runs. A [`Suite`]
-//! builds the plan's firmware and runs every scenario on a machine of its own;
-//! a [`SuiteObserver`] is told of progress and keeps the answers. Something that goes wrong
-//! with one scenario is that scenario's answer and stops no other.
+//! A [`Selection`] is resolved into a [`Plan`] before anything runs. A [`Suite`] builds the plan's
+//! firmware and runs every scenario on a machine of its own. A [`SuiteObserver`] receives progress and
+//! keeps the answers. If something goes wrong with one scenario, the failure becomes that scenario's
+//! answer and stops no other.
 //!
 //! Begin with `plan` and [`Suite::run`]. From there one scenario goes to `measure` on the simulator,
-//! `emulate` on QEMU, or [`boards`] on a board; `pair` makes samples of probe hits, [`clocked`] of what was
-//! printed.
+//! `emulate` on QEMU, or [`boards`] on a board. `pair` turns probe hits into samples, and [`clocked`]
+//! does so with printed logs.
 //!
-//! A [`Foreign`] image, which somebody else has built, becomes a kernel's column as well: its calls and
-//! its console are measured.
+//! A [`Foreign`] image, built by somebody else, becomes a kernel's column as well: its calls and its
+//! console output are measured.
 //!
-//! This crate reads no arguments, prints nothing and never ends the process.
+//! This crate parses no arguments, prints nothing and never ends the process.
 
 #![expect(
     clippy::result_large_err,
-    reason = "answers and failures are handed on once a scenario, which takes a million times longer"
+    reason = "answers and failures are passed once per scenario, which takes a million times longer"
 )]
 
 pub mod boards;

@@ -1,4 +1,4 @@
-//! The machines of QEMU's that came with this program, and those that users bring as files.
+//! The QEMU machines built into this program, and those that users provide as files.
 
 use rtmark_firmware::{Counter, Probes, Region, Target, sha256};
 use rtmark_qemu::{Machine, Role};
@@ -7,16 +7,16 @@ use rtmark_units::Hertz;
 use crate::described::{self, Described, FileError, FileKind};
 use crate::socs;
 
-/// A machine of QEMU's and the file it was read from.
+/// A QEMU machine and the file it was read from.
 #[derive(Clone, Debug)]
 pub struct MachineFile {
     /// The machine.
     pub machine: Machine,
-    /// What a build must know of it.
+    /// What a build needs to know about it.
     pub target: Target,
-    /// SHA-256 of the file, and of the soc file that it names, in hexadecimal.
+    /// SHA-256 of the file and of the soc file that it names, in hexadecimal.
     pub sha256: String,
-    /// Where it comes from: a path, or the name of a file of this program's source.
+    /// Where it comes from: a path, or the name of a file built into this program.
     pub origin: String,
 }
 
@@ -85,19 +85,19 @@ fn own_target(machine: &Machine) -> Target {
     }
 }
 
-/// The machines that came with this program.
+/// Returns the machines that are built into this program.
 ///
 /// # Errors
-/// Never for a program that was tested; the files are read like any other's.
+/// Never in a released program: tests read every built-in file. They are parsed like a user's files.
 pub fn builtin() -> Result<Vec<MachineFile>, FileError> {
     described::builtin()
 }
 
-/// A machine by its name, or by the path of its file: what ends in `.toml` or has a path
-/// separator is a path.
+/// Finds a machine by its name or by the path of its file. A name that ends in `.toml` or contains a
+/// path separator is taken as a path.
 ///
 /// # Errors
-/// When the name is unknown, or the file cannot be read or is refused.
+/// When the name is unknown, or the file cannot be read or parsed.
 pub fn find(name_or_path: &str) -> Result<MachineFile, FileError> {
     described::find(name_or_path)
 }

@@ -1,4 +1,4 @@
-//! One scenario on one machine of its own.
+//! Measures one scenario on a simulated machine of its own.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,10 +15,10 @@ use crate::mistake;
 use crate::pair::{Edge, Moment, Pairing};
 use crate::run::{Ending, Session};
 
-/// How much of a console is kept, in bytes: a runaway program prints for ever.
+/// How much console output is kept, in bytes: a runaway program prints for ever.
 const CONSOLE_KEPT: usize = 64 * 1024;
 
-/// An image with what its probes say.
+/// An image with its probes.
 #[derive(Clone, Debug)]
 pub struct Probed {
     /// The image.
@@ -31,30 +31,30 @@ pub struct Probed {
     pub path: String,
 }
 
-/// What a run brought.
+/// The result of a run.
 #[derive(Clone, Debug)]
 pub struct Measured {
-    /// The samples, in the basis that was asked for.
+    /// The samples, in the requested basis.
     pub samples: Exact,
-    /// How many instructions each of them executed, where something else is counted.
+    /// How many instructions each sample executed, if the basis is something else.
     pub executed: Option<Executed>,
-    /// Probe hits that made no sample.
+    /// Probe hits that did not form a sample.
     pub unpaired: Unpaired,
-    /// What the firmware said besides `ok`.
+    /// The facts that the firmware reported besides `ok`.
     pub facts: BTreeMap<String, String>,
     /// The longest time with interrupts masked, from the first begin to the last end.
     pub masked: Option<MaskedInterval>,
-    /// Where the interrupt was held back whose longest wait was looked for.
+    /// The longest wait of the interrupt that the scenario looks at, and what caused it.
     pub held: Option<Box<HeldInterval>>,
     /// How long the whole run took.
     pub ran: Cycles,
-    /// Why the firmware could not measure this point of a curve, and brought nothing: so many
-    /// of what is counted find no room on this soc.
+    /// Why the firmware could not measure this point of a curve: that many objects do not fit on this
+    /// soc.
     pub declined: Option<String>,
 }
 
 impl Measured {
-    /// Nothing, for this reason.
+    /// Returns the result of a point that the firmware declined for this reason.
     pub(crate) fn declined(reason: String) -> Self {
         Self {
             samples: Exact(Samples::new()),
@@ -69,33 +69,34 @@ impl Measured {
     }
 }
 
-/// What the firmware's last word on a scenario says.
+/// The firmware's verdict on a scenario, from its last line.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// It went well; and facts.
+    /// Success, with facts.
     Ok(BTreeMap<String, String>),
-    /// There is no room for so many.
+    /// That many do not fit.
     Declined(String),
 }
 
-/// What is constant while a scenario runs, and what the run has brought so far.
+/// The constants of a running scenario, and what the run has yielded so far.
 struct Watching<'a> {
     scenario: &'a Scenario,
     basis: Basis,
     edges: HashMap<WatchId, Edge>,
     pairing: Pairing,
-    /// From when to when each sample took, where that is wanted.
+    /// The begin and end of each sample, if requested.
     spans: Option<Vec<(Cycles, Cycles)>>,
     console: Vec<u8>,
     bound: Bound,
-    /// What the span took by when it began that is open.
+    /// The counters when the open span began.
     began: Option<Taken>,
-    /// What was wrong with the first sample that no core could take.
+    /// What was wrong with the first sample that no core could achieve.
     impossible: Option<String>,
 }
 
 impl<'a> Watching<'a> {
-    /// Has a machine watch the probes of a scenario; `None` where it lacks a begin or an end.
+    /// Makes a machine watch a scenario's probes; returns `None` if the image lacks a begin or an end
+    /// probe.
     fn begin(
         machine: &mut Machine,
         records: &[Record],
@@ -107,7 +108,7 @@ impl<'a> Watching<'a> {
         for record in records.iter().filter(|record| record.scenario == *scenario.in_firmware()) {
             at_reset |= matches!(record.kind, Kind::BeginAtReset);
             let Some((watch, edge)) = Edge::watched(record.kind) else { continue };
-            // A span that a tick begins says which exception that is.
+            // If a tick begins the span, the watch says which exception that is.
             if let (Watch::Pend(exception), Expected::Exactly(1..)) = (watch, scenario.span.ticks) {
                 machine.count_ticks_of(exception);
             }
@@ -136,7 +137,7 @@ impl<'a> Watching<'a> {
         })
     }
 
-    /// Compares a span with what it can take at most.
+    /// Compares a span with the theoretical maximum.
     fn check(&mut self, edge: Edge, hit: &Hit) {
         let now = Taken::from(hit);
         let began = self.began.take();
@@ -182,12 +183,11 @@ impl<'a> Watching<'a> {
 }
 
 /// Boots an image with one scenario selected and collects its samples, counted in cycles or
-/// in instructions.
-/// `advanced` is told now and then how many cycles have passed.
+/// instructions. `advanced` is called now and then with the cycles that have passed.
 ///
 /// # Errors
-/// When the image does not fit, faults, ends otherwise than with `ok`, brings too few
-/// samples, or has not ended when `budget` has passed.
+/// When the image does not fit, faults, ends without printing `ok`, yields too few samples, or is still
+/// running after `budget`.
 pub fn measure(
     soc: &Soc,
     probed: &Probed,
@@ -200,17 +200,17 @@ pub fn measure(
     measure_noting(soc, probed, scenario, budget, manner, advanced).map(|(measured, _)| measured)
 }
 
-/// From when to when each sample of a run took.
+/// The begin and end of each sample of a run.
 pub(crate) type Spans = Vec<(Cycles, Cycles)>;
 
 /// How a scenario is measured.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Manner {
-    /// What is counted.
+    /// The unit in which spans are counted.
     pub basis: Basis,
-    /// What becomes of caches.
+    /// How caches are treated.
     pub caches: Caches,
-    /// What is kept besides samples.
+    /// What is recorded besides samples.
     pub notes: Notes,
 }
 
@@ -220,32 +220,32 @@ impl Default for Manner {
     }
 }
 
-/// What becomes of the caches and buffers of memories.
+/// How the caches and buffers of memories are treated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Caches {
-    /// They hold what the program has left there.
+    /// They hold whatever the program has left there.
     #[default]
     AsLeft,
-    /// They are emptied when a span begins.
+    /// They are emptied at the beginning of each span.
     Emptied,
 }
 
-/// What is kept besides samples.
+/// What is recorded besides samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Notes {
     /// Nothing.
     #[default]
     None,
-    /// From when to when each sample took.
+    /// The begin and end of each sample.
     Spans,
 }
 
 /// The longest run, in cycles, that is repeated with emptied caches.
 const REPEATED: Cycles = Cycles(5_000_000);
 
-/// The samples of a scenario before each of which the caches were emptied; `None` where the
-/// soc has no cache, the run of `measured` was a long one, or this one fails: the scenario
-/// itself has an answer already.
+/// Returns the samples of a scenario with the caches emptied before each one. Returns `None` if the soc
+/// has no cache, if the run of `measured` was long, or if this run fails: the scenario already has an
+/// answer.
 pub(crate) fn measure_emptied(
     soc: &Soc,
     probed: &Probed,
@@ -265,7 +265,8 @@ pub(crate) fn measure_emptied(
     Some(measured.samples.0)
 }
 
-/// As [`measure`], in a manner of its own; answers the samples' times if these are noted.
+/// Does what [`measure`] does in the given manner; also returns the samples' times if they are
+/// recorded.
 pub(crate) fn measure_noting(
     soc: &Soc,
     probed: &Probed,
@@ -326,7 +327,8 @@ pub(crate) fn measure_noting(
         return Err(fail(kind, format!("{told}; {progress}"), hint, &console));
     }
     if let Some(impossible) = impossible {
-        let message = format!("a figure of {} that no core could take: {impossible}", scenario.id);
+        let message =
+            format!("a figure of {} that no core could achieve: {impossible}", scenario.id);
         return Err(fail(FailureKind::Internal, message, "{mistake}", &console));
     }
     let check = |message, hint| fail(FailureKind::Check, message, hint, &console);
@@ -359,18 +361,18 @@ pub(crate) fn measure_noting(
     ))
 }
 
-/// How far a run came, by how often it reached its begin and end probes.
+/// Describes a run's progress by how often it reached its begin and end probes.
 fn progress((begins, ends): (u64, u64), samples: u64) -> String {
     match (begins, ends) {
         (0, 0) => "it never reached a probe".into(),
-        (0, _) => format!("it never reached its begin probe, its end probe {ends} times"),
-        (_, 0) => format!("it reached its begin probe {begins} times, its end probe never"),
-        _ => format!("it had brought {samples} samples"),
+        (0, _) => format!("it never reached its begin probe, but its end probe {ends} times"),
+        (_, 0) => format!("it reached its begin probe {begins} times, but never its end probe"),
+        _ => format!("it had yielded {samples} samples"),
     }
 }
 
-/// What kind of failure it is that a run ended like this, and what to do about it; `None` where the
-/// program ended itself.
+/// Returns the kind of failure that an ending amounts to, with a hint; `None` if the program ended
+/// itself.
 fn cut_short(ending: &Ending) -> Option<(FailureKind, &'static str)> {
     match ending {
         Ending::Exit(_) => None,
@@ -378,7 +380,7 @@ fn cut_short(ending: &Ending) -> Option<(FailureKind, &'static str)> {
             Some((FailureKind::Fault, "`{again}` shows the same run by itself"))
         }
         Ending::Internal(_) => Some((FailureKind::Internal, "{mistake}")),
-        Ending::Asleep => Some((FailureKind::Budget, "see what it waits for with `{again}`")),
+        Ending::Asleep => Some((FailureKind::Budget, "find out what it waits for with `{again}`")),
         Ending::Limit | Ending::Observer | Ending::Output(_) | Ending::Other(_) => Some((
             FailureKind::Budget,
             "if it needs longer, allow more with --max-cycles; `{again}` shows the same run",
@@ -386,8 +388,8 @@ fn cut_short(ending: &Ending) -> Option<(FailureKind, &'static str)> {
     }
 }
 
-/// Whether there are as many samples as the catalogue asks for, those counted that were
-/// spoilt by the measuring.
+/// Checks that there are as many samples as the catalogue asks for, counting those that the measurement
+/// itself spoilt.
 pub(crate) fn enough(
     scenario: &Scenario,
     samples: &Samples,
@@ -402,14 +404,14 @@ pub(crate) fn enough(
     }
     let (brought, wanted) = (samples.len(), scenario.samples);
     if brought + spoilt < wanted {
-        let message = format!("it brought {brought} samples where the catalogue asks for {wanted}");
+        let message = format!("it yielded {brought} samples, but the catalogue asks for {wanted}");
         return Err((FailureKind::Check, message));
     }
     Ok(())
 }
 
-/// What the firmware's last word on a scenario says, or what was wrong. At a point of a curve
-/// it must name the count that it was told, as the fact `n`.
+/// Parses the firmware's verdict on a scenario, or returns what is wrong with it. At a point of a curve
+/// the verdict must repeat the requested count as the fact `n`.
 pub(crate) fn verdict(id: &ScenarioId, point: u32, console: &[u8]) -> Result<Verdict, String> {
     let text = visible(console);
     let said = |line: &str| line.strip_prefix(id.as_str())?.strip_prefix(' ').map(str::to_owned);
@@ -428,7 +430,7 @@ pub(crate) fn verdict(id: &ScenarioId, point: u32, console: &[u8]) -> Result<Ver
         Some((key.to_owned(), value.to_owned()))
     };
     let facts: BTreeMap<_, _> = words
-        .map(|word| fact(word).ok_or_else(|| format!("`{word}` is no key=value: {said}")))
+        .map(|word| fact(word).ok_or_else(|| format!("`{word}` is not key=value: {said}")))
         .collect::<Result<_, _>>()?;
     if point > 0 && facts.get("n") != Some(&point.to_string()) {
         return Err(format!("it does not say that it measured n={point}: {said}"));
@@ -452,7 +454,7 @@ mod tests {
         assert_eq!(of("a.b FAILED: 3 items\n").expect_err("failed"), "it says: FAILED: 3 items");
         assert!(of("a.bc ok\n").expect_err("another").contains("without saying `a.b ok`"));
         assert!(of("a.b okay\n").is_err());
-        assert!(of("a.b ok x\n").expect_err("no fact").contains("no key=value"));
+        assert!(of("a.b ok x\n").expect_err("no fact").contains("not key=value"));
         assert!(of("").is_err());
         assert!(of("a.b n/a: no room\n").is_err(), "only points may be declined");
     }

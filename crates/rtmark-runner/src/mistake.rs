@@ -1,16 +1,16 @@
-//! What is said when the simulator itself is wrong: where, and what is needed to find the mistake.
+//! Reports a mistake of the simulator itself: where it happened, and what is needed to find it.
 
 use rtmark_model::visible;
 use rtmark_observe::Lines;
 use rtmark_sim::{Image, InternalError, TIMING_MODEL};
 
-/// A mistake of the simulator in words, with the symbol and the source line where those are known.
+/// Describes a mistake of the simulator, with the symbol and the source line if they are known.
 pub fn told(error: &InternalError, image: &Image, elf: &[u8]) -> String {
     let place = location(error.pc, image, elf).map_or_else(String::new, |at| format!("; in {at}"));
     visible(format!("internal error: {error}{place}").as_bytes())
 }
 
-/// Where an address is, by symbols and debug information: `main+0x4, main.c:12`.
+/// Locates an address by symbols and debug information: `main+0x4, main.c:12`.
 pub(crate) fn location(address: u32, image: &Image, elf: &[u8]) -> Option<String> {
     let address = address & !1;
     let symbol = image.symbols().name_at(address)?.to_string();
@@ -18,10 +18,10 @@ pub(crate) fn location(address: u32, image: &Image, elf: &[u8]) -> Option<String
     Some(source.map_or_else(|| symbol.clone(), |source| format!("{symbol}, {source}")))
 }
 
-/// What to do about it.
+/// Returns what to do about it.
 pub fn hint() -> String {
     format!(
-        "this is a mistake of rtmark's, and no figure of this run counts: please report it with \
+        "this is a bug in rtmark, and no figure of this run is valid: please report it with \
          this message, the ELF file, the soc file and the command (timing model {TIMING_MODEL})"
     )
 }
@@ -46,7 +46,7 @@ mod tests {
         for part in ["internal error", "0x00000040", "`nop`", "cycle"] {
             assert!(text.contains(part), "{part}: {text}");
         }
-        for part in ["mistake of rtmark's", "ELF file", "soc file", "command", TIMING_MODEL] {
+        for part in ["bug in rtmark", "ELF file", "soc file", "command", TIMING_MODEL] {
             assert!(hint().contains(part), "{part}: {}", hint());
         }
     }

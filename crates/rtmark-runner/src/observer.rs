@@ -1,4 +1,4 @@
-//! The progress of a plan while it is carried out, and whoever is told of it and keeps the answers.
+//! The interface through which a suite reports progress and stores answers.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -11,53 +11,54 @@ use rtmark_units::Cycles;
 use crate::plan::Unit;
 use crate::recording::Recorded;
 
-/// What happens while a plan is carried out.
+/// An event during the execution of a plan.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
     /// Firmware is about to be built.
     Building {
-        /// How many firmwares.
+        /// The number of firmwares.
         firmwares: usize,
     },
-    /// A firmware is built, or is not.
+    /// A firmware has been built, or has failed to build.
     Built {
-        /// For which kernel and platform.
+        /// The kernel and platform it is for.
         unit: &'a Unit,
-        /// Why it is not.
+        /// Why it could not be built.
         result: Result<(), &'a FirmwareError>,
     },
-    /// Scenarios of a platform are about to run, while others may still, and firmware of others be built.
+    /// Scenarios of a platform are about to run. Others may still be running, and firmware for others
+    /// may still be building.
     Running {
-        /// The platform, unless it is several together.
+        /// The platform, or `None` for several together.
         platform: Option<&'a str>,
-        /// How many.
+        /// The number of scenarios.
         scenarios: usize,
-        /// How many cycles they may take together.
+        /// The cycles that they may take in total.
         budget: Cycles,
     },
     /// A scenario has advanced.
     Advanced {
-        /// By so many cycles.
+        /// By this many cycles.
         cycles: Cycles,
     },
-    /// A board, or the simulator in its place, has printed what a scenario came to.
+    /// A board, or the simulator in its place, has printed a scenario's result.
     Heard {
         /// What it printed.
         recorded: &'a Recorded,
     },
     /// A scenario has its answer.
     Answered {
-        /// What it is.
+        /// The answer.
         answer: &'a Answer,
         /// Where it comes from.
         origin: Origin,
-        /// How many cycles of its budget were not used.
+        /// The cycles of its budget that it did not use.
         unused: Cycles,
     },
-    /// All scenarios of a platform have their answers, and so have those of the platforms before it.
+    /// All scenarios of a platform, and of the platforms before it, have their answers.
     Finished {
-        /// The platform's, in the order of tables.
+        /// The platform's answers, in table order.
         answers: &'a [Answer],
     },
 }
@@ -65,31 +66,31 @@ pub enum Event<'a> {
 /// Where an answer comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// It was measured now, or said by the kernel.
+    /// It was measured now, or declared by the kernel.
     Fresh,
-    /// It was given before, by an equal firmware on an equal soc.
+    /// It was stored earlier, for identical firmware on an identical soc.
     Recalled,
 }
 
-/// Is told of the progress while a plan is carried out, and keeps the answers.
+/// Receives the progress of a plan and keeps its answers.
 pub trait SuiteObserver {
-    /// Why an answer could not be kept.
+    /// The reason why an answer could not be kept.
     type Error;
 
-    /// Is told what happens.
+    /// Receives an event.
     fn event(&mut self, event: Event<'_>);
 
-    /// An answer given before to exactly this question, if it is known and wanted.
+    /// Returns a stored answer to exactly this question, if one is known and wanted.
     fn recall(&mut self, question: &Fingerprint) -> Option<Answer> {
         let _ = question;
         None
     }
 
-    /// Keeps an answer, where anything is kept. `took` is how long it took by the clock on the wall, where
-    /// it was measured now.
+    /// Keeps an answer, if answers are kept. `took` is the wall-clock time of the measurement, if it
+    /// was measured now.
     ///
     /// # Errors
-    /// When it cannot; nothing more is then run.
+    /// When the answer cannot be kept; nothing more is run then.
     fn record(
         &mut self,
         answer: &Answer,
@@ -101,7 +102,8 @@ pub trait SuiteObserver {
     }
 }
 
-/// Nobody is told and nothing is kept: the answers are in what [`Suite::run`](crate::Suite::run) returns.
+/// Ignores progress and keeps nothing: the answers are in the return value of
+/// [`Suite::run`](crate::Suite::run).
 impl SuiteObserver for () {
     type Error = Infallible;
 

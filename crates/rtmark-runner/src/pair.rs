@@ -1,10 +1,10 @@
-//! From probe hits to samples.
+//! Pairs probe hits into samples.
 
 use rtmark_firmware::probes::Kind;
 use rtmark_model::{Samples, Span, Unpaired};
 use rtmark_sim::Watch;
 
-/// Which end of a span a probe is.
+/// The end of a span that a probe marks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Edge {
     /// A span begins.
@@ -14,8 +14,8 @@ pub enum Edge {
 }
 
 impl Edge {
-    /// What a machine watches for a probe, and which end of a span that is; `None` for a record that is
-    /// no probe, and for the reset, at which a span begins without being watched.
+    /// Returns what a machine watches for a probe, and which end of a span it marks; `None` for a
+    /// record that is not a probe, and for the reset, at which a span begins without a watch.
     pub const fn watched(kind: Kind) -> Option<(Watch, Self)> {
         Some(match kind {
             Kind::Begin(address) => (Watch::Execute(address), Self::Begin),
@@ -28,12 +28,12 @@ impl Edge {
     }
 }
 
-/// What was counted when a probe was hit.
+/// The counters at the time of a probe hit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moment {
-    /// The count that the series is about: cycles or instructions so far.
+    /// The count of the series' basis: cycles or instructions so far.
     pub count: u64,
-    /// Instructions executed so far; 0 where nobody counts them.
+    /// Instructions executed so far; 0 if they are not counted.
     pub instructions: u64,
     /// SysTick handlers entered so far.
     pub ticks: u64,
@@ -42,12 +42,12 @@ pub struct Moment {
 }
 
 impl Moment {
-    /// Before the first instruction.
+    /// The counters before the first instruction.
     pub const RESET: Self = Self { count: 0, instructions: 0, ticks: 0, interrupts: 0 };
 }
 
-/// Pairs each begin with the next end. A begin while a span is open starts the
-/// span anew, an end while none is open is passed over; both are counted.
+/// Pairs each begin with the next end. A begin inside an open span restarts it, and an end without an
+/// open span is ignored; both are counted.
 #[derive(Clone, Debug, Default)]
 pub struct Pairing {
     open: Option<Moment>,
@@ -59,7 +59,7 @@ pub struct Pairing {
 }
 
 impl Pairing {
-    /// The next hit; answers with which moment the span began that it ends, if it ends one.
+    /// Adds a hit; if it ends a span, returns the moment at which that span began.
     pub fn hit(&mut self, span: &Span, edge: Edge, at: Moment) -> Option<Moment> {
         match edge {
             Edge::Begin => {
@@ -84,24 +84,24 @@ impl Pairing {
         }
     }
 
-    /// Drops the span that is open, if one is: something happened that has spoilt it.
+    /// Drops the open span, if any, because something has spoilt it.
     pub fn forget_open(&mut self) -> bool {
         let was_open = self.open.take().is_some();
         self.unpaired.restarted += u64::from(was_open);
         was_open
     }
 
-    /// How many begins and ends were hit so far.
+    /// Returns the numbers of begins and ends hit so far.
     pub fn hits(&self) -> (u64, u64) {
         (self.begins, self.ends)
     }
 
-    /// How many instructions each sample executed that there is so far.
+    /// Returns the number of instructions that each sample so far executed.
     pub fn executed(&self) -> &Samples {
         &self.executed
     }
 
-    /// The samples, and what was left over.
+    /// Returns the samples and the unpaired hits.
     pub fn finish(mut self) -> (Samples, Unpaired) {
         self.unpaired.open = u64::from(self.open.is_some());
         (self.samples, self.unpaired)

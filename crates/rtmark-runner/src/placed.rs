@@ -1,4 +1,4 @@
-//! One scenario in every layout of its code.
+//! Measures one scenario in every layout of its code.
 
 use rayon::prelude::*;
 use rtmark_model::{Basis, Failure, HeldBack, Placement, Samples, Scenario};
@@ -9,20 +9,20 @@ use crate::held::held_back;
 use crate::images::{Program, Ready};
 use crate::measure::{Measured, Probed, measure, measure_emptied};
 
-/// In how many layouts of its code a scenario is measured on the simulator.
+/// The number of code layouts in which a scenario is measured on the simulator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placements {
-    /// In so many, whichever it is.
+    /// Exactly this many, for every scenario.
     Exactly(u32),
-    /// In so many, unless the catalogue says fewer.
+    /// This many, unless the catalogue asks for fewer.
     Usually(u32),
 }
 
 impl Placements {
-    /// The linker's own alone.
+    /// The linker's own layout alone.
     pub const ONE: Self = Self::Exactly(1);
 
-    /// How many those of a scenario are; at least one.
+    /// Returns the number for a scenario; at least one.
     pub fn of(self, scenario: &Scenario) -> u32 {
         let layouts = match self {
             Self::Exactly(layouts) => layouts,
@@ -32,41 +32,41 @@ impl Placements {
     }
 }
 
-/// What the layouts brought.
+/// The results of all layouts.
 pub(crate) struct Placed {
-    /// What the one in the middle brought.
+    /// The result of the layout in the middle.
     pub measured: Measured,
-    /// Its samples from emptied caches, where that was measured.
+    /// Its samples with emptied caches, if measured.
     pub emptied: Option<Samples>,
-    /// Which one that is: its place among the images.
+    /// The index of that layout among the images.
     pub middle: usize,
-    /// All of them, where there are several.
+    /// All layouts, if there are several.
     pub placements: Vec<Placement>,
 }
 
 impl Placed {
-    /// Of a run whose layout nobody varies.
+    /// Wraps a run whose layout is not varied.
     pub fn alone(measured: Measured) -> Self {
         Self { measured, emptied: None, middle: 0, placements: Vec::new() }
     }
 }
 
-/// What is asked of each layout.
+/// What is measured in each layout.
 #[derive(Clone, Copy)]
 pub(crate) struct Measurement<'a> {
     pub scenario: &'a Scenario,
-    /// Whose wait is looked for where no span is timed, and that interrupt's priority.
+    /// The interrupt whose wait is looked for if no span is timed, and its priority.
     pub looked: Option<(&'a HeldBack, u8)>,
     pub basis: Basis,
-    /// Cycles that a run may take.
+    /// The cycles that a run may take.
     pub budget: Cycles,
 }
 
-/// Measures a scenario in all of these images, which are layouts of one, side by side. `advanced` is
-/// told now and then how many cycles have passed in one of them since it was told of that one.
+/// Measures a scenario in all of these images, which are layouts of the same code, in parallel.
+/// `advanced` is called now and then with the cycles that one of them has advanced since its last call.
 ///
 /// # Errors
-/// As [`measure()`], of the first layout that does not bring what it should.
+/// Those of [`measure()`], for the first layout that fails.
 pub(crate) fn measure_all(
     soc: &Soc,
     images: &[&Ready],

@@ -1,5 +1,4 @@
-//! What is to be measured: kernels × variants × scenarios × platforms, resolved before
-//! anything runs.
+//! Resolves what to measure, kernels × variants × scenarios × platforms, before anything runs.
 
 use std::ops::Range;
 
@@ -11,7 +10,7 @@ use crate::described::nearest;
 use crate::placed::Placements;
 use crate::platform::Platform;
 
-/// What was asked for; an empty list asks for everything.
+/// The requested kernels and scenarios; an empty list selects all.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
     /// Kernels.
@@ -20,13 +19,14 @@ pub struct Selection {
     pub scenarios: Vec<Pattern>,
 }
 
-/// The group of scenarios that look at a kernel's mixed load, and the name of its image.
+/// The group of scenarios that examine a kernel's mixed load, which is also the name of its image.
 pub(crate) const LOAD: &str = "load";
 
-/// What it costs to build an image, where to run a scenario in one layout costs 1: [`Plan::part`].
+/// The cost of building an image relative to running a scenario in one layout, which costs 1:
+/// [`Plan::part`].
 const BUILT: u64 = 40;
 
-/// What [`NothingSelected`] says of settings that no kernel can be built with.
+/// The word that [`NothingSelected`] uses for settings that no kernel can be built with.
 pub const SETTINGS: &str = "kernel with such settings";
 
 /// A filter that selects nothing.
@@ -35,24 +35,24 @@ pub const SETTINGS: &str = "kernel with such settings";
 pub struct NothingSelected {
     /// What was filtered: `kernel`, `scenario`, `profile` or `setting`.
     pub what: &'static str,
-    /// The filter.
+    /// The pattern.
     pub pattern: String,
-    /// A name like it.
+    /// A similar name, if there is one.
     pub near: Option<String>,
 }
 
-/// One kernel's firmware for one platform in one variant, and what is asked of it.
+/// One kernel's firmware for one platform in one variant, with the scenarios asked of it.
 #[derive(Clone, Debug)]
 pub struct Unit {
     /// The kernel.
     pub kernel: Kernel,
     /// Where it runs.
     pub platform: Platform,
-    /// The way to build it.
+    /// The build variant.
     pub variant: Variant,
-    /// What that changes of the kernel's default settings; none where it cannot be built.
+    /// The changes that the variant makes to the kernel's default settings; none if it cannot be built.
     pub switched: Switched,
-    /// The scenarios, and why one of them has no answer where the kernel says so.
+    /// The scenarios, each with the reason why it has no answer if the kernel declares one.
     pub scenarios: Vec<(Scenario, Option<String>)>,
 }
 
@@ -63,7 +63,7 @@ pub struct Plan {
     pub units: Vec<Unit>,
 }
 
-/// The items of which one of the names fits one of the patterns.
+/// Returns the items of which one of the names matches one of the patterns.
 fn selected<'a, T, const NAMES: usize>(
     items: &'a [T],
     patterns: &[Pattern],
@@ -96,7 +96,7 @@ impl Plan {
         let kernels = selected(kernels, &selection.kernels, "kernel", |kernel| {
             [kernel.manifest.id.as_str()]
         })?;
-        // A point is selected by its own name and by its curve's.
+        // A point is selected by its own name or by its curve's.
         let scenarios =
             selected(catalogue.scenarios(), &selection.scenarios, "scenario", |scenario| {
                 [scenario.id.as_str(), scenario.in_firmware().as_str()]
@@ -115,7 +115,7 @@ impl Plan {
         Ok(Self { units })
     }
 
-    /// What the answers are about, in the order of tables: soc, scenario, kernel.
+    /// Returns the keys of all answers in table order: soc, scenario, kernel.
     pub fn keys(&self) -> Vec<Key> {
         let keys =
             |unit: &Unit| unit.scenarios.iter().map(|(s, _)| unit.key(s)).collect::<Vec<_>>();
@@ -124,7 +124,7 @@ impl Plan {
         keys
     }
 
-    /// The places of its units by platform, as far as those of one platform stand together.
+    /// Returns the index ranges of its units by platform, for consecutive units of one platform.
     pub(crate) fn platforms(&self) -> Vec<Range<usize>> {
         let names = |a: &Unit, b: &Unit| a.platform.name() == b.platform.name();
         let mut end = 0;
@@ -136,7 +136,7 @@ impl Plan {
         runs.collect()
     }
 
-    /// Where an answer stands in tables: by soc, scenario, and kernel with its variant.
+    /// Returns the position of an answer in tables: by soc, scenario, and kernel with its variant.
     pub(crate) fn position(&self, key: &Key) -> (usize, usize, usize) {
         let soc = self.units.iter().position(|unit| unit.platform.name() == key.soc);
         let is_of = |unit: &Unit| {
@@ -150,8 +150,9 @@ impl Plan {
         (soc.unwrap_or(last), scenario.unwrap_or(last), unit.unwrap_or(last))
     }
 
-    /// What one of several computers measures of it. Scenarios of one image stay together, and images of
-    /// one firmware where they can, as each computer builds what it measures.
+    /// Returns the part of the plan that one of several computers measures. Scenarios of one image stay
+    /// together, and so do images of one firmware if possible, as each computer builds what it
+    /// measures.
     #[must_use]
     pub fn part(&self, share: Share, placements: Placements) -> Self {
         let total =
@@ -173,13 +174,13 @@ impl Plan {
         Self { units }
     }
 
-    /// How many answers the plan asks for.
+    /// Returns the number of answers that the plan asks for.
     pub fn answers(&self) -> usize {
         self.units.iter().map(|unit| unit.scenarios.len()).sum()
     }
 }
 
-/// Refuses a variant that none of the kernels has.
+/// Rejects a variant that none of the kernels has.
 fn possible(
     variant: &Variant,
     kernels: &[&Kernel],
@@ -203,7 +204,7 @@ fn possible(
 }
 
 impl Unit {
-    /// What these scenarios ask of a kernel in one variant on a platform.
+    /// Plans these scenarios for a kernel in one variant on a platform.
     pub fn new<'a>(
         kernel: &Kernel,
         platform: &Platform,
@@ -245,7 +246,7 @@ impl Unit {
         }
     }
 
-    /// What an answer of this firmware is about.
+    /// Returns the key of this firmware's answer to a scenario.
     pub fn key(&self, scenario: &Scenario) -> Key {
         Key {
             soc: self.platform.name().to_owned(),
@@ -257,14 +258,14 @@ impl Unit {
         }
     }
 
-    /// Whether it is measured where code may be placed at will: on the simulator, counted in cycles.
-    /// Instructions are the same wherever they lie.
+    /// Tells whether code placement matters and can be chosen: on the simulator, counted in cycles.
+    /// Instruction counts do not depend on placement.
     fn placeable(&self) -> bool {
         matches!(self.platform, Platform::Sim(_, Basis::Cycles))
     }
 
-    /// The images that its scenarios are in, in their order, each with what it costs to build and run it:
-    /// [`BUILT`] for the build, and for each scenario one of each layout.
+    /// Returns the images that contain its scenarios, in order, each with the cost of building and
+    /// running it: [`BUILT`] for the build, and 1 for each scenario in each layout.
     fn images(&self, placements: Placements) -> Vec<(&str, u64)> {
         let mut images: Vec<(&str, u64)> = Vec::new();
         for (scenario, excuse) in &self.scenarios {
@@ -283,24 +284,24 @@ impl Unit {
         images
     }
 
-    /// In how many layouts an image is needed: as many as the scenario in it that wants most.
+    /// Returns the number of layouts needed of an image: that of its most demanding scenario.
     pub(crate) fn layouts(&self, image: &str, placements: Placements) -> u32 {
         let asked = self.asked().filter(|scenario| scenario.id.group() == image);
         let most = asked.map(|scenario| placements.of(scenario)).max();
         most.filter(|_| self.placeable()).unwrap_or(1)
     }
 
-    /// Whether the firmware has to be built: the kernel answers at least one scenario.
+    /// Tells whether the firmware has to be built, that is, the kernel answers at least one scenario.
     pub fn needs_firmware(&self) -> bool {
         self.asked().next().is_some()
     }
 
-    /// The scenarios for which the kernel has no excuse.
+    /// Returns the scenarios that the kernel does not decline.
     pub(crate) fn asked(&self) -> impl Iterator<Item = &Scenario> {
         self.scenarios.iter().filter(|(_, excuse)| excuse.is_none()).map(|(scenario, _)| scenario)
     }
 
-    /// The priority of the interrupt that a scenario looks at, as its register holds it.
+    /// Returns the priority, as its register holds it, of the interrupt that a scenario looks at.
     pub(crate) fn priority_of(&self, victim: Victim) -> u8 {
         match (victim, &self.platform) {
             (Victim::MayCall, Platform::Sim(file, _)) => {
@@ -312,15 +313,16 @@ impl Unit {
     }
 }
 
-/// Why nobody sees there what a scenario asks for, if that is so.
+/// Returns why a platform cannot observe what a scenario asks for, if it cannot.
 fn unseen(platform: &Platform, scenario: &Scenario) -> Option<String> {
     let sees = matches!(platform, Platform::Sim(_, Basis::Cycles));
     (scenario.held_back.is_some() && !sees)
         .then(|| "Only the simulator sees what holds interrupts back, in cycles.".to_owned())
 }
 
-/// Why a kernel is not even asked, where that is plain before anything is built: scenarios of
-/// somebody's own are no business of rtmark's kernels, and such a one's kernel holds what it likes.
+/// Returns why a kernel is not asked at all, if that is known before anything is built. Users' own
+/// scenarios do not apply to rtmark's kernels, and a user's own kernel answers the scenarios it chooses
+/// to.
 fn absent(kernel: &Kernel, scenario: &Scenario) -> Option<String> {
     let manifest = &kernel.manifest;
     let is_load = scenario.id.group() == LOAD;

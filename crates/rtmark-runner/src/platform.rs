@@ -1,4 +1,4 @@
-//! Where firmware runs, and what is counted there.
+//! The platforms on which firmware runs, and what is counted there.
 
 use rtmark_firmware::Target;
 use rtmark_model::{Backend, Basis, ScenarioId, Tier, TimingBasis};
@@ -8,16 +8,16 @@ use crate::boards::{Bench, Rehearsal};
 use crate::machines::MachineFile;
 use crate::socs::SocFile;
 
-/// Where firmware runs, and what is counted there.
+/// A platform on which firmware runs, and what is counted there.
 #[derive(Clone, Debug)]
 pub enum Platform {
-    /// The simulator, which knows cycles and instructions.
+    /// The simulator, which counts cycles or instructions.
     Sim(Box<SocFile>, Basis),
-    /// One of QEMU's machines, which knows instructions only.
+    /// A QEMU machine, which counts instructions only.
     Qemu(Box<MachineFile>),
-    /// The simulator, which runs what a board would: probes that read a counter of cycles.
+    /// The simulator running what a board would: probes that read a cycle counter.
     Rehearsal(Box<Rehearsal>),
-    /// A board, whose firmware reads a counter of cycles.
+    /// A board, whose firmware reads a cycle counter.
     Board(Box<Bench>),
 }
 
@@ -34,7 +34,7 @@ impl From<MachineFile> for Platform {
 }
 
 impl Platform {
-    /// The name of the soc or machine.
+    /// Returns the name of the soc or machine.
     pub fn name(&self) -> &str {
         match self {
             Self::Sim(file, _) => &file.soc.name,
@@ -44,7 +44,7 @@ impl Platform {
         }
     }
 
-    /// The core, as `kernel.toml` names it.
+    /// Returns the core as named in `kernel.toml`.
     pub fn core(&self) -> &str {
         match self {
             Self::Sim(file, _) => file.soc.core.name(),
@@ -54,7 +54,7 @@ impl Platform {
         }
     }
 
-    /// The clock of the core, of the kernel's timer on QEMU.
+    /// Returns the clock of the core; on QEMU, that of the kernel's timer.
     pub fn clock(&self) -> Hertz {
         match self {
             Self::Sim(file, _) => file.soc.clock,
@@ -64,7 +64,7 @@ impl Platform {
         }
     }
 
-    /// SHA-256 of the file that describes it, in hexadecimal.
+    /// Returns the SHA-256 of the file that describes it, in hexadecimal.
     pub fn sha256(&self) -> &str {
         match self {
             Self::Sim(file, _) => &file.sha256,
@@ -74,7 +74,7 @@ impl Platform {
         }
     }
 
-    /// Where the file that describes it comes from.
+    /// Returns where the file that describes it comes from.
     pub fn origin(&self) -> &str {
         match self {
             Self::Sim(file, _) => &file.origin,
@@ -84,7 +84,7 @@ impl Platform {
         }
     }
 
-    /// What a build must know of it.
+    /// Returns what a build needs to know about it.
     pub fn target(&self) -> Target {
         match self {
             Self::Sim(file, _) => Target::from(&file.soc),
@@ -94,7 +94,7 @@ impl Platform {
         }
     }
 
-    /// The backend.
+    /// Returns the backend.
     pub fn backend(&self) -> Backend {
         match self {
             Self::Sim(..) | Self::Rehearsal(_) => Backend::Sim,
@@ -103,7 +103,7 @@ impl Platform {
         }
     }
 
-    /// What cycles rest on that are counted there; none where no model counts them.
+    /// Returns the basis of the cycles counted there; none if no timing model counts them.
     pub fn timing_basis(&self) -> Option<TimingBasis> {
         let soc = match self {
             Self::Sim(file, Basis::Cycles) => &file.soc,
@@ -119,7 +119,7 @@ impl Platform {
         Some(TimingBasis { core: tier(core), memory: tier(memory), exceptions: tier(exceptions) })
     }
 
-    /// What is counted.
+    /// Returns the unit that is counted.
     pub fn basis(&self) -> Basis {
         match self {
             Self::Sim(_, basis) => *basis,
@@ -128,7 +128,7 @@ impl Platform {
         }
     }
 
-    /// Why a scenario cannot be had there, whatever the kernel.
+    /// Returns why a scenario cannot run there with any kernel, if so.
     pub fn not_applicable(&self, scenario: &ScenarioId) -> Option<&str> {
         match self {
             Self::Sim(..) | Self::Rehearsal(_) | Self::Board(_) => None,

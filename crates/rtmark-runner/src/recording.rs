@@ -1,8 +1,9 @@
-//! Recordings: what boards printed, kept so that it can be read again without them.
+//! Recordings: what boards printed, kept so that it can be read again without the board.
 //!
-//! A recording is a text file of JSON, one value a line: first what wrote it, then the runs. Each
-//! run has everything that its samples depend on (which scenario, what its image was, where its
-//! probes are) beside what was printed, so that neither the board nor the image is needed.
+//! A recording is a text file with one JSON value per line: first the program that wrote it, then the
+//! runs. Besides the console output, each run holds everything that its samples depend on (the
+//! scenario, its image, the addresses of its probes), so that neither the board nor the image is
+//! needed.
 
 use std::io::{self, BufRead, Write};
 
@@ -16,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::judge::{Clocked, Ended, judge};
 
-/// The version of the form.
+/// The version of the file format.
 pub const VERSION: u32 = 1;
 
 /// The first line.
@@ -31,7 +32,7 @@ struct Header {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recorded {
-    /// What it is of.
+    /// What the run measured.
     pub key: Key,
     /// The core's clock.
     pub clock: Hertz,
@@ -39,9 +40,9 @@ pub struct Recorded {
     pub provenance: Provenance,
     /// The word that selected the scenario.
     pub select: u32,
-    /// Where the image has its probes.
+    /// The addresses of the image's probes.
     pub sites: Vec<Site>,
-    /// What was printed. Bytes that are no UTF-8 are replacement characters here.
+    /// The console output, with bytes that are not UTF-8 replaced by replacement characters.
     pub console: String,
 }
 
@@ -49,9 +50,9 @@ pub struct Recorded {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Site {
-    /// The address to which its call returns.
+    /// The return address of its call.
     pub at: u32,
-    /// Which end of a span it is.
+    /// The end of the span that it marks.
     pub is: End,
     /// The span's scenario.
     pub of: ScenarioId,
@@ -74,7 +75,7 @@ pub enum RecordingError {
     /// The file cannot be read.
     #[error("{0}")]
     Read(#[from] io::Error),
-    /// A line is none of a recording.
+    /// A line is not part of a valid recording.
     #[error("line {line}: {problem}")]
     Line {
         /// The line, counted from 1.
@@ -87,7 +88,7 @@ pub enum RecordingError {
 /// Writes the first line of a recording.
 ///
 /// # Errors
-/// Those of the file.
+/// When the file cannot be written.
 pub fn begin(file: &mut dyn Write, generator: &str) -> io::Result<()> {
     let header = Header { rtmark_recording: VERSION, generator: generator.to_owned() };
     append(file, &header)
@@ -101,7 +102,7 @@ fn append(file: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
 /// Reads a recording.
 ///
 /// # Errors
-/// When it is none, or of a newer version.
+/// When it is not a recording, or has a newer version.
 pub fn read(file: impl BufRead) -> Result<Vec<Recorded>, RecordingError> {
     let mut runs = Vec::new();
     let mut begun = false;
@@ -128,7 +129,7 @@ pub fn read(file: impl BufRead) -> Result<Vec<Recorded>, RecordingError> {
 }
 
 impl Recorded {
-    /// A run that was heard.
+    /// Records a run.
     pub(crate) fn new(
         key: Key,
         clock: Hertz,
@@ -155,15 +156,15 @@ impl Recorded {
         }
     }
 
-    /// Adds it to a recording.
+    /// Appends the run to a recording.
     ///
     /// # Errors
-    /// Those of the file.
+    /// When the file cannot be written.
     pub fn append(&self, file: &mut dyn Write) -> io::Result<()> {
         append(file, self)
     }
 
-    /// The answer that it is.
+    /// Returns the run's answer.
     pub fn answer(&self, catalogue: &Catalogue) -> Answer {
         let key = self.key.clone();
         let found = catalogue.scenarios().iter().find(|scenario| scenario.id == key.scenario);

@@ -1,4 +1,4 @@
-//! Runs an image in the simulator and tells how that ended.
+//! Runs an image in the simulator and reports how the run ended.
 
 use rtmark_sim::{
     ExitStatus, FaultReport, FileCalls, Host, Image, InternalError, LandmarkObserver, Landmarks,
@@ -8,35 +8,35 @@ use rtmark_units::Cycles;
 
 use crate::mistake;
 
-/// How many cycles the simulator runs before it is asked what has happened:
-/// often enough for progress to move, seldom enough to cost nothing.
+/// The cycles that the simulator runs between looks at its state: short enough for progress to move,
+/// long enough to cost nothing.
 pub const SLICE: Cycles = Cycles(10_000_000);
 
 /// How a run ended.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Ending {
-    /// The program ended itself, content or not.
+    /// The program ended itself, with success or failure.
     Exit(ExitStatus),
     /// A fault without a handler of its own.
     Fault(FaultReport),
-    /// A fault while a fault was handled: the processor stands still.
+    /// A fault inside a fault handler: the processor is locked up.
     Lockup(FaultReport),
     /// A breakpoint without a debugger, at this address.
     Breakpoint(u32),
-    /// The processor sleeps and nothing will ever wake it.
+    /// The processor sleeps, and nothing can wake it.
     Asleep,
     /// The cycle budget ran out.
     Limit,
     /// The program asked for a system reset.
     Reset,
-    /// Whoever observed the run ended it.
+    /// The observer ended the run.
     Observer,
-    /// The program has printed a text at which it was to stop, by its number.
+    /// The program printed a text at which the run was to stop, by its number.
     Output(usize),
-    /// The simulator is wrong: no figure of the run counts.
+    /// The simulator made a mistake: no figure of the run is valid.
     Internal(Box<InternalError>),
-    /// Something that this rtmark has no word for.
+    /// An ending that this version of rtmark does not know.
     Other(String),
 }
 
@@ -64,14 +64,14 @@ pub struct Session<'a> {
     /// The machine.
     pub machine: Machine,
     image: &'a Image,
-    /// The image's file, whose debug information tells lines.
+    /// The image's file, whose debug information provides source lines.
     elf: &'a [u8],
     host: Option<&'a mut dyn Serve>,
 }
 
-/// A host, whatever it is: see [`Session::with_host`].
+/// A host that performs system calls: see [`Session::with_host`].
 pub trait Serve: std::fmt::Debug {
-    /// Performs the call that a machine has come back with.
+    /// Performs the call with which the machine returned.
     fn serve(&mut self, machine: &mut Machine);
 }
 
@@ -92,18 +92,18 @@ impl<'a> Session<'a> {
         Ok(Self::with(machine, image))
     }
 
-    /// Takes a machine that has been prepared in another way, with the image in it.
+    /// Wraps a machine that was prepared elsewhere and already holds the image.
     pub fn with(machine: Machine, image: &'a Image) -> Self {
         Self { machine, image, elf: &[], host: None }
     }
 
-    /// Tells lines, too, by the debug information of the image's file.
+    /// Adds source lines from the debug information of the image's file.
     #[must_use]
     pub fn with_file(self, elf: &'a [u8]) -> Self {
         Self { elf, ..self }
     }
 
-    /// Lets the program use files that a host lends.
+    /// Lets the program use files that the host provides.
     #[must_use]
     pub fn with_host(mut self, host: &'a mut dyn Serve) -> Self {
         self.machine.set_file_calls(FileCalls::Served);
@@ -111,13 +111,13 @@ impl<'a> Session<'a> {
         self
     }
 
-    /// Runs until something ends the run or so many cycles have passed since
-    /// reset. `look` is called after every slice of cycles and at the end.
+    /// Runs until something ends the run or the given number of cycles has passed since reset. `look`
+    /// is called after every slice of cycles and at the end.
     pub fn run(&mut self, limit: Cycles, look: impl FnMut(&mut Machine)) -> Ending {
         self.run_by(limit, Machine::run, look)
     }
 
-    /// As [`Session::run`], with everything told to an observer on the way.
+    /// Runs like [`Session::run`], with an observer that sees every instruction.
     pub fn run_observed(
         &mut self,
         limit: Cycles,
@@ -127,7 +127,7 @@ impl<'a> Session<'a> {
         self.run_by(limit, |machine, until| machine.run_observed(until, observer), look)
     }
 
-    /// As [`Session::run_observed`], with what lies between landmarks executed at full speed.
+    /// Runs like [`Session::run_observed`], with the code between landmarks executed at full speed.
     pub fn run_observed_at(
         &mut self,
         landmarks: &Landmarks,
@@ -160,7 +160,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// An address with the symbol that holds it, and its line: `0x08000124 (main+0x4, main.c:12)`.
+    /// Formats an address with its symbol and line: `0x08000124 (main+0x4, main.c:12)`.
     pub fn place(&self, address: u32) -> String {
         match mistake::location(address, self.image, self.elf) {
             Some(location) => format!("{address:#010x} ({location})"),
@@ -168,12 +168,12 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Where the program counter stands.
+    /// Formats the program counter's location.
     pub fn here(&self) -> String {
         self.place(self.machine.register(Register::Pc))
     }
 
-    /// An ending in words, with addresses and symbols.
+    /// Describes an ending, with addresses and symbols.
     pub fn tell(&self, ending: &Ending) -> String {
         let fault = |report: &FaultReport| match mistake::location(report.pc, self.image, self.elf)
         {
@@ -183,14 +183,14 @@ impl<'a> Session<'a> {
         match ending {
             Ending::Exit(ExitStatus(0)) => "exit: success".to_owned(),
             Ending::Exit(ExitStatus(status)) => format!("exit: failure, status {status}"),
-            Ending::Reset => format!("it asked for a system reset before {}", self.here()),
+            Ending::Reset => format!("the program requested a system reset before {}", self.here()),
             Ending::Fault(report) => format!("fault: {}", fault(report)),
             Ending::Lockup(report) => format!("lockup: {}", fault(report)),
             Ending::Breakpoint(address) => {
                 format!("breakpoint without a debugger at {}", self.place(*address))
             }
             Ending::Asleep => {
-                format!("asleep for ever at {}: nothing is left that could wake it", self.here())
+                format!("asleep for ever at {}: nothing can wake it", self.here())
             }
             Ending::Limit => {
                 format!(
@@ -200,7 +200,7 @@ impl<'a> Session<'a> {
                 )
             }
             Ending::Observer => format!("ended from outside at {}", self.here()),
-            Ending::Output(_) => format!("stopped at {} behind what it has printed", self.here()),
+            Ending::Output(_) => format!("stopped at {} after its output", self.here()),
             Ending::Internal(error) => mistake::told(error, self.image, self.elf),
             Ending::Other(text) => text.clone(),
         }

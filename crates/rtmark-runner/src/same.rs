@@ -1,4 +1,4 @@
-//! Whether the spans of a scenario execute the same code in two builds.
+//! Tells whether the spans of a scenario execute the same code in two builds.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -13,10 +13,10 @@ use crate::measure::Probed;
 use crate::pair::Edge;
 use crate::run::{Ending, Session};
 
-/// How many cycles pass between looks: a changed loop brings a hit for each of its instructions.
+/// The number of cycles between looks: a changed loop causes a hit for each of its instructions.
 const LOOK: Cycles = Cycles(200_000);
 
-/// What of an image's code is other than in an earlier build of it.
+/// The code of an image that differs from an earlier build.
 #[derive(Clone, Debug)]
 pub struct CodeChange {
     before: Code,
@@ -25,20 +25,20 @@ pub struct CodeChange {
 }
 
 impl CodeChange {
-    /// Between two builds, as ELF files; `None` where one of them cannot be read.
+    /// Compares two builds, given as ELF files; returns `None` if one of them cannot be read.
     pub fn between(before: &[u8], after: &[u8]) -> Option<Self> {
         let (before, after) = (Code::of(before)?, Code::of(after)?);
         let functions = before.changed(&after);
         Some(Self { before, after, functions })
     }
 
-    /// Whether constants and initial values are as they were.
+    /// Tells whether constants and initial values are unchanged.
     pub fn same_data(&self) -> bool {
         self.before.same_data(&self.after)
     }
 
-    /// The changed functions of which the spans of a scenario execute something, in either build;
-    /// `None` where that cannot be seen.
+    /// Returns the changed functions that the spans of a scenario execute, in either build; `None` if
+    /// that cannot be determined.
     pub fn in_spans(
         &self,
         (before, after): (&Probed, &Probed),
@@ -55,7 +55,7 @@ impl CodeChange {
     }
 }
 
-/// Those of some functions that the spans execute.
+/// Returns those of some functions that the spans execute.
 fn executed(
     code: &Code,
     functions: &BTreeSet<String>,
@@ -69,8 +69,7 @@ fn executed(
     let id = scenario.held_back.as_ref().map_or(&scenario.id, |held_back| &held_back.program);
     select(machine, &probed.image, &probed.records, id).ok()?;
     let mut inside = false;
-    // Edges first: where a span begins, its first instruction is within, and where it ends, that
-    // instruction is not.
+    // Edges first: the first instruction of a span is inside it, and the instruction at its end is not.
     let mut edges: HashMap<WatchId, Edge> = HashMap::new();
     for record in probed.records.iter().filter(|record| record.scenario == *scenario.in_firmware())
     {

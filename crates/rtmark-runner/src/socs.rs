@@ -1,4 +1,4 @@
-//! The socs that came with this program, and those that users bring as files.
+//! The socs built into this program, and those that users provide as files.
 
 use rtmark_firmware::sha256;
 use rtmark_sim::Soc;
@@ -12,9 +12,9 @@ pub struct SocFile {
     pub soc: Soc,
     /// SHA-256 of the file, in hexadecimal.
     pub sha256: String,
-    /// What the file says.
+    /// The text of the file.
     pub text: String,
-    /// Where it comes from: a path, or the name of a file of this program's source.
+    /// Where it comes from: a path, or the name of a file built into this program.
     pub origin: String,
 }
 
@@ -66,37 +66,37 @@ impl Described for SocFile {
     }
 }
 
-/// A soc from the text of a soc file; `origin` names it in errors.
+/// Parses the text of a soc file; `origin` names it in errors.
 ///
 /// # Errors
-/// When the text is refused.
+/// When the text is rejected.
 pub fn from_text(origin: &str, text: &str) -> Result<SocFile, FileError> {
     SocFile::from_text(origin, text)
 }
 
-/// The socs that came with this program.
+/// Returns the socs that are built into this program.
 ///
 /// # Errors
-/// Never for a program that was tested; the files are read like any other's.
+/// Never in a released program: tests read every built-in file. They are parsed like a user's files.
 pub fn builtin() -> Result<Vec<SocFile>, FileError> {
     described::builtin()
 }
 
-/// The socs that are measured when none is named.
+/// Returns the socs that are measured if none is named.
 ///
 /// # Errors
-/// As [`builtin`].
+/// Those of [`builtin`].
 pub fn suite() -> Result<Vec<SocFile>, FileError> {
     let mut socs = builtin()?;
     socs.retain(|file| SUITE.contains(&file.soc.name.as_str()));
     Ok(socs)
 }
 
-/// A soc by its name, or by the path of its file: what ends in `.toml` or has a
-/// path separator is a path.
+/// Finds a soc by its name or by the path of its file. A name that ends in `.toml` or contains a path
+/// separator is taken as a path.
 ///
 /// # Errors
-/// When the name is unknown, or the file cannot be read or is refused.
+/// When the name is unknown, or the file cannot be read or parsed.
 pub fn find(name_or_path: &str) -> Result<SocFile, FileError> {
     described::find(name_or_path)
 }

@@ -32,11 +32,11 @@ pub struct Suite {
     pub builder: Builder,
     /// The version of rtmark.
     pub rtmark: String,
-    /// SHA-256 of the running program, where it is known: without it no answer is recalled.
+    /// SHA-256 of the running program, if known: without it no answer is recalled.
     pub rtmark_sha256: Option<String>,
-    /// A budget for every scenario instead of the catalogue's.
+    /// A budget for every scenario that replaces the catalogue's.
     pub max_cycles: Option<Cycles>,
-    /// In how many layouts of its code a scenario is measured on the simulator.
+    /// The number of code layouts in which a scenario is measured on the simulator.
     pub placements: Placements,
 }
 
@@ -44,35 +44,35 @@ struct Task<'a> {
     unit: &'a Unit,
     scenario: &'a Scenario,
     image: &'a Ready,
-    /// In how many of its layouts it runs.
+    /// The number of layouts in which it runs.
     layouts: usize,
     budget: Cycles,
     question: Option<Fingerprint>,
 }
 
 impl<'a> Task<'a> {
-    /// What all its layouts may take together.
+    /// Returns the cycles that all its layouts may take in total.
     fn whole_budget(&self) -> Cycles {
         Cycles(self.budget.0.saturating_mul(self.images().len() as u64))
     }
 
-    /// The layouts in which it runs, the linker's own first.
+    /// Returns the layouts in which it runs, the linker's own first.
     fn images(&self) -> Vec<&'a Ready> {
         let placed = self.image.placed.iter().take(self.layouts.saturating_sub(1));
         std::iter::once(self.image).chain(placed).collect()
     }
 }
 
-/// Why a clock in the firmware has no answer to a scenario.
+/// Why probes in the firmware cannot measure a scenario.
 const NO_CLOCK: &str = "Its span begins or ends with the reset, or where an exception becomes \
                         pending or has returned, or, in Rust, at a function's entry: no instruction stands there \
                         that could read a counter.";
 
-/// Why a clock in the firmware has none to what counts cycles awake.
+/// Why probes in the firmware cannot count cycles awake.
 const NO_SLEEP: &str = "It counts the cycles in which the core is awake: a counter that runs on \
                         while the core sleeps cannot tell them.";
 
-/// The line tables of images, by their SHA-256: each is read when it is first asked for.
+/// The line tables of images, by the images' SHA-256; each is read on first use.
 type LineTables<'a> = BTreeMap<&'a str, Option<Lines<'a>>>;
 
 impl Probed {
@@ -85,12 +85,12 @@ impl Probed {
     }
 }
 
-/// What a run brought, or why it brought nothing.
+/// The result of a run, or why there is none.
 type Done = Result<Placed, Failure>;
 
 impl Suite {
-    /// A suite that recalls no answer, keeps to the catalogue's budgets, and measures the linker's own
-    /// layout alone. `rtmark` is the version that answers are to name.
+    /// Creates a suite that recalls no answers, keeps to the catalogue's budgets, and measures the
+    /// linker's own layout alone. `rtmark` is the version that answers will name.
     pub fn plain(builder: Builder, rtmark: &str) -> Self {
         Self {
             builder,
@@ -101,8 +101,8 @@ impl Suite {
         }
     }
 
-    /// Builds what the plan asks for, and says of each scenario what its typical sample was
-    /// spent on; or the answer that there is instead. In the plan's order.
+    /// Builds what the plan asks for, and explains what each scenario's typical sample was spent on, or
+    /// returns the answer that takes its place. Results are in the plan's order.
     pub fn explain<O: SuiteObserver>(
         &self,
         plan: &Plan,
@@ -118,8 +118,8 @@ impl Suite {
         })
     }
 
-    /// Builds what the plan asks for, and says of each scenario what memory it takes; or the
-    /// answer that there is instead. In the plan's order.
+    /// Builds what the plan asks for, and reports the memory that each scenario uses, or returns the
+    /// answer that takes its place. Results are in the plan's order.
     pub fn footprints<O: SuiteObserver>(
         &self,
         plan: &Plan,
@@ -132,8 +132,8 @@ impl Suite {
         })
     }
 
-    /// Builds what the plan asks for and has `watch` run each scenario on the simulator; or the
-    /// answer that there is instead. In the plan's order.
+    /// Builds what the plan asks for and lets `watch` run each scenario on the simulator; scenarios
+    /// without a run have their answers instead. Results are in the plan's order.
     fn observe<O: SuiteObserver, T: Send>(
         &self,
         plan: &Plan,
@@ -160,7 +160,7 @@ impl Suite {
         observed.collect()
     }
 
-    /// What the plan asks for, of images that are built.
+    /// Resolves the plan into tasks, using the built images.
     fn ask_all<'a, O: SuiteObserver>(
         &self,
         plan: &'a Plan,
@@ -205,8 +205,8 @@ impl Suite {
         images
     }
 
-    /// Builds what the plan asks for, side by side, what comes first in it first. `told` is told of
-    /// each firmware, by its place in the plan, and says whether to go on.
+    /// Builds what the plan asks for, in parallel, in the plan's order. `told` is called with each
+    /// firmware's index in the plan, and returns whether to go on.
     fn build_all(
         &self,
         plan: &Plan,
@@ -216,10 +216,10 @@ impl Suite {
         let wanted: Vec<_> = firmwares(plan).collect();
         let threads = rayon::current_num_threads();
         let mut builder = self.builder.clone();
-        // What builds side by side leaves free.
+        // Each build gets a share of the processors that parallel builds leave free.
         builder.jobs = builder.jobs.max(threads / wanted.len().max(1));
         let (builder, wanted, next) = (&builder, &wanted, &AtomicUsize::new(0));
-        // Threads of their own: those that run scenarios are not to wait for compilers.
+        // Separate threads, so that those that run scenarios do not wait for compilers.
         std::thread::scope(|scope| {
             for _ in 0..threads.min(wanted.len()) {
                 let told = told.clone();
@@ -269,8 +269,8 @@ impl Suite {
         };
         match (excuse, held, image) {
             (Some(_), Some(_), _) if never => contradiction(
-                format!("{kernel} says that {id} does not apply, and its firmware holds it"),
-                "take it out of one of the two: kernel.toml or the image",
+                format!("{kernel} declares {id} not applicable, but its firmware contains it"),
+                "remove it from one of the two: kernel.toml or the image",
             ),
             (Some(reason), ..) => Ask::Said(reason.clone()),
             (None, _, Some(Err(failure))) => Ask::Failed(failure.clone()),
@@ -295,7 +295,7 @@ impl Suite {
                 Ask::Run(task)
             }
             (None, ..) if unit.kernel.own => {
-                Ask::Said(format!("{}'s firmware does not hold it.", unit.kernel.manifest.name))
+                Ask::Said(format!("{}'s firmware does not contain it.", unit.kernel.manifest.name))
             }
             (None, _, _) => contradiction(
                 format!("{kernel} has neither an answer to {id} nor a reason why not"),
@@ -304,10 +304,10 @@ impl Suite {
         }
     }
 
-    /// Everything that the samples depend on.
+    /// Returns the fingerprint of everything that the samples depend on.
     fn question(&self, task: &Task<'_>, index: u32) -> Option<Fingerprint> {
         let &Task { unit, scenario, image: ready, budget, .. } = task;
-        // A board is asked each time.
+        // A board is measured every time.
         if matches!(unit.platform, Platform::Board(_)) {
             return None;
         }
@@ -327,15 +327,15 @@ impl Suite {
     }
 }
 
-/// The images of a firmware, and those that are laid out otherwise.
+/// The images of a firmware, and the same images in other layouts.
 type Built = (BTreeMap<String, BuiltImage>, Layouts);
 
-/// The firmwares that a plan has built, with their places in it.
+/// Returns the firmwares that a plan builds, with their indices.
 fn firmwares(plan: &Plan) -> impl Iterator<Item = (usize, &Unit)> {
     plan.units.iter().enumerate().filter(|(_, unit)| unit.needs_firmware())
 }
 
-/// Tells of a firmware that was built or was not, and reads its images.
+/// Reports whether a firmware was built, and reads its images.
 fn checked<O: SuiteObserver>(
     unit: &Unit,
     built: Result<Built, FirmwareError>,
@@ -348,27 +348,27 @@ fn checked<O: SuiteObserver>(
     }
 }
 
-/// What memory a kernel takes in a scenario.
+/// The memory that a kernel uses in a scenario.
 #[derive(Clone, Debug)]
 pub struct Footprint {
     /// The kernel, the scenario, the soc.
     pub key: Key,
     /// The image that holds the scenario.
     pub firmware: Firmware,
-    /// The stacks that the scenario has used.
+    /// The stacks that the scenario used.
     pub stacks: Vec<StackUse>,
 }
 
-/// What a scenario's typical sample was spent on.
+/// The explanation of a scenario's typical sample.
 #[derive(Clone, Debug)]
 pub struct Explanation {
     /// All samples, and what produced them.
     pub series: Series,
-    /// Which of the samples is explained, counted from 0.
+    /// The index of the explained sample, from 0.
     pub sample: u64,
     /// When it began, in cycles since reset.
     pub began: Cycles,
-    /// What it was spent on.
+    /// What its cycles were spent on.
     pub cost: SpanCost,
 }
 

@@ -1,10 +1,10 @@
-//! The strongest test of clocked probes without a board: the simulator runs the image whose
-//! probes read a counter, and the plain image whose probes it watches from outside. What the
-//! former brings, less what its probes cost, must be what the latter brings.
+//! Tests clocked probes without a board, in the strictest way: the simulator runs the image whose
+//! probes read a counter, and the plain image whose probes it watches from outside. The samples of the
+//! first, less the cost of its probes, must be those of the second.
 //!
-//! It is not always, to the cycle: a call between two instructions changes what a prefetch
-//! buffer holds and what the compiler keeps in registers. How often and by how much it may differ
-//! stands below, with what was found.
+//! They are not always equal to the cycle: a call between two instructions changes what a prefetch
+//! buffer holds and what the compiler keeps in registers. The limits below state how often and by how
+//! much the figures may differ, with the reasons found.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,8 +14,8 @@ use rtmark_model::{Answer, Basis, Catalogue, Overhead, Pattern, Series};
 use rtmark_runner::socs::{self, SocFile};
 use rtmark_runner::{Plan, Platform, Rehearsal, Selection, Suite};
 
-/// A kernel on a soc, of which images, and how near the figures must be: the least share of
-/// medians that is within so many cycles.
+/// A kernel on a soc, its images, and the required agreement: the least share of medians within a
+/// number of cycles.
 struct Bench {
     soc: &'static str,
     kernel: &'static str,
@@ -24,22 +24,23 @@ struct Bench {
     share: f64,
 }
 
-/// Where memories never wait, the figures are the same. Flash and its buffers make them differ
-/// with where code lies, by a little in small programs; the kernels' own would show only that.
+/// With memories that never wait, the figures are equal. Flash and its buffers make them depend on
+/// where code lies, slightly in small programs; with whole kernels the comparison would show nothing
+/// else.
 ///
-/// FreeRTOS is further away for two reasons. `growth.delay.delayed` ends in a task that does nothing
-/// but pass its probe again and again, and is resumed wherever the tick has found it, here within a
-/// call (507 cycles for 496 on the Cortex-M0+). And where samples have several modes, as in `stream.*`,
-/// their mean stands for them: without the few in which the log was printed, it is another one (613
-/// for 611).
+/// FreeRTOS deviates more for two reasons. `growth.delay.delayed` ends in a task that does nothing but
+/// pass its probe repeatedly, and resumes wherever the tick found it, here inside a call (507 cycles
+/// instead of 496 on the Cortex-M0+). And where samples have several modes, as in `stream.*`, they are
+/// represented by their mean, which changes without the few samples in which the log was printed (613
+/// instead of 611).
 ///
-/// The least share is a little below what was found.
+/// The least shares are slightly below those found.
 const BENCHES: [Bench; 6] = [
     Bench { soc: "stm32c031", kernel: "floor", images: &[], cycles: 2, share: 0.9 },
     Bench { soc: "generic-cortex-m0plus", kernel: "freertos", images: &[], cycles: 2, share: 0.97 },
     Bench { soc: "stm32f405", kernel: "floor", images: &[], cycles: 4, share: 0.85 },
     Bench { soc: "generic-cortex-m4f", kernel: "freertos", images: &[], cycles: 2, share: 0.95 },
-    // In Rust a probe is a call in the middle of what the compiler has laid out.
+    // In Rust a probe is a call in the middle of the code that the compiler has laid out.
     Bench {
         soc: "generic-cortex-m0plus",
         kernel: "embassy",
@@ -56,8 +57,9 @@ const BENCHES: [Bench; 6] = [
     },
 ];
 
-/// No figure may be further away than this part of it, or so many cycles where that is more. The
-/// farthest is FreeRTOS' `growth.delay.delayed.2` on the Cortex-M4F, 431 cycles for 420.
+/// No figure may deviate by more than this fraction, or by this many cycles if that is more. The
+/// largest deviation is that of FreeRTOS' `growth.delay.delayed.2` on the Cortex-M4F, 431 cycles
+/// instead of 420.
 const FARTHEST: (f64, u64) = (0.05, 8);
 
 fn answers(bench: &Bench, platform: Platform) -> BTreeMap<String, Answer> {
@@ -66,8 +68,8 @@ fn answers(bench: &Bench, platform: Platform) -> BTreeMap<String, Answer> {
     let catalogue = Catalogue::builtin().expect("good");
     let pattern = |name: &str| name.parse::<Pattern>().expect("a pattern");
     let short = catalogue.scenarios().iter().filter(|scenario| scenario.samples <= 1000);
-    // The workloads are long, and say no more; of curves, two points. What waits for ticks of the
-    // clock is as long as the ticks, less what the first probe takes of it.
+    // The workloads are long and would add nothing; of curves, two points are enough. Scenarios that
+    // wait for clock ticks last as long as the ticks, less what the first probe takes of them.
     let short = short.map(|scenario| &scenario.id).filter(|id| {
         let point = id.point().map(|(_, n)| n);
         let waits = ["timer.delay.", "timer.period."].iter().any(|w| id.as_str().starts_with(w));
@@ -79,7 +81,7 @@ fn answers(bench: &Bench, platform: Platform) -> BTreeMap<String, Answer> {
         scenarios: short.map(|id| pattern(&id.as_str().replace('+', "[+]"))).collect(),
     };
     let known = builder.tree().kernels().expect("kernels");
-    // What a compiler inlines at link time depends on what probes are there.
+    // What a compiler inlines at link time depends on the probes.
     let variant: Variant = "product+lto=off".parse().expect("a variant");
     let plan = Plan::new(&catalogue, &known, &[platform], &[variant], &selection).expect("good");
     let Ok(answers) = Suite::plain(builder, "test").run(&plan, &mut ());

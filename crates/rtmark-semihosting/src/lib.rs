@@ -1,12 +1,12 @@
-//! A folder of the host, and nothing outside it, for simulated programs that use files.
+//! Gives simulated programs access to a folder of the host, and to nothing outside it.
 //!
-//! [`Folder`] is a [`Host`] of the simulator's: it does what a program asks for by semihosting
-//! (SYS_OPEN, SYS_READ, ...; Arm's "Semihosting for AArch32 and AArch64", 5) with real files. The
-//! folder is held open, and names are looked up below it by `cap-std`, which follows neither `..` nor
-//! symbolic links out of it: the idea of capabilities, as in WASI's preopened folders.
+//! [`Folder`] is a simulator [`Host`]: it performs semihosting requests (SYS_OPEN, SYS_READ, ...; Arm's
+//! "Semihosting for AArch32 and AArch64", 5) with real files. The folder is held open, and names are
+//! looked up below it by `cap-std`, which follows neither `..` nor symbolic links out of it: the idea
+//! of capabilities, as in WASI's preopened folders.
 //!
-//! How a program asks is the simulator's to know; this crate knows no machine. A request that cannot
-//! be met is answered so, as semihosting wants it, and never ends the run.
+//! The simulator knows how a program makes requests; this crate knows no machine. A request that cannot
+//! be met returns an error to the program, as semihosting specifies, and never ends the run.
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
@@ -31,14 +31,14 @@ impl Folder {
     ///
     /// # Errors
     ///
-    /// If it is not there or no folder, or must not be read.
+    /// When it does not exist, is not a folder, or cannot be read.
     pub fn new(path: &Path) -> std::io::Result<Self> {
         let folder = Dir::open_ambient_dir(path, ambient_authority())?;
         Ok(Self { folder, files: BTreeMap::new() })
     }
 }
 
-/// A name of the program as one of the host's.
+/// Converts a name from the program to a host path.
 fn path(name: &[u8]) -> Option<&Path> {
     std::str::from_utf8(name).ok().filter(|name| !name.is_empty()).map(Path::new)
 }
@@ -55,7 +55,7 @@ impl Host for Folder {
         };
         let number = (0..MOST_FILES).find(|number| !self.files.contains_key(number))?;
         let name = path(name)?;
-        // Opening a pipe could wait for ever.
+        // Opening a pipe could block for ever.
         if self.folder.metadata(name).is_ok_and(|known| !known.is_file()) {
             return None;
         }

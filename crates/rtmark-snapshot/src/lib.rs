@@ -1,46 +1,45 @@
-//! Snapshots: a moment of a simulated run as a file's contents.
+//! Snapshots: a moment of a simulated run, stored in a file.
 //!
-//! A machine runs the same way each time, so contents that hold what the run was made of, the image
-//! and the soc among it, and how far it had come, hold the moment. To resume is to run there again
-//! at full speed, and to check that registers, memories and cycles are what they were. So a snapshot
-//! is small, means the same on every computer, and depends on no detail of the simulator but its
-//! timing model. (The idea is that of record and replay: what is kept of a deterministic run is its
-//! inputs.)
+//! A machine runs the same way every time, so the moment is determined by the run's inputs, including
+//! the image and the soc, and by how far it had come. To resume is to run to that point again at full
+//! speed, and to check that registers, memories and cycles are the same. So a snapshot is small, means
+//! the same on every computer, and depends on no detail of the simulator but its timing model. (The
+//! idea is that of record and replay: a deterministic run is represented by its inputs.)
 //!
-//! This crate knows the form and the check. It opens no files, does not know what the options mean
-//! that a run was begun with, and runs nothing.
+//! This crate implements the format and the check. It opens no files, does not interpret the options
+//! with which a run was started, and runs nothing.
 
 use rtmark_sim::{Cycles, Machine, MemoryKind, TIMING_MODEL};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 const MAGIC: &[u8; 8] = b"RTMARKSN";
-/// The version of the form.
+/// The version of the format.
 const VERSION: u32 = 1;
-/// Magic, version and the contents' SHA-256 in hexadecimal.
+/// Magic, version and the SHA-256 of the contents in hexadecimal.
 const HEADER: usize = 8 + 4 + 64;
 
-/// What a run is made of.
+/// The inputs of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Begun {
     /// The path of the image, for messages.
     pub image_name: String,
-    /// What the image's file held.
+    /// The contents of the image's file.
     pub image: Vec<u8>,
-    /// Where the soc's file was, for messages.
+    /// The path of the soc's file, for messages.
     pub soc_name: String,
-    /// The soc file's text.
+    /// The text of the soc file.
     pub soc: String,
-    /// Options that the run depends on, in the words of whoever began it.
+    /// The options that the run depends on, as the caller wrote them.
     pub options: Vec<String>,
 }
 
-/// What a run is made of, and a moment of it.
+/// The inputs of a run, and a moment of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Snapshot {
     timing_model: String,
     begun: Begun,
-    /// The cycle limit that it had come to, or something had ended it before.
+    /// The cycle limit that it had reached, unless something ended it before.
     limit: u64,
     cycles: u64,
     instructions: u64,
@@ -48,32 +47,32 @@ pub struct Snapshot {
     state: String,
 }
 
-/// Why contents are no snapshot that this rtmark can use.
+/// The reason why a file is not a usable snapshot.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SnapshotError {
-    /// Shorter than what each begins with.
-    #[error("too short for a snapshot of rtmark")]
+    /// It is shorter than a snapshot's header.
+    #[error("too short for an rtmark snapshot")]
     Short,
-    /// It does not begin as they do.
-    #[error("no snapshot of rtmark")]
+    /// It does not begin like a snapshot.
+    #[error("not an rtmark snapshot")]
     Foreign,
-    /// Of another version of the form.
+    /// It has another format version.
     #[error("a snapshot of version {0}; this rtmark reads {VERSION}")]
     Version(u32),
-    /// Its checksum is that of other contents.
+    /// Its checksum does not match its contents.
     #[error("a damaged or truncated snapshot")]
     Damaged,
-    /// The checksum is right, the contents are not.
+    /// The checksum is correct, but the contents are not valid.
     #[error("a damaged snapshot: {0}")]
     Contents(String),
-    /// Of other timing rules, by which cycles are others.
+    /// It was made with other timing rules, which give other cycles.
     #[error("made with timing model {0}; this rtmark has {TIMING_MODEL}, and cycles differ")]
     TimingModel(String),
 }
 
 impl SnapshotError {
-    /// What to do about it.
+    /// Returns what to do about it.
     pub const fn hint(&self) -> &'static str {
         match self {
             Self::Foreign => "give a file that --snapshot wrote",
@@ -87,17 +86,17 @@ impl SnapshotError {
     }
 }
 
-/// A machine that was brought to a snapshot's moment stands elsewhere.
+/// A machine that was brought to a snapshot's moment is in another state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("it leads to another state: cycle {now} where cycle {kept} was kept")]
+#[error("it leads to another state: cycle {now} instead of {kept}")]
 pub struct OtherState {
-    /// The cycle at which the machine stands.
+    /// The cycle of the machine.
     pub now: u64,
-    /// The cycle that the snapshot was made at.
+    /// The cycle of the snapshot.
     pub kept: u64,
 }
 
-/// A snapshot cannot be put into bytes, which is a defect of rtmark's.
+/// A snapshot cannot be serialised, which is a bug in rtmark.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct EncodeError(String);
@@ -107,8 +106,8 @@ fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().fold(String::new(), hex)
 }
 
-/// SHA-256 over everything that the program could see, in hexadecimal: cycles, instructions,
-/// registers, memories.
+/// Returns the SHA-256 of everything that the program can observe, in hexadecimal: cycles,
+/// instructions, registers, memories.
 pub fn digest(machine: &Machine) -> String {
     let mut bytes = Vec::new();
     bytes.extend(machine.cycles().0.to_le_bytes());
@@ -125,8 +124,8 @@ pub fn digest(machine: &Machine) -> String {
 }
 
 impl Snapshot {
-    /// The moment at which a machine stands, of a run that was begun so and was to go on to a cycle
-    /// limit.
+    /// Creates a snapshot of a machine, with the inputs of its run and the cycle limit that the run was
+    /// to reach.
     pub fn new(begun: Begun, machine: &Machine, limit: Cycles) -> Self {
         Self {
             timing_model: TIMING_MODEL.to_owned(),
@@ -138,11 +137,11 @@ impl Snapshot {
         }
     }
 
-    /// Reads a file's contents.
+    /// Parses a file's contents.
     ///
     /// # Errors
     ///
-    /// If they are no snapshot, a damaged one, or one of another form or timing model.
+    /// When they are not a snapshot, damaged, or of another format version or timing model.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, SnapshotError> {
         let (header, contents) = bytes.split_at_checked(HEADER).ok_or(SnapshotError::Short)?;
         let (magic, rest) = header.split_at(MAGIC.len());
@@ -165,11 +164,11 @@ impl Snapshot {
         Ok(snapshot)
     }
 
-    /// What is to be in the file.
+    /// Returns the contents of the file.
     ///
     /// # Errors
     ///
-    /// If the serialiser refuses, which would be a defect.
+    /// When the serialiser fails, which would be a bug.
     pub fn to_bytes(&self) -> Result<Vec<u8>, EncodeError> {
         let contents =
             postcard::to_allocvec(self).map_err(|error| EncodeError(error.to_string()))?;
@@ -177,21 +176,21 @@ impl Snapshot {
         Ok([MAGIC.as_slice(), &VERSION.to_le_bytes(), checksum.as_bytes(), &contents].concat())
     }
 
-    /// What the run is made of.
+    /// Returns the inputs of the run.
     pub const fn begun(&self) -> &Begun {
         &self.begun
     }
 
-    /// The cycle limit to which a run begun in that way leads to the moment.
+    /// Returns the cycle limit with which a run with these inputs leads to the moment.
     pub const fn limit(&self) -> Cycles {
         Cycles(self.limit)
     }
 
-    /// Compares a machine that was brought to the moment with what was kept of it.
+    /// Compares a machine that was brought to the moment with the snapshot.
     ///
     /// # Errors
     ///
-    /// If cycles, instructions, registers or memories are others.
+    /// When cycles, instructions, registers or memories differ.
     pub fn check(&self, machine: &Machine) -> Result<(), OtherState> {
         let there = (machine.cycles().0, machine.instructions().0);
         if there == (self.cycles, self.instructions) && digest(machine) == self.state {

@@ -1,13 +1,13 @@
-//! What rtmark unpacks: the folder `firmware` of the repository, of which it builds what it measures, and
-//! `docs/own`, with templates for kernels of one's own.
+//! The source files that rtmark unpacks: the folder `firmware` of the repository, from which it builds
+//! what it measures, and `docs/own`, with templates for users' own kernels.
 //!
-//! The build script takes them from there, or from the archive of a package. The command line alone uses
-//! this crate. How the sources are built is unknown here.
+//! The build script takes them from there, or from the archive of a package. Only the command line uses
+//! this crate. It does not know how the sources are built.
 
-/// The files: where each lies in the repository, with slashes, and what it holds; by their paths.
+/// The files: path in the repository, with slashes, and contents; sorted by path.
 pub const FILES: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/files.rs"));
 
-/// The archive that a package of this crate carries.
+/// The archive that a package of this crate contains.
 pub const ARCHIVE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/archive.tar"));
 
 #[cfg(test)]

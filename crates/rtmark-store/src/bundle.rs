@@ -1,10 +1,10 @@
-//! Bundles: runs in a file that travels, from one store to another.
+//! Bundles: files that carry runs from one store to another.
 //!
-//! A bundle is text, one JSON object a line, plain or packed by gzip; `docs/bundle.md`
-//! describes it. Its last line has the digest of all lines before, so that a bundle
-//! that was cut off or changed is refused. Reading one changes a store as a whole or not
-//! at all, never takes more memory than [`LONGEST_LINE`], and believes nothing: what
-//! an imported run says is never given as the answer to a later run.
+//! A bundle is text with one JSON object per line, optionally compressed with gzip; `docs/bundle.md`
+//! describes it. Its last line has the digest of all lines before it, so that a truncated or modified
+//! bundle is rejected. Importing a bundle changes a store completely or not at all, never takes more
+//! memory than [`LONGEST_LINE`], and trusts nothing: an imported answer is never reused for a later
+//! run.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 
@@ -19,27 +19,27 @@ use sha2::{Digest, Sha256};
 use crate::marks::check_name;
 use crate::{Kind, RunInfo, RunWriter, Store, StoreError};
 
-/// The newest form of bundles.
+/// The newest version of the bundle format.
 pub const FORM: u32 = 1;
 /// The longest line that is read, in bytes.
 pub const LONGEST_LINE: u64 = 64 << 20;
 /// The longest bundle that is read, in bytes when unpacked.
 pub const LONGEST: u64 = 4 << 30;
-/// With this every bundle begins when unpacked.
+/// The beginning of every uncompressed bundle.
 const BEGINNING: &[u8] = b"{\"rtmark_bundle\":";
 const GZIP: &[u8] = &[0x1f, 0x8b];
 
-/// Why a bundle could not be read or written.
+/// The reason why a bundle could not be read or written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BundleError {
     /// It is something else.
-    #[error("it is no bundle: {0}")]
+    #[error("it is not a bundle: {0}")]
     NoBundle(&'static str),
     /// A newer rtmark wrote it.
-    #[error("it has form {0}, this rtmark knows forms up to {FORM}")]
+    #[error("it has format version {0}; this rtmark supports versions up to {FORM}")]
     Newer(u32),
-    /// A line makes no sense.
+    /// A line is invalid.
     #[error("line {line}: {problem}")]
     Line {
         /// Counted from one.
@@ -47,13 +47,13 @@ pub enum BundleError {
         /// What is wrong.
         problem: String,
     },
-    /// It ends before its end, or was changed.
-    #[error("it is incomplete or was changed: {0}")]
+    /// It is truncated or was modified.
+    #[error("it is incomplete or was modified: {0}")]
     Broken(&'static str),
     /// It cannot be read or written.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// The store refused.
+    /// The store reported an error.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -96,41 +96,41 @@ struct EndLine {
     sha256: String,
 }
 
-/// What came of an import.
+/// The result of an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Imported {
     /// The ids of runs that are new to the store.
     pub added: Vec<String>,
-    /// The ids of runs that it had already; nothing of them was touched.
+    /// The ids of runs that it already had; they are left unchanged.
     pub known: Vec<String>,
-    /// Answers that were added.
+    /// The number of answers added.
     pub answers: u64,
-    /// Names that runs had in the bundle and that other runs have here.
+    /// Names of runs in the bundle that other runs have in the store.
     pub names_taken: Vec<String>,
 }
 
-/// How a bundle is written.
+/// How a bundle is encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packing {
     /// As text.
     Plain,
-    /// Packed by gzip.
+    /// Compressed with gzip.
     Gzip,
 }
 
-/// Whether a file that begins with these bytes (the first 64 suffice), unpacked, may be a
+/// Tells whether a file that begins with these uncompressed bytes (the first 64 suffice) may be a
 /// bundle.
 pub fn looks_like_bundle(bytes: &[u8]) -> bool {
     bytes.starts_with(BEGINNING)
 }
 
-/// What a file holds, whether it is packed by gzip or not.
+/// Returns a file's contents, decompressed if it is compressed with gzip.
 ///
 /// # Errors
 /// When it cannot be read.
 pub fn unpacked<'a>(from: impl Read + 'a) -> io::Result<Box<dyn BufRead + 'a>> {
     let mut from = BufReader::with_capacity(1 << 16, from);
-    // `fill_buf` may bring one byte only, as pipes do: no text begins with this one.
+    // `fill_buf` may return a single byte, as with pipes; no text begins with this one.
     Ok(if from.fill_buf()?.first() == GZIP.first() {
         Box::new(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(from)))
     } else {
@@ -187,7 +187,7 @@ fn write(
     let json = |value: &Line| serde_json::to_string(value).map_err(io::Error::from);
     let head = Head { rtmark_bundle: FORM, generator: generator.to_owned() };
     line(serde_json::to_string(&head).map_err(io::Error::from)?)?;
-    // The oldest first: runs of one moment keep their order where they arrive.
+    // The oldest first, so that runs with equal times keep their order in the importing store.
     let mut runs: Vec<&RunInfo> = runs.iter().collect();
     runs.sort_by_key(|run| (run.started_ms, run.row));
     for run in &runs {
@@ -213,23 +213,24 @@ fn write(
     Ok(answers)
 }
 
-/// Adds the runs of a bundle to a store: all of them or, when anything is wrong, none.
+/// Adds the runs of a bundle to a store: all of them or, if anything is wrong, none.
 ///
 /// # Errors
-/// When it is no bundle, a newer one, broken, or the store cannot be written.
+/// When it is not a bundle, is newer than supported or broken, or the store cannot be written.
 pub fn import(store: &Store, from: impl Read) -> Result<Imported, BundleError> {
     read(store, unpacked(from)?)
 }
 
-/// Reads a bundle as [`import`] does, and keeps nothing: what it would add to an empty store.
+/// Reads a bundle like [`import`] without keeping anything, and returns what it would add to an empty
+/// store.
 ///
 /// # Errors
-/// As [`import`].
+/// Those of [`import`].
 pub fn check(from: impl Read) -> Result<Imported, BundleError> {
     import(&Store::open(":memory:")?, from)
 }
 
-/// The lines of a bundle, none of them longer than allowed.
+/// The lines of a bundle, limited in length.
 struct Lines<R> {
     from: io::Take<R>,
     number: u64,
@@ -242,7 +243,7 @@ impl<R: BufRead> Lines<R> {
         BundleError::Line { line: self.number, problem: problem.to_string() }
     }
 
-    /// The next line without its end, or none after the last one.
+    /// Reads the next line without its terminator; returns whether there was one.
     fn next(&mut self, line: &mut Vec<u8>) -> Result<bool, BundleError> {
         line.clear();
         self.from.set_limit(LONGEST_LINE + 1);
@@ -300,10 +301,10 @@ fn read(store: &Store, from: impl BufRead) -> Result<Imported, BundleError> {
             }
             Line::End(end) => {
                 if (end.runs, end.answers) != (runs, answers) {
-                    return Err(BundleError::Broken("its last line counts otherwise"));
+                    return Err(BundleError::Broken("the counts in its last line do not match"));
                 }
                 if end.sha256 != hexadecimal(lines.digest.clone()) {
-                    return Err(BundleError::Broken("its digest is another one"));
+                    return Err(BundleError::Broken("its digest does not match"));
                 }
                 if lines.next(&mut text)? {
                     return Err(lines.problem("something follows the last line"));
@@ -318,7 +319,7 @@ fn read(store: &Store, from: impl BufRead) -> Result<Imported, BundleError> {
     Ok(imported)
 }
 
-/// Reads the first line. Its form is looked at before anything else of it.
+/// Reads the first line. Its format version is checked before anything else.
 fn head<R: BufRead>(lines: &mut Lines<R>, text: &mut Vec<u8>) -> Result<(), BundleError> {
     #[derive(Deserialize)]
     struct Form {
@@ -328,7 +329,7 @@ fn head<R: BufRead>(lines: &mut Lines<R>, text: &mut Vec<u8>) -> Result<(), Bund
         Ok(there) => there && text.starts_with(BEGINNING),
         Err(BundleError::Line { .. } | BundleError::Broken(_)) => false,
         Err(BundleError::Io(error)) if error.kind() == io::ErrorKind::InvalidInput => {
-            return Err(BundleError::NoBundle("it begins like gzip and is none"));
+            return Err(BundleError::NoBundle("it begins like gzip but is not"));
         }
         Err(other) => return Err(other),
     };
@@ -343,7 +344,7 @@ fn head<R: BufRead>(lines: &mut Lines<R>, text: &mut Vec<u8>) -> Result<(), Bund
     head.map(drop).map_err(|error| lines.problem(error))
 }
 
-/// Where the answers that follow go.
+/// The destination of the answers that follow.
 enum Target<'a> {
     None,
     Known,
@@ -366,7 +367,7 @@ fn begin<'a, R: BufRead>(
         digits.len() <= 64 && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
     };
     if !run.revision.iter().all(is_commit) {
-        return Err(lines.problem("a run's revision is no commit"));
+        return Err(lines.problem("a run's revision is not a commit"));
     }
     let database = |error| BundleError::Store(store.database(error));
     let known: Option<i64> = store

@@ -1,17 +1,17 @@
-//! Why a store could not be used, told apart by what its user does next.
+//! The reasons why a store could not be used, distinguished by what the user can do next.
 
 use std::path::{Path, PathBuf};
 
 use rusqlite::ErrorCode;
 
-/// Why a store could not be used.
+/// The reason why a store could not be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// No place for it is known: neither a home nor a data directory.
-    #[error("no place for the store: neither XDG_DATA_HOME nor HOME is set")]
+    /// Its location is unknown: there is neither a home nor a data directory.
+    #[error("the location of the store is unknown: neither XDG_DATA_HOME nor HOME is set")]
     NoPlace,
-    /// Its folder cannot be made.
+    /// Its folder cannot be created.
     #[error("cannot make the folder {}: {source}", path.display())]
     Folder {
         /// The folder.
@@ -19,7 +19,7 @@ pub enum StoreError {
         /// Why.
         source: std::io::Error,
     },
-    /// There is no such file.
+    /// The file does not exist.
     #[error("there is no store {}", path.display())]
     Missing {
         /// The file that was looked for.
@@ -31,7 +31,7 @@ pub enum StoreError {
         /// The folder.
         path: PathBuf,
     },
-    /// It is a database of something else.
+    /// It is another application's database.
     #[error("{} is a database, but not one of rtmark's", path.display())]
     Foreign {
         /// The file.
@@ -39,47 +39,47 @@ pub enum StoreError {
     },
     /// A newer rtmark wrote it.
     #[error(
-        "the store {} has form {found}, this rtmark knows forms up to {known}", path.display()
+        "the store {} has format version {found}; this rtmark supports versions up to {known}", path.display()
     )]
     Newer {
         /// The file.
         path: PathBuf,
-        /// Its form.
+        /// Its format version.
         found: i64,
-        /// The newest form known.
+        /// The newest supported version.
         known: i64,
     },
-    /// Another process holds it for longer than is waited for.
+    /// Another process has held it for longer than the time limit.
     #[error("the store {} is locked by another process", path.display())]
     Locked {
         /// The file.
         path: PathBuf,
     },
-    /// The file is no store, or is damaged.
-    #[error("the store {} is damaged or no store: {source}", path.display())]
+    /// The file is not a store, or is damaged.
+    #[error("the store {} is damaged or not a store: {source}", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What SQLite says.
+        /// SQLite's error.
         source: rusqlite::Error,
     },
-    /// Nothing more can be written there: a full disk, or a limit on the file's size.
+    /// No space is left: the disk is full, or a limit on the file's size is reached.
     #[error("no room to write to the store {}: {source}", path.display())]
     Full {
         /// The file.
         path: PathBuf,
-        /// What SQLite says.
+        /// SQLite's error.
         source: rusqlite::Error,
     },
-    /// The file may not be read or written.
+    /// Permission to read or write the file is missing.
     #[error("the store {} cannot be opened or written: {source}", path.display())]
     Denied {
         /// The file.
         path: PathBuf,
-        /// What SQLite says.
+        /// SQLite's error.
         source: rusqlite::Error,
     },
-    /// SQLite refused for another reason.
+    /// SQLite reported another error.
     #[error("the store {}: {source}", path.display())]
     Database {
         /// The file.
@@ -87,25 +87,25 @@ pub enum StoreError {
         /// Why.
         source: rusqlite::Error,
     },
-    /// An answer that is stored cannot be read.
+    /// A stored answer cannot be read.
     #[error("the store holds an answer that cannot be read: {0}")]
     Answer(#[from] serde_json::Error),
-    /// A reference fits no run.
+    /// A reference matches no run.
     #[error("no run is called `{0}`")]
     NoSuchRun(String),
-    /// There are not so many runs.
+    /// There are fewer runs than the reference asks for.
     #[error("{}", not_so_many(reference, *wanted, *known, *others))]
     NotSoMany {
         /// The reference.
         reference: String,
-        /// Which one, counted from one.
+        /// The run's position, counted from one.
         wanted: usize,
         /// How many there are.
         known: usize,
-        /// How many runs of other kinds there are.
+        /// The number of runs of other kinds.
         others: usize,
     },
-    /// A reference fits several runs.
+    /// A reference matches several runs.
     #[error("`{reference}` may be any of the runs {}", candidates.join(", "))]
     Ambiguous {
         /// The reference.
@@ -116,8 +116,8 @@ pub enum StoreError {
     /// The commit was measured only with changes on top of it.
     #[error("the commit {0} was measured only with uncommitted changes")]
     OnlyChanged(String),
-    /// A name that runs cannot have.
-    #[error("`{name}` is no name for a run: {reason}")]
+    /// A name that is not allowed for runs.
+    #[error("`{name}` is not allowed as the name of a run: {reason}")]
     BadName {
         /// The name.
         name: String,
@@ -144,7 +144,7 @@ fn not_so_many(reference: &str, wanted: usize, known: usize, others: usize) -> S
 }
 
 impl StoreError {
-    /// What SQLite says about a file, told apart.
+    /// Classifies SQLite's error about a file.
     pub(crate) fn of(path: &Path, source: rusqlite::Error) -> Self {
         let path = path.to_owned();
         match source.sqlite_error_code() {
@@ -152,7 +152,7 @@ impl StoreError {
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
                 Self::Damaged { path, source }
             }
-            // Where a limit on files cuts a write short, SQLite calls it a failure of I/O.
+            // If a limit on file sizes truncates a write, SQLite reports an I/O error.
             Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure) => Self::Full { path, source },
             Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
                 Self::Denied { path, source }
@@ -161,7 +161,7 @@ impl StoreError {
         }
     }
 
-    /// What to do next, in one line.
+    /// Returns what to do next, in one line.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::NoPlace => "name a file with --store or RTMARK_STORE",

@@ -1,11 +1,10 @@
-//! What was measured, kept.
+//! Stores measurements.
 //!
-//! A [`Store`] is one SQLite file. A [`RunWriter`] appends the answers of one run
-//! as they come; each survives the death of the process once [`RunWriter::record`]
-//! has returned, and the run counts as complete only once [`RunWriter::finish`]
-//! has been called. Nothing that was written is ever changed: names and removals
-//! are marks that are appended, a removed run is passed over everywhere, and only
-//! [`Store::prune`] takes removed runs out of the file for good.
+//! A [`Store`] is one SQLite file. A [`RunWriter`] appends the answers of one run as they arrive. Each
+//! survives a crash of the process once [`RunWriter::record`] has returned, and the run counts as
+//! complete only after [`RunWriter::finish`]. Nothing that was written is ever changed: names and
+//! removals are appended marks, a removed run is ignored everywhere, and only [`Store::prune`] deletes
+//! removed runs from the file.
 //!
 //! ```no_run
 //! use rtmark_store::Store;
@@ -17,8 +16,8 @@
 //! # Ok::<(), rtmark_store::StoreError>(())
 //! ```
 //!
-//! Runs are found by references ([`Store::resolve`]) and travel between stores in
-//! bundles ([`bundle`]). This crate knows no command line and runs no benchmark.
+//! Runs are found by references ([`Store::resolve`]) and travel between stores in bundles ([`bundle`]).
+//! This crate knows nothing of a command line and runs no benchmark.
 
 pub mod bundle;
 mod error;
@@ -42,13 +41,13 @@ pub use marks::{Pruned, check_name};
 use schema::Form;
 pub use writer::{Fingerprint, RunWriter, fingerprint};
 
-/// The environment variable that names the store's file.
+/// The environment variable that sets the store's file.
 pub const STORE_VARIABLE: &str = "RTMARK_STORE";
 
-/// How long is waited for another process that writes.
+/// How long to wait for another process that is writing.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Where the answers of a run are from.
+/// The origin of a run's answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
     /// Measured here.
@@ -56,16 +55,16 @@ pub enum Kind {
     Measured,
     /// Read from logs of other suites.
     Imported,
-    /// Measured elsewhere, and brought by a bundle.
+    /// Measured elsewhere, and imported from a bundle.
     Brought,
-    /// Measured here to find unequal settings, with settings that nobody chose.
+    /// Measured here to examine unequal settings, with settings that nobody chose.
     Fairness,
 }
 
 impl Kind {
     const ALL: [Self; 4] = [Self::Measured, Self::Imported, Self::Brought, Self::Fairness];
 
-    /// The word used in the file.
+    /// Returns the word used in the file.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Measured => "measured",
@@ -80,30 +79,30 @@ impl Kind {
     }
 }
 
-/// A run, as lists show it.
+/// A run as shown in lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunInfo {
-    /// Its id: hexadecimal, unique, to be shortened as long as it stays so.
+    /// Its id: hexadecimal and unique; it may be abbreviated as long as it remains unique.
     pub id: String,
     /// When it began, in milliseconds since 1970.
     pub started_ms: i64,
-    /// When it was finished; a run without was interrupted, or is going on.
+    /// When it was finished; a run without this was interrupted, or is in progress.
     pub finished_ms: Option<i64>,
-    /// The command that made it.
+    /// The command line that started it.
     pub command: String,
-    /// The rtmark that made it.
+    /// The version of rtmark that made it.
     pub rtmark: String,
-    /// The commit that was measured, where it is known; `+` follows when the tree had changes.
+    /// The measured commit, if known, followed by `+` if the tree had changes.
     pub revision: Option<String>,
-    /// Where its answers are from.
+    /// The origin of its answers.
     pub kind: Kind,
     /// Its names, in alphabetical order.
     pub names: Vec<String>,
-    /// Why it was removed, if it was.
+    /// The reason for its removal, if it was removed.
     pub removed: Option<String>,
-    /// Answers that it holds.
+    /// The number of its answers.
     pub answers: u64,
-    /// Of these, those that are failures.
+    /// How many of these are failures.
     pub failed: u64,
     row: i64,
 }
@@ -115,11 +114,11 @@ pub struct Store {
     path: PathBuf,
 }
 
-/// Where the store is unless someone says otherwise: `$RTMARK_STORE`, else
-/// `rtmark/store.sqlite` in the user's data directory.
+/// Returns the default location of the store: `$RTMARK_STORE`, or else `rtmark/store.sqlite` in the
+/// user's data directory.
 ///
 /// # Errors
-/// [`StoreError::NoPlace`] when the environment names neither.
+/// [`StoreError::NoPlace`] when the environment determines neither.
 pub fn default_path() -> Result<PathBuf, StoreError> {
     place(|name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from))
 }
@@ -128,7 +127,7 @@ fn place(variable: impl Fn(&str) -> Option<PathBuf>) -> Result<PathBuf, StoreErr
     if let Some(path) = variable(STORE_VARIABLE) {
         return Ok(path);
     }
-    // The XDG rules: a relative path there is to be ignored.
+    // According to the XDG specification, a relative path there is to be ignored.
     let data = variable("XDG_DATA_HOME").filter(|path| path.is_absolute());
     let home = || variable("HOME").map(|home| home.join(".local/share"));
     let windows = || variable("LOCALAPPDATA");
@@ -136,7 +135,7 @@ fn place(variable: impl Fn(&str) -> Option<PathBuf>) -> Result<PathBuf, StoreErr
     Ok(folder.join("rtmark").join("store.sqlite"))
 }
 
-/// The URI by which SQLite reads a file without writing anything beside it.
+/// Returns the URI with which SQLite reads a file without writing anything beside it.
 fn unchanging(path: &Path) -> PathBuf {
     let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let mut uri = String::from("file:");
@@ -159,20 +158,20 @@ fn now_ms() -> i64 {
 }
 
 impl Store {
-    /// Opens a store, making file and folder when they are missing. While another
-    /// process writes, this one waits for up to half a minute.
+    /// Opens a store, creating the file and its folder if they are missing. Waits for up to half a
+    /// minute while another process is writing.
     ///
     /// # Errors
-    /// When the folder cannot be made, or the file is no store, is damaged or locked, or
-    /// was written by a newer rtmark.
+    /// When the folder cannot be created, or the file is not a store, is damaged or locked, or was
+    /// written by a newer rtmark.
     pub fn open(path: impl Into<PathBuf>) -> Result<Self, StoreError> {
         Self::open_waiting(path, PATIENCE)
     }
 
-    /// As [`Store::open`], waiting for other processes no longer than `patience`.
+    /// Opens a store like [`Store::open`], but waits for other processes no longer than `patience`.
     ///
     /// # Errors
-    /// As [`Store::open`].
+    /// Those of [`Store::open`].
     pub fn open_waiting(path: impl Into<PathBuf>, patience: Duration) -> Result<Self, StoreError> {
         let path = path.into();
         if path.is_dir() {
@@ -190,11 +189,11 @@ impl Store {
         Self::prepared(path, prepared)
     }
 
-    /// Opens a store that is there: as [`Store::open`], but makes nothing, and is content
-    /// with a place where nothing can be written as long as nothing is to be.
+    /// Opens an existing store. Unlike [`Store::open`] it creates nothing, and works in a read-only
+    /// location as long as nothing is written.
     ///
     /// # Errors
-    /// As [`Store::open`], and when there is no such file.
+    /// Those of [`Store::open`], and when the file does not exist.
     pub fn open_existing(path: impl Into<PathBuf>) -> Result<Self, StoreError> {
         let path = path.into();
         if !path.exists() {
@@ -202,7 +201,7 @@ impl Store {
         }
         match Self::open(&path) {
             Err(StoreError::Denied { source, .. }) => {
-                // Nobody can write there, so nobody changes it while it is read.
+                // Nobody can write there, so the file cannot change while it is read.
                 let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
                 let read = Connection::open_with_flags(unchanging(&path), flags);
                 let Ok(connection) = read else { return Err(StoreError::of(&path, source)) };
@@ -232,7 +231,7 @@ impl Store {
         }
     }
 
-    /// The store's file.
+    /// Returns the path of the store's file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -241,7 +240,7 @@ impl Store {
         StoreError::of(&self.path, source)
     }
 
-    /// Begins a run that is measured here. `revision` is the commit that is measured, where it is known.
+    /// Begins a run that is measured here. `revision` is the measured commit, if known.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -254,10 +253,10 @@ impl Store {
         self.begin_as(Kind::Measured, command, rtmark, revision)
     }
 
-    /// As [`Self::begin`], of another kind.
+    /// Begins a run of another kind.
     ///
     /// # Errors
-    /// As [`Self::begin`].
+    /// Those of [`Self::begin`].
     pub fn begin_as(
         &self,
         kind: Kind,
@@ -265,8 +264,8 @@ impl Store {
         rtmark: &str,
         revision: Option<&str>,
     ) -> Result<RunWriter<'_>, StoreError> {
-        // Only the end of a transaction tells whether there was room: a statement that returns
-        // rows has told them before.
+        // Only the end of a transaction shows whether there was enough space: a statement that returns
+        // rows has returned them before.
         let begin = || -> rusqlite::Result<(i64, String)> {
             let transaction = self.connection.unchecked_transaction()?;
             let begun = transaction.query_row(
@@ -282,7 +281,7 @@ impl Store {
         Ok(RunWriter { store: self, row, id })
     }
 
-    /// All runs, the newest first; those that were removed carry the reason.
+    /// Returns all runs, the newest first; removed ones include the reason.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -312,10 +311,10 @@ impl Store {
         read().map_err(|error| self.database(error))
     }
 
-    /// The answers of one run, in the order in which they came.
+    /// Returns the answers of one run, in the order in which they were recorded.
     ///
     /// # Errors
-    /// When the file cannot be read, or holds an answer of an unknown form.
+    /// When the file cannot be read, or contains an answer in an unknown format.
     pub fn answers(&self, run: &str) -> Result<Vec<Answer>, StoreError> {
         let mut answers = Vec::new();
         self.each_answer(run, |answer| -> Result<(), StoreError> {
@@ -325,11 +324,11 @@ impl Store {
         Ok(answers)
     }
 
-    /// Shows the answers of one run, in the order in which they came, one after the other: a run may
-    /// hold more of them than there is memory.
+    /// Passes the answers of one run to `show` one at a time, in the order in which they were recorded:
+    /// a run may have more answers than fit into memory.
     ///
     /// # Errors
-    /// As [`Store::answers`], and those of `show`.
+    /// Those of [`Store::answers`], and those of `show`.
     pub fn each_answer<E: From<StoreError>>(
         &self,
         run: &str,
@@ -343,8 +342,8 @@ impl Store {
         )
     }
 
-    /// How long the measurements of one run took by the clock on the wall, as far as they were made in
-    /// that run and on this computer: what was recalled, imported or brought has no time.
+    /// Returns the wall-clock times of a run's measurements, as far as they were made in that run and
+    /// on this computer: recalled and imported answers have none.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -365,11 +364,11 @@ impl Store {
         times.into_iter().map(time).collect()
     }
 
-    /// The next answers of one run, so many at most, behind the last one that was read: with each the
-    /// place where the next page begins. The first page is behind 0.
+    /// Returns the next answers of one run, up to a limit, after the last one that was read; with each,
+    /// the position at which the next page begins. The first page is after 0.
     ///
     /// # Errors
-    /// As [`Store::answers`].
+    /// Those of [`Store::answers`].
     pub fn page(
         &self,
         run: &RunInfo,
@@ -389,11 +388,11 @@ impl Store {
         page.into_iter().map(|(row, body)| Ok((row, serde_json::from_str(&body)?))).collect()
     }
 
-    /// The answers about one scenario of one kernel on one soc, each with the id of its run, those of
-    /// the oldest run first. Removed runs are passed over.
+    /// Returns the answers about one scenario of one kernel on one soc, each with the id of its run,
+    /// the oldest run first. Removed runs are ignored.
     ///
     /// # Errors
-    /// As [`Store::answers`].
+    /// Those of [`Store::answers`].
     pub fn answers_about(&self, subject: &Subject) -> Result<Vec<(String, Answer)>, StoreError> {
         let mut found = Vec::new();
         let Subject { soc, kernel, scenario } = subject;
@@ -411,11 +410,11 @@ impl Store {
         Ok(found)
     }
 
-    /// Shows the answers that were read from logs, each with the id of its run, those of the newest
-    /// run first. Removed runs are passed over.
+    /// Passes the answers that were read from logs to `show`, each with the id of its run, the newest
+    /// run first. Removed runs are ignored.
     ///
     /// # Errors
-    /// As [`Store::each_answer`].
+    /// Those of [`Store::each_answer`].
     pub fn each_from_logs<E: From<StoreError>>(
         &self,
         show: impl FnMut(Answer, &str) -> Result<(), E>,
@@ -448,7 +447,7 @@ impl Store {
         Ok(())
     }
 
-    /// What all answers are about, each once. Removed runs are passed over.
+    /// Returns the subjects of all answers, each once. Removed runs are ignored.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -457,7 +456,7 @@ impl Store {
             let any: bool =
                 self.connection
                     .query_row("SELECT EXISTS (SELECT 1 FROM removed)", [], |row| row.get(0))?;
-            // An index has all that is asked for, as long as runs do not matter.
+            // An index covers the query as long as runs do not matter.
             let mut statement = self.connection.prepare(if any {
                 "SELECT DISTINCT soc, kernel, scenario FROM answers \
                  WHERE run NOT IN (SELECT run FROM removed)"
@@ -469,7 +468,7 @@ impl Store {
         read().map_err(|error| self.database(error))
     }
 
-    /// What the answers of a run are about: soc, kernel and scenario of each.
+    /// Returns the subjects of a run's answers: soc, kernel and scenario of each.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -483,11 +482,11 @@ impl Store {
         read().map_err(|error| self.database(error))
     }
 
-    /// The newest answer that was made of exactly these ingredients, as
-    /// [`fingerprint`] sums them up. Those of removed runs are passed over.
+    /// Returns the newest answer with exactly this fingerprint, as computed by [`fingerprint`]. Answers
+    /// of removed runs are ignored.
     ///
     /// # Errors
-    /// When the file cannot be read, or holds an answer of an unknown form.
+    /// When the file cannot be read, or contains an answer in an unknown format.
     pub fn find(&self, fingerprint: &Fingerprint) -> Result<Option<Answer>, StoreError> {
         let body: Option<String> = self
             .connection
@@ -503,7 +502,7 @@ impl Store {
     }
 }
 
-/// What an answer is about.
+/// The subject of an answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subject {
     /// The soc's name.

@@ -1,26 +1,26 @@
-//! What is said about runs after they were made: names and removals, as marks that are
-//! appended; and pruning, the one thing that takes something out of the file.
+//! Marks appended to runs after they were made, namely names and removals; and pruning, the only
+//! operation that deletes anything from the file.
 
 use rusqlite::{Transaction, TransactionBehavior, params};
 
 use crate::reference::is_counting;
 use crate::{RunInfo, Store, StoreError, now_ms};
 
-/// What pruning took out, or would take out.
+/// What pruning has deleted, or would delete.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pruned {
-    /// Runs.
+    /// The number of runs.
     pub runs: u64,
-    /// Their answers.
+    /// The number of their answers.
     pub answers: u64,
-    /// Bytes by which the file became smaller; 0 when it was only asked what would go.
+    /// The number of bytes by which the file became smaller; 0 if nothing was deleted yet.
     pub bytes: u64,
 }
 
-/// The longest name, in bytes.
+/// The maximum length of a name, in bytes.
 const LONGEST_NAME: usize = 96;
 
-/// Whether runs may be called so.
+/// Checks whether a name is allowed for runs.
 ///
 /// # Errors
 /// [`StoreError::BadName`] with the reason.
@@ -38,7 +38,7 @@ pub fn check_name(name: &str) -> Result<(), StoreError> {
         return refuse("it does not begin with a letter");
     }
     if !name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '/')) {
-        return refuse("it holds a character that names cannot have");
+        return refuse("it contains a character that is not allowed in names");
     }
     if is_counting(name) {
         return refuse("`latest` and `imported` always mean the newest run of their kind");
@@ -60,10 +60,10 @@ impl Store {
         Ok(())
     }
 
-    /// Gives a run a name; a run that had it before has it no longer.
+    /// Gives a run a name, which is taken away from any other run that had it.
     ///
     /// # Errors
-    /// When runs cannot be called so, or the file cannot be written.
+    /// When the name is not allowed, or the file cannot be written.
     pub fn name(&self, run: &RunInfo, name: &str) -> Result<(), StoreError> {
         check_name(name)?;
         self.mark(run.row, "named", name)
@@ -77,8 +77,7 @@ impl Store {
         self.mark(run.row, "unnamed", name)
     }
 
-    /// Marks a run as removed: it is passed over from now on, and stays in the file
-    /// until it is pruned.
+    /// Marks a run as removed: it is ignored from now on, and stays in the file until it is pruned.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -86,7 +85,7 @@ impl Store {
         self.mark(run.row, "removed", reason)
     }
 
-    /// Takes a removal back.
+    /// Undoes a removal.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -94,7 +93,7 @@ impl Store {
         self.mark(run.row, "restored", "")
     }
 
-    /// How much pruning would take out now.
+    /// Returns how much pruning would delete now.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -108,7 +107,7 @@ impl Store {
         }))
     }
 
-    /// Takes all removed runs out of the file for good and gives their room back.
+    /// Deletes all removed runs from the file and releases their space.
     ///
     /// # Errors
     /// When the file cannot be written, or another process holds it.
@@ -137,7 +136,7 @@ impl Store {
         })
     }
 
-    /// Brings what the journal holds into the file itself.
+    /// Moves the contents of the journal into the file itself.
     fn checkpoint(&self) -> Result<(), StoreError> {
         self.connection
             .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))

@@ -1,18 +1,18 @@
-//! How users name runs: `latest`, `latest~2`, `imported`, a name, the beginning of an id, a commit.
+//! References to runs: `latest`, `latest~2`, `imported`, a name, the beginning of an id, a commit.
 
 use crate::{Kind, RunInfo, Store, StoreError};
 
-/// Shorter texts than this are no ids and no commits.
+/// Texts shorter than this are not ids or commits.
 const SHORTEST: usize = 4;
 
 fn is_hexadecimal(text: &str) -> bool {
     text.len() >= SHORTEST && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Words that count back from the newest run, and of which kind these are.
+/// Words that count back from the newest run, and the kind of run that they count.
 const COUNTING: [(&str, Kind); 2] = [("latest", Kind::Measured), ("imported", Kind::Imported)];
 
-/// The kind of run, and how far back from the newest one: 0 for `latest`, 2 for `latest~2`.
+/// Parses the kind of run, and how far back from the newest one: 0 for `latest`, 2 for `latest~2`.
 fn generations(reference: &str) -> Option<(Kind, usize)> {
     COUNTING.into_iter().find_map(|(word, kind)| match reference.strip_prefix(word)? {
         "" => Some((kind, 0)),
@@ -20,12 +20,12 @@ fn generations(reference: &str) -> Option<(Kind, usize)> {
     })
 }
 
-/// Whether a name would hide one of these words.
+/// Tells whether a name would hide one of these words.
 pub fn is_counting(name: &str) -> bool {
     COUNTING.iter().any(|(word, _)| *word == name)
 }
 
-/// Whether a run is of a commit that begins like this; `+` asks for a changed tree.
+/// Tells whether a run is of a commit that begins like this; `+` asks for a modified tree.
 fn is_of(run: &RunInfo, commit: &str) -> bool {
     let Some(revision) = &run.revision else { return false };
     match (commit.strip_suffix('+'), revision.strip_suffix('+')) {
@@ -36,11 +36,11 @@ fn is_of(run: &RunInfo, commit: &str) -> bool {
 }
 
 impl Store {
-    /// The run that a reference names. Names come first, then the beginnings of ids and
-    /// commits, then what `commit_of` makes of it: the full commit that a branch or tag
-    /// of the caller's repository stands for. Of several runs of one commit the newest
-    /// complete one is taken. Removed runs are passed over. `latest` is the newest complete one of
-    /// [`Kind::Measured`], `imported` the newest complete one of [`Kind::Imported`].
+    /// Returns the run that a reference denotes. Names are tried first, then beginnings of ids and
+    /// commits, then the result of `commit_of`, which is the full commit of a branch or tag in the
+    /// caller's repository. Among several runs of one commit, the newest complete one is taken. Removed
+    /// runs are ignored. `latest` is the newest complete run of [`Kind::Measured`], `imported` that of
+    /// [`Kind::Imported`].
     ///
     /// # Errors
     /// When nothing fits, several runs do, or the file cannot be read.
@@ -73,7 +73,7 @@ impl Store {
         if is_hexadecimal(text.strip_suffix('+').unwrap_or(&text)) {
             let fitting = |run: &&RunInfo| run.id.starts_with(&text);
             let mut ids: Vec<&RunInfo> = runs.iter().filter(fitting).collect();
-            // One commit may have many runs; several commits that begin alike are ambiguous.
+            // One commit may have many runs, but several commits with the same beginning are ambiguous.
             if let Some(run) = newest_of(&runs, &text, reference)? {
                 ids.push(run);
             }
@@ -100,7 +100,7 @@ impl Store {
     }
 }
 
-/// The newest run of a commit, a complete one before an interrupted one.
+/// Returns the newest run of a commit, preferring complete runs to interrupted ones.
 fn newest_of<'a>(
     runs: &'a [RunInfo],
     commit: &str,

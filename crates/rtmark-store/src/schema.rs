@@ -1,9 +1,9 @@
-//! The file's form, and how older forms become the newest.
+//! The file's format, and its migration from older versions.
 
 use rusqlite::{Connection, TransactionBehavior};
 
-/// Each step leads from the form of its index to the next one. Steps are only
-/// ever added: files made by every one of them are out there.
+/// Each step migrates from the version of its index to the next one. Steps are only ever added, because
+/// files of every version exist.
 pub const STEPS: &[&str] = &[
     "
     CREATE TABLE runs (
@@ -37,8 +37,8 @@ pub const STEPS: &[&str] = &[
         SELECT raise(ABORT, 'finished runs are append-only');
     END;
 ",
-    // Commits of runs; names and removals as marks that are appended; and nothing is
-    // deleted that was not removed before.
+    // Adds commits of runs, and names and removals as appended marks; nothing is deleted that was not
+    // removed before.
     "
     DROP TRIGGER finished_runs_stay;
     ALTER TABLE runs ADD COLUMN revision TEXT;
@@ -78,8 +78,8 @@ pub const STEPS: &[&str] = &[
         SELECT raise(ABORT, 'only removed runs are pruned');
     END;
 ",
-    // What kind of run it is, and how many answers it has: counting them reads them all. Runs of older
-    // forms are what their answers and commands show.
+    // Adds the kind of run, and the number of its answers, as counting would read them all. For older
+    // runs, both are derived from their answers and commands.
     "
     DROP TRIGGER finished_runs_stay;
     ALTER TABLE runs ADD COLUMN kind TEXT NOT NULL DEFAULT 'measured'
@@ -103,21 +103,21 @@ pub const STEPS: &[&str] = &[
                 failed = failed + excluded.failed, from_logs = from_logs + excluded.from_logs;
     END;
 ",
-    // How long a measurement took by the clock on the wall, which is no part of its answer.
+    // Adds the wall-clock time of a measurement, which is not part of its answer.
     "
     ALTER TABLE answers ADD COLUMN took_us INTEGER;
 ",
 ];
 
-/// The newest form.
+/// The newest format version.
 pub const NEWEST: i64 = STEPS.len() as i64;
 
-/// What a database holds.
+/// The contents of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// A store of this form; 0 is an empty file.
+    /// A store of this version; 0 is an empty file.
     Of(i64),
-    /// Somebody else's tables.
+    /// Another application's tables.
     Foreign,
 }
 
@@ -125,10 +125,10 @@ fn version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
-/// What a database holds, which is left as it is.
+/// Determines the contents of a database, without changing it.
 pub fn form(connection: &Connection) -> rusqlite::Result<Form> {
     let found = version(connection)?;
-    // A newer form's tables are not known here.
+    // The tables of a newer version are unknown.
     let expected = match found {
         0 => "SELECT count(*) = 0 FROM sqlite_schema",
         known if known <= NEWEST => {
@@ -140,9 +140,9 @@ pub fn form(connection: &Connection) -> rusqlite::Result<Form> {
     Ok(if ours { Form::Of(found) } else { Form::Foreign })
 }
 
-/// Brings a file to the newest form and returns the form it then has, which is
-/// larger than [`NEWEST`] when a newer rtmark wrote it. Such a file is left untouched,
-/// and so is one that holds something else.
+/// Migrates a file to the newest version and returns its resulting version, which is larger than
+/// [`NEWEST`] if a newer rtmark wrote it. Such a file is left untouched, and so is another
+/// application's.
 pub fn prepare(connection: &mut Connection) -> rusqlite::Result<Form> {
     let found = match form(connection)? {
         Form::Of(found) if found <= NEWEST => found,
@@ -153,7 +153,7 @@ pub fn prepare(connection: &mut Connection) -> rusqlite::Result<Form> {
     connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     if found < NEWEST {
-        // Immediate: of two processes that find an old file, one migrates and the other waits.
+        // Immediate, so that of two processes that find an old file, one migrates and the other waits.
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let found = usize::try_from(version(&transaction)?).unwrap_or(0);
         for step in STEPS.iter().skip(found) {

@@ -1,4 +1,4 @@
-//! The store, seen from inside.
+//! Unit tests of the store.
 
 use std::time::Instant;
 
@@ -161,7 +161,7 @@ fn a_file_is_read_where_nothing_can_be_written() {
     let store = Store::open(&path).expect("made");
     store.begin("rtmark run", "0", None).expect("begun").finish().expect("finished");
     drop(store);
-    // What `open_existing` does where the ordinary way fails.
+    // The fallback of `open_existing` if opening normally fails.
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
     let connection = Connection::open_with_flags(unchanging(&path), flags).expect("opened");
     assert_eq!(schema::form(&connection).expect("read"), Form::Of(schema::NEWEST));
@@ -185,7 +185,7 @@ fn the_place_follows_the_environment() {
     assert_eq!(from(&[]), None);
 }
 
-/// A store of an older form, with one finished run and one that was interrupted.
+/// Creates a store of an older version, with one finished and one interrupted run.
 fn of_form(form: usize, path: &Path) {
     let connection = Connection::open(path).expect("made");
     for step in &schema::STEPS[..form] {
@@ -193,10 +193,10 @@ fn of_form(form: usize, path: &Path) {
     }
     connection.pragma_update(None, "user_version", form as i64).expect("set");
     let body = r#"{"answer":"measured","provenance":{"commit":"c0ffee+"}}"#;
-    // The first form has no column for commits.
+    // The first version has no column for commits.
     let (column, commit) = if form == 1 { ("", "") } else { (", revision", ", 'c0ffee+'") };
     let none = if form == 1 { "" } else { ", NULL" };
-    // Up to the second nothing says what kind of run it is.
+    // Up to the second version, nothing states the kind of a run.
     let (kinds, [measured, imported, fairness]) = match form {
         1 | 2 => ("", [""; 3]),
         _ => (", kind", [", 'measured'", ", 'imported'", ", 'fairness'"]),
@@ -377,7 +377,7 @@ fn a_store_that_was_cut_off_or_overwritten_is_refused() {
     assert!(matches!(reads(&noise), Err(StoreError::Damaged { .. })));
 }
 
-/// An answer of a log, or one that failed.
+/// Returns an answer from a log, or one that failed.
 fn other(scenario: &str, backend: Backend) -> Answer {
     let Answer::NotApplicable { key, reason } = answer(scenario) else { panic!("it is one") };
     Answer::NotApplicable { key: Key { backend, ..key }, reason }
@@ -426,7 +426,7 @@ fn latest_is_measured_here_and_imports_have_a_word_of_their_own() {
     for word in ["latest", "imported"] {
         assert!(matches!(store.name(&own, word), Err(StoreError::BadName { .. })), "{word}");
     }
-    // By id and by name each of them is found.
+    // Each of them is found by id and by name.
     store.name(&brought, "theirs").expect("named");
     assert_eq!(found("theirs").expect("there"), brought.id);
     assert_eq!(found(&fair.id[..12]).expect("there"), fair.id);
@@ -483,7 +483,7 @@ fn answers_are_read_a_page_at_a_time_and_by_what_they_are_about() {
     assert_eq!(about("a.b3"), [&second.id, &second.id, &own.id].map(String::clone));
     assert_eq!(from_logs(), vec![second.id.clone(); 2]);
     assert_eq!(subjects(), "a.b3 x.y");
-    // Pruning takes the counts with the runs.
+    // Pruning removes the counts together with the runs.
     assert_eq!(store.prune().expect("pruned").answers, 10);
     let left: i64 = store
         .connection

@@ -1,4 +1,4 @@
-//! Appending: the answers of one run, as they come.
+//! Appends the answers of one run as they arrive.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{Store, StoreError, now_ms};
 
-/// How many answers are made to last together where they are all there.
+/// The number of answers in one transaction if all are available at once.
 const AT_A_TIME: usize = 256;
 
 /// Appends the answers of one run.
@@ -20,12 +20,12 @@ pub struct RunWriter<'a> {
 }
 
 impl RunWriter<'_> {
-    /// The run's name.
+    /// Returns the run's id.
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// Appends an answer; it survives the death of the process once this has returned.
+    /// Appends an answer, which survives a crash of the process once this method has returned.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -37,7 +37,7 @@ impl RunWriter<'_> {
         self.record_timed(answer, fingerprint, None)
     }
 
-    /// As [`Self::record`], with how long it took to measure by the clock on the wall: see [`Store::times`].
+    /// Appends an answer with the wall-clock time of its measurement: see [`Store::times`].
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -81,8 +81,8 @@ impl RunWriter<'_> {
         Ok(())
     }
 
-    /// Appends answers that are all there already, many at a time: of those that have been
-    /// written when the process dies, the last few may be missing.
+    /// Appends answers that are all available, many in one transaction: if the process crashes, the
+    /// last few may be missing.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -110,23 +110,22 @@ impl RunWriter<'_> {
     }
 }
 
-/// A digest of everything that an exact answer depends on: equal digests,
-/// equal answers.
+/// A digest of everything that an exact answer depends on: equal digests mean equal answers.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Fingerprint(String);
 
 impl Fingerprint {
-    /// The digest, in hexadecimal.
+    /// Returns the digest, in hexadecimal.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// Sums up the ingredients of an answer.
+/// Computes the fingerprint of an answer's ingredients.
 pub fn fingerprint<'a>(ingredients: impl IntoIterator<Item = &'a str>) -> Fingerprint {
     let mut digest = Sha256::new();
     for ingredient in ingredients {
-        // The length keeps neighbours apart.
+        // The length separates adjacent ingredients.
         digest.update((ingredient.len() as u64).to_le_bytes());
         digest.update(ingredient);
     }

@@ -1,4 +1,4 @@
-//! Bundles: there and back, and what is refused.
+//! Exports and imports bundles, and rejects invalid ones.
 
 use std::io::{self, Read};
 
@@ -96,7 +96,7 @@ fn names_that_are_taken_stay_where_they_are() {
     assert_eq!(to.resolve("base", |_| None).expect("there").id, own.id);
 }
 
-/// What is said about a bundle; the store must be as it was.
+/// Returns the error about a bundle; the store must be unchanged.
 fn refused(stores: &Stores, name: &str, from: impl Read) -> BundleError {
     let to = stores.to(name);
     let error = import(&to, from).expect_err("refused");
@@ -112,16 +112,16 @@ fn spoilt_bundles_are_refused_whole() {
         assert!(good.contains(from), "{from} in {good}");
         refused(&stores, "spoilt", good.replacen(from, to, 1).as_bytes()).to_string()
     };
-    let digest = "its digest is another one";
+    let digest = "its digest does not match";
     assert!(spoil("line\\nbreak", "line break").contains(digest));
-    assert!(spoil("\"rtmark_bundle\":1", "\"rtmark_bundle\":2").contains("form 2"));
+    assert!(spoil("\"rtmark_bundle\":1", "\"rtmark_bundle\":2").contains("version 2"));
     assert!(spoil("\"rtmark_bundle\":1", "\"rtmark_bundle\":99999999999").contains("line 1"));
     assert!(spoil("\"started_ms\":", "\"started_ms\":99999999999999999999").contains("line 2"));
     assert!(spoil("\"a.b\"", "\"../b\"").contains("line"));
-    assert!(spoil("\"names\":[\"base\"]", "\"names\":[\"\\u001b[2J\"]").contains("is no name"));
-    assert!(spoil("\"revision\":\"c0ffee\"", "\"revision\":\"$(reboot)\"").contains("no commit"));
+    assert!(spoil("\"names\":[\"base\"]", "\"names\":[\"\\u001b[2J\"]").contains("is not allowed"));
+    assert!(spoil("\"revision\":\"c0ffee\"", "\"revision\":\"$(reboot)\"").contains("not a commit"));
     assert!(spoil("{\"run\":", "{\"ran\":").contains("unknown variant"));
-    assert!(spoil("\"answers\":2", "\"answers\":3").contains("counts otherwise"));
+    assert!(spoil("\"answers\":2", "\"answers\":3").contains("do not match"));
     let id = &stores.runs()[1].id;
     assert!(spoil(id, "../../etc/passwd").contains("32 hexadecimal digits"));
     let lines: Vec<&str> = good.lines().collect();
@@ -207,8 +207,8 @@ fn bundles_with_changed_bytes_are_refused_without_harm() {
             if bytes == good {
                 continue;
             }
-            // Bytes that carry nothing may change: of gzip, spaces in the last line. What is
-            // then read is the same.
+            // Bytes without meaning may change: in the gzip header, or spaces in the last line. The
+            // contents read are then the same.
             if import(&to, &*bytes).is_ok() {
                 let runs = to.runs().expect("read");
                 let ids = |runs: &[RunInfo]| runs.iter().map(|r| r.id.clone()).collect::<Vec<_>>();

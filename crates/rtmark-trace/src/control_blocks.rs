@@ -1,57 +1,57 @@
-//! Threads of kernels that keep a control block for each and point to the one that runs.
+//! Tracks threads of kernels that keep a control block for each and a pointer to the running one.
 //!
-//! Where it is, symbols tell; what is in it, the debug information does. A kernel of which
-//! either is missing is not read at all, so that nothing is guessed.
+//! Symbols show where the pointer is, and debug information shows what a control block contains. A
+//! kernel for which either is missing is not read at all, so that nothing is guessed.
 
 use rtmark_sim::{Image, Machine};
 
 use crate::tasks::State;
 use rtmark_observe::offset_of;
 
-/// The most threads that are followed.
+/// The maximum number of threads tracked.
 const MOST: usize = 256;
-/// The longest name that is shown; FreeRTOS and Zephyr cut theirs to 16 or 32 bytes by default.
+/// The longest name shown; FreeRTOS and Zephyr truncate theirs to 16 or 32 bytes by default.
 const LONGEST_NAME: usize = 32;
-/// What FreeRTOS' variables of truth hold.
+/// The value of true in FreeRTOS' variables.
 const PD_TRUE: u32 = 1;
-/// Zephyr's thread states: those that wait for nothing but the core (`kernel_structs.h`).
+/// The Zephyr thread state of threads that wait for nothing but the core (`kernel_structs.h`).
 const ZEPHYR_QUEUED: u32 = 0x80;
 
-/// Where a control block holds its thread's name.
+/// The location of a thread's name.
 #[derive(Clone, Copy, Debug)]
 enum Name {
-    /// At this offset.
+    /// In the control block at this offset.
     Within(u32),
-    /// Where the pointer at this offset leads.
+    /// At the target of the pointer at this offset.
     Behind(u32),
 }
 
-/// What tells whether a thread could run.
+/// How to tell whether a thread is ready to run.
 #[derive(Clone, Copy, Debug)]
 enum Ready {
     /// It is in a list between two addresses; the pointer to its list is at an offset.
     InList { from: u32, to: u32, list: u32 },
-    /// So many bytes at an offset are nothing but these bits.
+    /// The bytes at an offset contain nothing but these bits.
     Has { offset: u32, bytes: usize, bits: u32 },
-    /// Nothing.
+    /// Unknown.
     Untold,
 }
 
-/// Reads a kernel's control blocks.
+/// A reader of a kernel's control blocks.
 #[derive(Debug)]
 pub struct ControlBlocks {
-    /// Where the address of the running thread's block is.
+    /// The address of the pointer to the running thread's block.
     current: u32,
-    /// What must hold that value before threads run.
+    /// The variable that must have this value before threads run.
     begun: Option<(u32, u32)>,
     name: Option<Name>,
     ready: Ready,
-    /// Blocks that have been seen, with their threads' names.
+    /// The blocks seen so far, with their threads' names.
     known: Vec<(u32, String)>,
 }
 
 impl ControlBlocks {
-    /// Of the kernel in an image, if it is one that is known.
+    /// Creates a reader for the kernel in an image, if it is a known one.
     pub fn new(elf: &[u8], image: &Image) -> Option<Self> {
         Self::free_rtos(elf, image)
             .or_else(|| Self::thread_x(elf, image))
@@ -80,7 +80,7 @@ impl ControlBlocks {
         Some(Self { current, begun, name: Some(Name::Within(name)), ready, known: Vec::new() })
     }
 
-    /// ThreadX 6 (`tx_api.h`): a thread's state is 0 when it could run.
+    /// ThreadX 6 (`tx_api.h`): a thread's state is 0 when it is ready to run.
     fn thread_x(elf: &[u8], image: &Image) -> Option<Self> {
         const BLOCK: &str = "TX_THREAD_STRUCT";
         let current = image.symbols().address_of("_tx_thread_current_ptr")?;
@@ -96,8 +96,8 @@ impl ControlBlocks {
         })
     }
 
-    /// Zephyr 2 and 3 (`kernel_structs.h`, `thread.h`). Without `CONFIG_THREAD_NAME` a thread is
-    /// called as the variable that holds its block.
+    /// Zephyr 2 and 3 (`kernel_structs.h`, `thread.h`). Without `CONFIG_THREAD_NAME`, a thread is named
+    /// after the variable that contains its block.
     fn zephyr(elf: &[u8], image: &Image) -> Option<Self> {
         let kernel = image.symbols().address_of("_kernel")?;
         let processors = offset_of(elf, "z_kernel", "cpus")?;
@@ -113,10 +113,9 @@ impl ControlBlocks {
         Some(Self { current, begun: None, name, ready, known: Vec::new() })
     }
 
-    /// The states of all threads, at a moment at which the kernel is not in the middle of changing
-    /// them.
+    /// Returns the states of all threads, at a moment when the kernel is not changing them.
     pub fn states(&mut self, machine: &Machine, image: &Image) -> Vec<(String, State)> {
-        // Before startup has filled it, RAM holds anything.
+        // Before start-up code has initialised it, RAM may hold anything.
         if self.begun.is_some_and(|(address, value)| word(machine, address) != value) {
             return Vec::new();
         }
@@ -134,7 +133,7 @@ impl ControlBlocks {
         self.known.iter().map(|(block, name)| (name.clone(), state(*block))).collect()
     }
 
-    /// A thread's name; names that two threads have are told apart by their addresses.
+    /// Returns a thread's name; equal names of two threads are distinguished by their addresses.
     fn name_of(&self, machine: &Machine, image: &Image, block: u32) -> String {
         let text = match self.name {
             Some(Name::Within(offset)) => text(machine, block.wrapping_add(offset)),
@@ -171,7 +170,7 @@ fn word(machine: &Machine, address: u32) -> u32 {
     machine.peek(address, 4).try_into().map_or(0, u32::from_le_bytes)
 }
 
-/// A name as C keeps it; `None` if there is none, or what stands there is no text.
+/// Reads a C string; returns `None` if there is none, or it is not text.
 fn text(machine: &Machine, address: u32) -> Option<String> {
     let bytes = machine.peek(address, LONGEST_NAME);
     let text = bytes.split(|byte| *byte == 0).next().unwrap_or_default();

@@ -1,15 +1,14 @@
 //! Timelines of a run, for Perfetto.
 //!
-//! A [`Recorder`] observes a machine and notes when handlers run, and nested in what, when
-//! interrupts are masked, when the core sleeps, when spans begin and end, and which task runs
-//! or is ready. A [`Timeline`] is what it has noted: slices and moments on named tracks.
-//! [`Timeline::to_perfetto`] writes it as Perfetto's protobuf, which ui.perfetto.dev and its
-//! trace processor open.
+//! A [`Recorder`] observes a machine and records when handlers run and how they nest, when interrupts
+//! are masked, when the core sleeps, when spans begin and end, and which task runs or is ready. The
+//! resulting [`Timeline`] consists of slices and moments on named tracks. [`Timeline::to_perfetto`]
+//! writes it as Perfetto's protobuf, which ui.perfetto.dev and its trace processor open.
 //!
-//! What a task is, only kernels know. [`Tasks`] reads the structures of FreeRTOS, ThreadX and Zephyr by
-//! their debug information, and knows by which functions Embassy, lilos, RTIC and evloop run theirs; of
-//! other programs it tells the outermost function of each stack. Nothing here runs a
-//! machine, reads a file or prints.
+//! Only kernels know what a task is. [`Tasks`] reads the structures of FreeRTOS, ThreadX and Zephyr
+//! with the help of their debug information, and knows the functions through which Embassy, lilos, RTIC
+//! and evloop run theirs; for other programs it reports the outermost function of each stack. Nothing
+//! here runs a machine, reads a file or prints.
 
 mod control_blocks;
 mod perfetto;

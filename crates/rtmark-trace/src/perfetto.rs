@@ -15,11 +15,10 @@ const ROOT: u64 = 1;
 const FIRST_TRACK: u64 = 100;
 
 impl Timeline {
-    /// The bytes of a Perfetto trace: a track of this name, and below it all others in their
-    /// order. Time is that of a clock of this frequency, from reset; each slice also tells its
-    /// cycles.
+    /// Returns the bytes of a Perfetto trace: a track with this name, and below it all others in order.
+    /// Time is that of a clock with this frequency, from reset; each slice also states its cycles.
     pub fn to_perfetto(&self, name: &str, clock: Hertz) -> Vec<u8> {
-        // No process: Perfetto orders the tracks of one by their names.
+        // Not a process, because Perfetto sorts the tracks of a process by name.
         let root = TrackDescriptor {
             uuid: Some(ROOT),
             name: Some(name.to_owned()),
@@ -41,7 +40,7 @@ impl Timeline {
             }));
             events.extend(of_track(track, uuid));
         }
-        // Stable: what happens on one track in one cycle stays in its order.
+        // Stable, so that events in the same cycle on one track stay in order.
         events.sort_by_key(|(cycle, _)| *cycle);
         packet.extend(events.into_iter().map(|(cycle, event)| TracePacket {
             timestamp: Some(nanoseconds(cycle, clock)),
@@ -68,7 +67,7 @@ fn number(name: &str, value: u64) -> DebugAnnotation {
     DebugAnnotation { name: Some(name.to_owned()), value: Some(Value::Number(value)) }
 }
 
-/// The events of a track with their cycles, in order: a slice ends before another begins.
+/// Returns the events of a track with their cycles, in order: a slice ends before another begins.
 fn of_track(track: &Track, uuid: u64) -> Vec<(u64, TrackEvent)> {
     let event = |kind: Kind| TrackEvent {
         r#type: Some(kind as i32),

@@ -1,9 +1,9 @@
-//! Tasks that are functions which something calls: futures and closures.
+//! Tracks tasks that are called functions: futures and closures.
 //!
-//! A task runs from where its function is entered until the program is back in the function
-//! that called it. Executors differ in how they call: Embassy by `TaskStorage::poll`, one for
-//! each kind of task, into which the task's own code is inlined; lilos and evloop by pointers
-//! from one function; RTIC has inlined the tasks of a priority into one handler.
+//! A task runs from the entry of its function until the program is back in the function that called it.
+//! Executors differ in how they call: Embassy through `TaskStorage::poll`, one for each kind of task,
+//! into which the task's own code is inlined; lilos and evloop through pointers from one function; RTIC
+//! has inlined the tasks of a priority into one handler.
 
 use std::collections::HashMap;
 
@@ -13,35 +13,35 @@ use rtmark_sim::{Image, Machine, Register, Symbols};
 /// How a kernel calls its tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Calling {
-    /// By a function of this name for each task, which contains it.
+    /// Through a function of this name for each task, which contains the task.
     Storage(&'static str),
-    /// Functions called from one of this name; only futures, if those are told apart.
+    /// From a function of this name; only futures, if those can be distinguished.
     From { caller: &'static str, futures_only: bool },
-    /// Anywhere, inlined.
+    /// Inlined anywhere.
     Inlined,
 }
 
-/// Of a function, what is known of tasks in it.
+/// What is known about tasks in a function.
 #[derive(Clone, Debug)]
 enum Function {
-    /// None.
+    /// It contains none.
     Plain,
     /// All of it belongs to a task.
     Task(String),
-    /// Places of it may.
+    /// Parts of it may belong to a task.
     Places,
 }
 
-/// A task that runs.
+/// A running task.
 #[derive(Clone, Debug)]
 struct Run {
     task: String,
-    /// The function in which it was met, and the one that called it.
+    /// The function in which it was detected, and the one that called it.
     function: u32,
     caller: u32,
 }
 
-/// The level of a handler, or of the thread.
+/// The state of a handler, or of thread mode.
 #[derive(Clone, Debug, Default)]
 struct Level {
     run: Option<Run>,
@@ -54,7 +54,7 @@ pub struct Polls<'a, 'elf> {
     symbols: &'a Symbols,
     lines: Option<&'a Lines<'elf>>,
     calling: Calling,
-    /// Where functions begin.
+    /// The addresses at which functions begin.
     starts: Vec<u32>,
     functions: HashMap<u32, Function>,
     places: HashMap<u32, Option<String>>,
@@ -62,7 +62,7 @@ pub struct Polls<'a, 'elf> {
     outer: Vec<Level>,
 }
 
-/// By a part of a symbol's name: which kernel is there, and how it calls.
+/// Parts of symbol names that identify a kernel, and how it calls its tasks.
 const KERNELS: [(&str, Calling); 4] = [
     ("embassy_executor::raw::", Calling::Storage("embassy_executor::raw::TaskStorage<F>::poll")),
     (
@@ -73,7 +73,7 @@ const KERNELS: [(&str, Calling); 4] = [
     ("rtic", Calling::Inlined),
 ];
 
-/// Crates whose closures are nobody's tasks.
+/// Crates whose closures are not tasks.
 const LIBRARIES: [&str; 12] = [
     "core",
     "alloc",
@@ -89,11 +89,11 @@ const LIBRARIES: [&str; 12] = [
     "compiler_builtins",
 ];
 
-/// Places of a function at which names are looked for.
+/// The number of addresses in a function at which inlined names are looked up.
 const MOST_PLACES: u32 = 4096;
 
 impl<'a, 'elf> Polls<'a, 'elf> {
-    /// `None` where no kernel is known that calls its tasks.
+    /// Returns `None` if no known kernel with such tasks is in the image.
     pub fn new(image: &'a Image, lines: Option<&'a Lines<'elf>>) -> Option<Self> {
         let symbols = image.symbols();
         let names: Vec<String> = symbols.names().collect();
@@ -122,18 +122,18 @@ impl<'a, 'elf> Polls<'a, 'elf> {
         self.level = self.outer.pop().unwrap_or_default();
     }
 
-    /// The task that the next instruction belongs to.
+    /// Returns the task that the next instruction belongs to.
     pub fn at(&mut self, machine: &Machine) -> Option<String> {
         let pc = machine.register(Register::Pc);
         let at = self.starts.partition_point(|&start| start <= pc);
         let function = at.checked_sub(1).map_or(0, |at| self.starts[at]);
         let end = self.starts.get(at).copied().unwrap_or(pc + 2);
-        // Back in the function that called it.
+        // Back in the calling function.
         let back = |run: &Run| function != run.function && function == run.caller;
         self.level.run.take_if(|run| back(run));
         let found = self.task_at(pc, function, end);
         let level = &mut self.level;
-        // Inlined: where its code ends.
+        // Inlined: after the end of its code.
         let behind = |run: &Run| function == run.function && run.function == run.caller;
         level.run.take_if(|run| behind(run) && found.as_ref() != Some(&run.task));
         if level.run.is_none()
@@ -188,16 +188,16 @@ impl<'a, 'elf> Polls<'a, 'elf> {
             Calling::Storage(storage) if at.symbol == storage => {
                 let mut places = (start..end).step_by(2).take(MOST_PLACES as usize);
                 let found = places.find_map(|pc| self.inlined(pc));
-                // One that calls its future instead: which, is not known beforehand.
+                // A function that calls its future; which one is not known beforehand.
                 Function::Task(found.unwrap_or_else(|| format!("task {start:#010x}")))
             }
             Calling::Storage(_) => Function::Plain,
         }
     }
 
-    /// The task whose code is inlined at a place: the outermost future of the program's own.
-    /// RTIC's dispatchers have closures, too, that call tasks and wake them; they are symbols,
-    /// and no task of RTIC's is.
+    /// Returns the task whose code is inlined at an address: the outermost future of the program's own.
+    /// RTIC's dispatchers also have closures, which call and wake tasks; they have symbols, and are not
+    /// tasks.
     fn inlined(&self, pc: u32) -> Option<String> {
         let frames = self.lines?.inlined_at(pc);
         let is_dispatcher = |name: &String| {
@@ -211,14 +211,14 @@ impl<'a, 'elf> Polls<'a, 'elf> {
     }
 }
 
-/// The task's name in that of a future's code: `a::b::{{closure}}` is `b`, and so is
+/// Extracts the task's name from that of a future's code: `a::b::{{closure}}` is `b`, and so is
 /// `a::__b_task::__b_task_inner_function::{{closure}}`.
 fn task_name(function: &str) -> Option<String> {
     let path = function.split("::{").next().filter(|path| path.len() < function.len())?;
     let is_future =
         ["{{closure}}", "{closure", "{async"].iter().any(|mark| function.contains(mark));
     let of_library = LIBRARIES.iter().any(|library| path.starts_with(library));
-    // What RTIC's macros make to start a task belongs to the task that calls it.
+    // What RTIC's macros generate to start a task belongs to the task that calls it.
     let starts_task = path.contains("::__rtic_internal_");
     if !is_future || of_library || starts_task || path.starts_with('<') {
         return None;

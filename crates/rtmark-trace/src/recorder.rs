@@ -1,4 +1,4 @@
-//! Notes a run as a timeline.
+//! Records a run as a timeline.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -20,9 +20,9 @@ pub struct SpanProbe {
     pub begins: bool,
 }
 
-/// Observes a run and keeps its timeline.
+/// An observer that records a run's timeline.
 ///
-/// It must be told everything from the moment on for which it was made.
+/// It must receive every event from the moment of its creation.
 #[derive(Debug)]
 pub struct Recorder<'a, 'elf> {
     image: &'a Image,
@@ -30,18 +30,18 @@ pub struct Recorder<'a, 'elf> {
     tasks: Tasks<'a, 'elf>,
     probes: HashMap<u32, Vec<SpanProbe>>,
     timeline: Timeline,
-    /// Handlers under way, the outermost first: the slice's name, since when, its function.
+    /// The active handlers, the outermost first: the slice's name, its beginning, its function.
     handlers: Vec<(String, u64, String)>,
-    /// What exceptions are called.
+    /// The names of exceptions.
     names: ExceptionNames,
     mask: Option<(Blocker, u64, u32)>,
     spans: HashMap<String, u64>,
     running: Option<(String, u64)>,
-    /// Of tasks in the kernel's lists: their state and since when.
+    /// The states of tasks in the kernel's lists, with their beginnings.
     states: HashMap<String, (State, u64)>,
-    /// The cycle up to which everything has been told.
+    /// The cycle up to which everything has been recorded.
     now: u64,
-    /// Lists may have changed.
+    /// Whether lists may have changed.
     dirty: bool,
 }
 
@@ -50,7 +50,7 @@ const MASKED: &str = "masked";
 const CORE: &str = "core";
 
 impl<'a, 'elf> Recorder<'a, 'elf> {
-    /// Begins where the machine stands.
+    /// Begins at the machine's position.
     pub fn new(
         machine: &Machine,
         image: &'a Image,
@@ -86,7 +86,7 @@ impl<'a, 'elf> Recorder<'a, 'elf> {
         recorder
     }
 
-    /// What was noted, up to a cycle: what goes on then ends there.
+    /// Returns the timeline up to a cycle, at which everything in progress ends.
     pub fn finish(mut self, until: u64) -> Timeline {
         self.now = self.now.max(until);
         while !self.handlers.is_empty() {
@@ -169,7 +169,7 @@ impl<'a, 'elf> Recorder<'a, 'elf> {
 
     fn probe(&mut self, pc: u32, now: u64) {
         let Some(probes) = self.probes.get(&pc).cloned() else { return };
-        // What ends here ends before the same begins again.
+        // What ends here ends before the same span begins again.
         for probe in probes.iter().filter(|probe| !probe.begins) {
             if let Some(since) = self.spans.remove(&probe.name) {
                 self.slice(&probe.name, "span", 20, slice(&probe.name, since, now));
@@ -179,7 +179,7 @@ impl<'a, 'elf> Recorder<'a, 'elf> {
             }
         }
         for probe in probes.iter().filter(|probe| probe.begins) {
-            // One that begins anew counts from its last beginning.
+            // A span that restarts counts from its last beginning.
             self.spans.insert(probe.name.clone(), now);
         }
     }
@@ -219,7 +219,7 @@ impl Observer for Recorder<'_, '_> {
 
     fn entered(&mut self, machine: &Machine, exception: u16) {
         let function = self.function(machine.register(Register::Pc));
-        // Stacking belongs to it.
+        // Stacking is part of the handler's slice.
         self.names.look(machine, self.image.symbols());
         self.handlers.push((self.names.name(exception), self.now, function));
         self.tasks.entered(machine, exception);

@@ -13,7 +13,7 @@ pub struct Trace {
     pub packet: Vec<TracePacket>,
 }
 
-/// The incremental state begins anew: nothing before is referred to.
+/// The incremental state is reset: nothing before is referred to.
 pub const STATE_CLEARED: u32 = 1;
 
 #[derive(Clone, PartialEq, Message)]

@@ -1,9 +1,9 @@
-//! Which task runs, by what each kernel has in memory and in its symbols.
+//! Determines which task runs, from each kernel's memory and symbols.
 //!
-//! FreeRTOS, ThreadX and Zephyr say it themselves: see [`control_blocks`](crate::control_blocks).
-//! Where tasks are futures or closures, they run while the function does that the executor
-//! polls or the loop calls: see [`polls`](crate::polls). Of other programs nothing is known
-//! but the outermost function of each stack.
+//! FreeRTOS, ThreadX and Zephyr state it in memory: see [`control_blocks`](crate::control_blocks).
+//! Tasks that are futures or closures run while the function does that the executor polls or the loop
+//! calls: see [`polls`](crate::polls). Of other programs only the outermost function of each stack is
+//! known.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -14,29 +14,29 @@ use rtmark_sim::{Image, Instruction, Machine, Observer};
 use crate::control_blocks::ControlBlocks;
 use crate::polls::Polls;
 
-/// What a task does.
+/// The state of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It has the core, but for interrupts.
+    /// It has the core, except for interrupts.
     Running,
-    /// It could run.
+    /// It is ready to run.
     Ready,
-    /// It waits, or is not known to be able to run.
+    /// It waits, or is not known to be ready.
     Waiting,
 }
 
-/// Whose an instruction is.
+/// The task that an instruction belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Whose {
-    /// As before, as far as is known.
+    /// Unchanged, as far as known.
     Untold,
-    /// No task's.
+    /// None.
     Nobodys,
-    /// Of the task of this name.
+    /// The task with this name.
     Tasks(String),
 }
 
-/// Knows which task runs.
+/// Tracks which task runs.
 #[derive(Debug)]
 pub struct Tasks<'a, 'elf> {
     kind: Kind<'a, 'elf>,
@@ -46,20 +46,20 @@ pub struct Tasks<'a, 'elf> {
 enum Kind<'a, 'elf> {
     Blocks(ControlBlocks, &'a Image),
     Polled(Box<Polls<'a, 'elf>>),
-    /// The root functions of stacks, each stack apart.
+    /// By the root function of each stack.
     Stacks(Box<Stacks<'a>>),
 }
 
-/// Tasks by their stacks.
+/// Identifies tasks by their stacks.
 #[derive(Debug)]
 struct Stacks<'a> {
     calls: Calls<'a>,
-    /// The names of stacks, by their numbers: several may begin with one function.
+    /// The names of stacks, by their numbers: several may begin with the same function.
     names: HashMap<u64, String>,
 }
 
 impl Stacks<'_> {
-    /// The name of the stack that executes, unless it is a handler's.
+    /// Returns the name of the stack in use, unless it is a handler's.
     fn name(&mut self) -> Option<String> {
         let number = self.calls.stack_number()?;
         if let Some(name) = self.names.get(&number) {
@@ -84,7 +84,7 @@ impl Stacks<'_> {
 }
 
 impl<'a, 'elf> Tasks<'a, 'elf> {
-    /// Of an image, by its symbols and its debug information.
+    /// Creates a tracker for an image, using its symbols and its debug information.
     pub fn new(elf: &[u8], image: &'a Image, lines: Option<&'a Lines<'elf>>) -> Self {
         let kind = if let Some(blocks) = ControlBlocks::new(elf, image) {
             Kind::Blocks(blocks, image)
@@ -97,7 +97,8 @@ impl<'a, 'elf> Tasks<'a, 'elf> {
         Self { kind }
     }
 
-    /// An instruction is about to execute: whose it is, where the place alone tells.
+    /// Returns the task of the instruction that is about to execute, if its address alone determines
+    /// it.
     pub(crate) fn before(&mut self, machine: &Machine) -> Whose {
         match &mut self.kind {
             Kind::Blocks(..) => Whose::Untold,
@@ -109,8 +110,8 @@ impl<'a, 'elf> Tasks<'a, 'elf> {
         }
     }
 
-    /// The states of all tasks, where the kernel's own lists tell; at moments at which it is not
-    /// in the middle of changing them.
+    /// Returns the states of all tasks, if the kernel keeps lists, at moments when it is not changing
+    /// them.
     pub(crate) fn listed(&mut self, machine: &Machine) -> Vec<(String, State)> {
         match &mut self.kind {
             Kind::Blocks(blocks, image) => blocks.states(machine, image),

@@ -1,15 +1,15 @@
-//! What has been noted of a run: slices and moments on tracks.
+//! The record of a run: slices and moments on tracks.
 
 /// A row of the timeline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Track {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// What kind of thing it shows: `task`, `handler`, `mask`, `span`, `core`, `pend` or `worst`.
+    /// The kind of information: `task`, `handler`, `mask`, `span`, `core`, `pend` or `worst`.
     pub category: &'static str,
-    /// Where it stands among the tracks: lower ones above.
+    /// The position among the tracks: lower ranks are above.
     pub rank: i32,
-    /// In order of their beginning; those within others after them.
+    /// In order of their beginnings; nested ones after those that contain them.
     pub slices: Vec<Slice>,
     /// In order.
     pub marks: Vec<Mark>,
@@ -18,34 +18,34 @@ pub struct Track {
 /// Something that takes time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slice {
-    /// What.
+    /// Its name.
     pub name: String,
     /// Its first cycle since reset.
     pub from: u64,
     /// The first cycle after it.
     pub to: u64,
-    /// More about it, by name.
+    /// Further details, by name.
     pub about: Vec<(&'static str, String)>,
 }
 
 /// Something that happens in a moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// What.
+    /// Its name.
     pub name: String,
     /// The cycle since reset.
     pub at: u64,
 }
 
-/// Tracks of one run.
+/// The tracks of one run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Timeline {
-    /// The tracks, in no order.
+    /// The tracks, in no particular order.
     pub tracks: Vec<Track>,
 }
 
 impl Timeline {
-    /// The track of this name and category, made if there is none.
+    /// Returns the track with this name and category, creating it if necessary.
     pub fn track(&mut self, name: &str, category: &'static str, rank: i32) -> &mut Track {
         let known = |track: &Track| track.name == name && track.category == category;
         let at = self.tracks.iter().position(known).unwrap_or_else(|| {
@@ -56,8 +56,8 @@ impl Timeline {
         &mut self.tracks[at]
     }
 
-    /// Keeps what lies between two cycles; slices that reach beyond are cut there. Tracks of
-    /// which nothing is left go.
+    /// Restricts the timeline to the range between two cycles; slices that extend beyond it are cut.
+    /// Tracks that become empty are removed.
     pub fn cut(&mut self, from: u64, to: u64) {
         for track in &mut self.tracks {
             track.marks.retain(|mark| (from..=to).contains(&mark.at));

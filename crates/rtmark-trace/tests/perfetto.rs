@@ -1,4 +1,4 @@
-//! What is written is read back by another reader of protobuf, and says what happened.
+//! Reads the output with another protobuf reader and checks that it reports what happened.
 
 mod reader;
 #[path = "../../rtmark-sim/tests/it/support/mod.rs"]
@@ -50,7 +50,7 @@ fn an_independent_reader_finds_handlers_masks_sleep_and_spans() {
     };
     assert!(found.iter().filter(is_slice).all(|slice| slice.cycles == slice.to - slice.from));
 
-    // Four ticks, and in each the interrupt within SysTick.
+    // Four ticks, each with the interrupt nested in SysTick.
     let handlers = of("interrupts");
     assert_eq!(handlers.len(), 8, "{handlers:?}");
     for pair in handlers.chunks(2) {
@@ -58,7 +58,7 @@ fn an_independent_reader_finds_handlers_masks_sleep_and_spans() {
         assert_eq!((inner.name.as_str(), outer.name.as_str()), ("IRQ 0", "SysTick"));
         assert!(outer.from < inner.from && inner.to < outer.to, "{pair:?}");
     }
-    // Masked for five NOPs and CPSIE, as the span says, which holds CPSID besides.
+    // Masked for five NOPs and CPSIE; the span also contains CPSID.
     let (masks, spans) = (of("masked"), of("masked").len());
     assert!(spans >= 8, "{masks:?}");
     let primask: Vec<_> = masks.iter().filter(|slice| slice.name == "PRIMASK").collect();
@@ -68,7 +68,7 @@ fn an_independent_reader_finds_handlers_masks_sleep_and_spans() {
         assert!(span.from < mask.from && mask.to == span.to, "{mask:?} in {span:?}");
         assert!((6..12).contains(&(mask.to - mask.from)), "{mask:?}");
     }
-    // Asleep up to each tick.
+    // Asleep until each tick.
     let asleep = of("core");
     assert!(asleep.len() >= 4, "{asleep:?}");
     assert!(asleep.iter().all(|slice| slice.name == "asleep"));

@@ -1,8 +1,8 @@
-//! The units that rtmark counts in.
+//! The units of rtmark's figures.
 //!
-//! A cycle count, an instruction count and a time are different types here, so
-//! that no sum, comparison or table column can mix them by accident. The only
-//! bridge is explicit: [`Cycles::at`] turns cycles into time for a stated clock.
+//! Cycle counts, instruction counts and times are different types, so that no sum, comparison or table
+//! column can mix them by accident. The only conversion is explicit: [`Cycles::at`] turns cycles into
+//! time for a given clock.
 //!
 //! ```
 //! use rtmark_units::{Cycles, Hertz, Nanoseconds};
@@ -38,19 +38,19 @@ macro_rules! count {
             /// More than any run can reach.
             pub const MAX: Self = Self(u64::MAX);
 
-            /// The difference, or zero when `other` is the larger one.
+            /// Returns the difference, or zero if `other` is larger.
             #[must_use]
             pub const fn saturating_sub(self, other: Self) -> Self {
                 Self(self.0.saturating_sub(other.0))
             }
 
-            /// The sum, or [`Self::MAX`] when it does not fit.
+            /// Returns the sum, or [`Self::MAX`] if it does not fit.
             #[must_use]
             pub const fn saturating_add(self, other: Self) -> Self {
                 Self(self.0.saturating_add(other.0))
             }
 
-            /// The difference, or `None` when `other` is the larger one.
+            /// Returns the difference, or `None` if `other` is larger.
             #[must_use]
             pub const fn checked_sub(self, other: Self) -> Option<Self> {
                 match self.0.checked_sub(other.0) {
@@ -99,11 +99,11 @@ count! {
     Cycles, "cycles"
 }
 count! {
-    /// Executed instructions. What QEMU counts; not a time.
+    /// Executed instructions, which QEMU counts; not a time.
     Instructions, "instructions"
 }
 count! {
-    /// Time in nanoseconds, of the simulated or real clock that the context names.
+    /// Time in nanoseconds of the simulated or real clock, depending on the context.
     Nanoseconds, "ns"
 }
 
@@ -118,10 +118,10 @@ count! {
 pub struct Hertz(pub u32);
 
 impl Cycles {
-    /// How long this many cycles last at `clock`, rounded to the nearest nanosecond.
+    /// Returns how long this many cycles last at `clock`, rounded to the nearest nanosecond.
     ///
-    /// A clock of 0 Hz never moves: the answer is then [`Nanoseconds::MAX`]
-    /// (or zero for zero cycles), as it is for times beyond 584 years.
+    /// A clock of 0 Hz never advances: the result is then [`Nanoseconds::MAX`] (or zero for zero
+    /// cycles), as it is for times beyond 584 years.
     pub fn at(self, clock: Hertz) -> Nanoseconds {
         if self.0 == 0 {
             return Nanoseconds::ZERO;
@@ -135,7 +135,7 @@ impl Cycles {
 }
 
 impl Hertz {
-    /// The whole cycles that pass in a time, at most [`Cycles::MAX`].
+    /// Returns the whole cycles in a time, at most [`Cycles::MAX`].
     pub fn cycles_in(self, time: Duration) -> Cycles {
         let cycles = time.as_nanos().saturating_mul(self.0.into()) / 1_000_000_000;
         u64::try_from(cycles).map_or(Cycles::MAX, Cycles)

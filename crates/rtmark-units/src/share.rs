@@ -1,32 +1,32 @@
-//! Work that several computers divide.
+//! Divides work among several computers.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// A part of work that is divided among several computers: number `number` of `of`, counted
-/// from 1. It is written `2/8`.
+/// One part of work that is divided among several computers: part `number` of `of`, counted from 1,
+/// written `2/8`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
-    /// Which part.
+    /// The number of this part.
     pub number: usize,
-    /// How many parts there are.
+    /// The number of parts.
     pub of: usize,
 }
 
 impl Share {
-    /// All of it.
+    /// All of the work.
     pub const WHOLE: Self = Self { number: 1, of: 1 };
 
-    /// Whether a piece belongs to it, where neighbours are to go to different parts.
+    /// Tells whether a piece belongs to this part, with neighbouring pieces in different parts.
     pub const fn holds(self, piece: usize) -> bool {
         piece % self.of == self.number - 1
     }
 
-    /// Whether a piece belongs to it, where neighbours are to stay together and pieces cost
-    /// differently: `before` is what all pieces before this one cost, of `total`. The pieces of all
-    /// parts are all pieces, each once.
+    /// Tells whether a piece belongs to this part, with neighbouring pieces kept together and pieces of
+    /// different cost: `before` is the cost of all pieces before this one, out of `total`. Each piece
+    /// belongs to exactly one part.
     pub fn holds_cost(self, before: u64, cost: u64, total: u64) -> bool {
-        // By its middle: a piece goes to the part that would do most of it.
+        // Decided by its middle: a piece goes to the part that contains most of it.
         let middle = u128::from(before) * 2 + u128::from(cost);
         let part = (middle * self.of as u128).checked_div(u128::from(total) * 2).unwrap_or(0);
         part.min(self.of as u128 - 1) == self.number as u128 - 1
@@ -39,7 +39,7 @@ impl fmt::Display for Share {
     }
 }
 
-/// A text that names no part.
+/// A text that is not a valid part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShareError;
 
@@ -94,7 +94,7 @@ mod tests {
                 dearest = dearest.max(mine);
             }
             assert_eq!(held, [1; 14], "{of} parts");
-            // A part holds at most half of a piece at either end more than its due.
+            // A part contains at most half a piece more than its share at either end.
             assert!(dearest <= total.div_ceil(of as u64) + 40, "{of} parts: {dearest}");
         }
         assert!(Share::WHOLE.holds_cost(0, 0, 0), "what costs nothing belongs somewhere");

@@ -81,7 +81,7 @@ const print = (text) => {
 const events = (begun) => ({
   loaded: (event) => {
     clock = event.clock;
-    get("memories").replaceChildren(new Option("a memory", ""), ...event.memories.map(([name, base]) => new Option(`${name} at ${hex(base)}`, base)));
+    get("memories").replaceChildren(new Option("go to memory", ""), ...event.memories.map(([name, base]) => new Option(`${name} at ${hex(base)}`, base)));
     get("about").textContent = `${event.soc}: ${event.core} at ${clock / 1e6} MHz, timing model ${event.timing_model}${event.lines ? "" : ", an image without debug information"}.`;
     worst.offer(event.interrupts, event.priority_bits);
   },
@@ -118,7 +118,7 @@ const events = (begun) => ({
   },
   broken: ({ text }) => {
     close();
-    say(`The simulator broke: ${text}`);
+    say(`The simulator failed: ${text}`);
   },
 });
 
@@ -215,7 +215,7 @@ const controls = () => {
   });
   get("cycle").addEventListener("change", () => {
     const cycle = parsed(get("cycle").value);
-    if (Number.isNaN(cycle)) return say("A cycle is a number.");
+    if (Number.isNaN(cycle)) return say("Enter a cycle as a number.");
     go(cycle);
   });
   get("cycle").addEventListener("keydown", (event) => { if (event.key === "Enter") get("cycle").blur(); });
@@ -224,7 +224,7 @@ const controls = () => {
     const text = get("address").value.trim();
     if (text === "") return session?.ask({ ask: "look" });
     const address = parsed(text);
-    if (!(address < 2 ** 32)) return say("An address is a number such as 0x20000000.");
+    if (!(address < 2 ** 32)) return say("Enter an address such as 0x20000000.");
     look(address);
   });
   get("memories").addEventListener("change", () => {
@@ -239,7 +239,7 @@ const controls = () => {
     const to = Math.max(now.cycles, 1);
     surveyed = Math.max(0, to - length);
     survey.busy(true);
-    get("survey-state").textContent = "Looks closer.";
+    get("survey-state").textContent = "Profiling.";
     session.survey(surveyed, to);
   });
   get("survey-stop").addEventListener("click", () => {

@@ -57,7 +57,7 @@ const where = (moment) => {
     const [address, bytes, way] = moment.access;
     parts.push(`next ${way}s ${bytes} bytes at ${hex(address)}`);
   }
-  if (moment.resets) parts.push(`since reset ${moment.resets} that the program asked for`);
+  if (moment.resets) parts.push(`since reset ${moment.resets} by the program`);
   get("where").textContent = parts.filter(Boolean).join(" · ");
 };
 

@@ -20,7 +20,7 @@ export const show = (found, go) => {
   get("survey-state").textContent = `Cycles ${grouped(found.from)} to ${grouped(found.to)}.`;
   flame(get("flame"), found.folded);
   if (found.lanes.length) lanes(get("lanes"), found, go);
-  else get("lanes").textContent = "Nothing but one task, which no interrupt has interrupted.";
+  else get("lanes").textContent = "Only one task ran, without interrupts.";
   fill(get("functions"), found.functions.slice(0, 20).map((each) => [each.name, grouped(each.exclusive_cycles), percent(each.exclusive_cycles, found.cycles), grouped(each.calls)]));
   fill(get("lines"), found.lines.slice(0, 20).map(([line, cycles]) => [line, grouped(cycles), percent(cycles, found.cycles)]));
   fill(get("used"), found.used.map((each) => [each.name, hex(each.address), grouped(each.reads), grouped(each.writes), link(grouped(each.first), () => go(each.first))]));

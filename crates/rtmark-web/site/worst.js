@@ -53,7 +53,7 @@ const show = (found, see, go) => {
   const chance = found.chance === null ? "" : ` A thousand measurements at random would meet the worst one with ${percent(found.chance, 1)} probability.`;
   const missing = found.missing ? ` At ${grouped(found.missing)} moments the handler did not come in time.` : "";
   get("worst-text").replaceChildren(
-    `Priority 0x${found.priority.toString(16).padStart(2, "0")}: at worst ${grouped(found.worst)} cycles, at best ${grouped(found.least)}, in the middle ${grouped(found.median)}, of ${grouped(found.points)} moments.${missing} The worst one: interrupt ${found.interrupt} pends in cycle `,
+    `Priority 0x${found.priority.toString(16).padStart(2, "0")}: at worst ${grouped(found.worst)} cycles, at best ${grouped(found.least)}, median ${grouped(found.median)}, over ${grouped(found.points)} moments.${missing} The worst one: interrupt ${found.interrupt} becomes pending in cycle `,
     link(grouped(found.point), () => see(found, found.point)),
     `${found.interrupted ? `, in ${found.interrupted}` : ""}. Until its handler begins: ${held || "nothing holds it back"}.${chance}`);
   fill(get("spots"), found.spots.map((spot) => [grouped(spot.cycles), link(grouped(spot.point), () => see(found, spot.point)), spot.function ?? hex(spot.address), spot.line]), [2, 3]);
@@ -72,7 +72,7 @@ export const begin = (opened, see, go) => {
     ended();
     const [from, to, interrupt] = [parsed(get("from").value), parsed(get("to").value), Number(get("irq").value)];
     const priority = get("priority").value === "" ? null : Number(get("priority").value);
-    if (!(from < to)) return say("Cycles are numbers, the first one less than the last.");
+    if (!(from < to)) return say("Enter cycles as numbers, the first one less than the last.");
     busy(true);
     say("Searches.");
     get("worst-progress").value = 0;

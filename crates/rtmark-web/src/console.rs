@@ -1,24 +1,24 @@
-//! What the program has printed, as of any moment.
+//! The program's console output, as of any moment.
 
-/// Bytes that are kept, so that no program fills the memory by printing.
+/// How much is kept, in bytes, so that no program can fill the memory by printing.
 const KEPT: usize = 4 << 20;
-/// Bytes that are shown of a moment.
+/// How much is shown for a moment, in bytes.
 const SHOWN: usize = 32 << 10;
 
-/// Everything that has been printed up to the furthest moment.
+/// Everything printed up to the furthest moment.
 #[derive(Debug, Default)]
 pub struct Console {
-    /// The first of it.
+    /// The beginning of the output.
     kept: Vec<u8>,
-    /// How many bytes there were.
+    /// The total number of bytes.
     total: usize,
-    /// What has been printed since it was last asked for.
+    /// What has been printed since the last request.
     new: Vec<u8>,
 }
 
 impl Console {
-    /// The program has printed something, when it had printed so many bytes. Going over a part of the
-    /// run again prints the same again.
+    /// Adds output that the program printed after it had printed `before` bytes. Repeating a part of
+    /// the run prints the same again.
     pub fn printed(&mut self, before: usize, bytes: &[u8]) {
         let new = bytes.get(self.total.saturating_sub(before)..).unwrap_or_default();
         self.total += new.len();
@@ -27,18 +27,18 @@ impl Console {
         self.new.extend_from_slice(new);
     }
 
-    /// What is new.
+    /// Takes the new output.
     pub fn take_new(&mut self) -> String {
         String::from_utf8_lossy(&std::mem::take(&mut self.new)).into_owned()
     }
 
-    /// The end of what had been printed when it was so many bytes.
+    /// Returns the end of the output when it had this many bytes.
     pub fn until(&self, count: usize) -> String {
         let all = &self.kept[..count.min(self.kept.len())];
         let mut text =
             String::from_utf8_lossy(&all[all.len().saturating_sub(SHOWN)..]).into_owned();
         if count > self.kept.len() {
-            text.push_str("\n[what was printed then is not kept]\n");
+            text.push_str("\n[output from that time was not kept]\n");
         }
         text
     }

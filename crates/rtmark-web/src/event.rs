@@ -1,4 +1,4 @@
-//! What is told: a line of JSON each.
+//! Events: one line of JSON each.
 
 use std::io::{self, Write};
 
@@ -9,7 +9,7 @@ use crate::session::Ended;
 use crate::survey::Surveyed;
 use crate::worst::{Found, Slices};
 
-/// What happens.
+/// An event.
 #[derive(Debug, Serialize)]
 #[serde(tag = "event", rename_all = "lowercase")]
 pub enum Event<'a> {
@@ -23,32 +23,32 @@ pub enum Event<'a> {
         lines: bool,
         /// The memories: name, base, bytes.
         memories: Vec<(&'a str, u32, u32)>,
-        /// Bits of priority that an interrupt has, in the upper part of its register.
+        /// The number of implemented priority bits, in the upper part of the register.
         priority_bits: u8,
-        /// Interrupts with a handler: number, and what it is called.
+        /// Interrupts with a handler: numbers and names.
         interrupts: Vec<(u16, String)>,
     },
-    /// The program has printed for the first time what follows.
+    /// The program has printed this for the first time.
     Console { text: String },
-    /// How far the run has come that is under way.
+    /// The progress of the current run.
     Progress { cycles: u64, instructions: u64, reached: u64 },
-    /// It has ended.
+    /// The run has ended.
     Ended { how: Ended, text: &'a str, cycles: u64, instructions: u64 },
-    /// What there is at the present moment.
+    /// The state at the present moment.
     Moment(Box<Moment>),
-    /// How far a survey has come.
+    /// The progress of a survey.
     Surveying { cycles: u64, to: u64 },
-    /// What a survey has found.
+    /// The result of a survey.
     Surveyed(Box<Surveyed>),
-    /// How far a search has come, and the curve so far.
+    /// The progress of a search, and the curve so far.
     Searching { points: u64, of: u64, slices: Slices },
-    /// What a search has found.
+    /// The result of a search.
     Found(Box<Found>),
-    /// What was asked cannot be done.
+    /// The request cannot be fulfilled.
     Refused { text: String },
 }
 
-/// Tells an event.
+/// Writes an event.
 pub fn tell(event: &Event<'_>) -> io::Result<()> {
     let mut line = serde_json::to_vec(event)?;
     line.push(b'\n');

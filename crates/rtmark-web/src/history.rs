@@ -1,31 +1,31 @@
-//! Copies of the machine from before, from which any moment of the run is reached again.
+//! Earlier copies of the machine, from which any moment of the run can be reached again.
 
 use std::ops::ControlFlow;
 
 use rtmark_sim::{Cycles, Machine, Observer, Soc, Stop};
 
-/// Bytes that all copies together may take, about.
+/// The approximate total size of all copies, in bytes.
 const ROOM: u64 = 96 << 20;
-/// Cycles between copies, as long as there are few.
+/// The initial distance between copies, in cycles.
 const EVERY: u64 = 500_000;
 
-/// A machine, and how many bytes it has printed.
+/// A machine, and the number of bytes that it has printed.
 #[derive(Clone, Debug)]
 pub struct Present {
     pub machine: Machine,
     pub printed: usize,
 }
 
-/// What was, since reset.
+/// The copies since reset.
 #[derive(Debug)]
 pub struct History {
-    /// In the order of time; the first is the beginning.
+    /// In order of time; the first is the beginning.
     copies: Vec<Present>,
     most: usize,
     every: u64,
 }
 
-/// Stops in front of the instruction with this many before it.
+/// Stops before the instruction with this many instructions before it.
 struct Until(u64);
 
 impl Observer for Until {
@@ -39,7 +39,7 @@ impl Observer for Until {
 }
 
 impl History {
-    /// History begins here.
+    /// Begins the history here.
     pub fn new(beginning: Present) -> Self {
         let bytes = |soc: &Soc| -> u64 {
             let range = soc.memories.iter().map(rtmark_sim::Memory::range);
@@ -49,13 +49,13 @@ impl History {
         Self { copies: vec![beginning], most, every: EVERY }
     }
 
-    /// The next cycle of which a copy is wanted.
+    /// Returns the next cycle for which a copy is wanted.
     pub fn due(&self) -> u64 {
         let newest = self.copies.last().map_or(0, |copy| copy.machine.cycles().0);
         newest.saturating_add(self.every)
     }
 
-    /// Keeps a copy, if one is due. When there are too many, every second one goes.
+    /// Keeps a copy, if one is due. If there are too many, every second one is dropped.
     pub fn keep(&mut self, present: &Present) {
         if present.machine.cycles().0 < self.due() {
             return;
@@ -71,18 +71,18 @@ impl History {
         }
     }
 
-    /// The beginning.
+    /// Returns the beginning.
     pub fn beginning(&self) -> Option<&Present> {
         self.copies.first()
     }
 
-    /// The last copy that is no later than a cycle.
+    /// Returns the last copy that is no later than a cycle.
     pub fn before(&self, cycle: u64) -> Option<&Present> {
         self.copies.iter().rev().find(|copy| copy.machine.cycles().0 <= cycle)
     }
 
-    /// What was in front of the instruction that so many others came before. `now` is a cycle after it,
-    /// near which it is looked for.
+    /// Returns the state before the instruction that this many others preceded. `now` is a nearby later
+    /// cycle.
     pub fn at(&self, instructions: u64, now: u64) -> Option<Present> {
         let near = [2_000, 50_000, 1_000_000].into_iter().find_map(|distance| {
             let there = self.at_cycle(now.checked_sub(distance)?)?;
@@ -98,7 +98,7 @@ impl History {
             .then_some(present)
     }
 
-    /// What was at the first boundary at a cycle or after it, which the run has reached before.
+    /// Returns the state at the first boundary at or after a cycle that the run has already reached.
     pub fn at_cycle(&self, cycle: u64) -> Option<Present> {
         let mut present = self.before(cycle)?.clone();
         if present.machine.cycles().0 < cycle {

@@ -1,54 +1,54 @@
-//! What there is at a moment: registers, the code around it, memory, the console.
+//! The view of a moment: registers, the surrounding code, memory, the console.
 
 use rtmark_sim::{AccessKind, Blocker, Machine, Register};
 use serde::Serialize;
 
 use crate::session::Session;
 
-/// Instructions that are shown before the present one, and from it on.
+/// The number of instructions shown before the present one, and from it on.
 const BEFORE: usize = 10;
 const BEHIND: usize = 22;
-/// Bytes from which on a function's beginning is too far away to be disassembled from.
+/// The distance in bytes at which a function's beginning is too far away to disassemble from.
 const FAR: u32 = 0x4000;
-/// Bytes of memory that are shown.
+/// The number of bytes of memory shown.
 const MEMORY: u32 = 128;
 const MOST_MEMORY: u32 = 4096;
 
-/// An instruction that is shown.
+/// A displayed instruction.
 #[derive(Debug, Serialize)]
 pub struct Row {
     address: u32,
     /// Its encoding in hexadecimal.
     bits: String,
     text: String,
-    /// The function or object that it names.
+    /// The function or object that it refers to.
     target: Option<String>,
-    /// The function that holds it, with the distance from its beginning.
+    /// The function that contains it, with the offset from its beginning.
     function: Option<String>,
-    /// The source line, by the debug information.
+    /// The source line, from the debug information.
     line: Option<String>,
 }
 
-/// What there is.
+/// The view of a moment.
 #[derive(Debug, Serialize)]
 pub struct Moment {
     cycles: u64,
     instructions: u64,
-    /// The furthest cycle that the run has reached.
+    /// The furthest cycle reached.
     reached: u64,
-    /// How often the program has reset itself: time counts from the last one.
+    /// The number of resets that the program requested: time counts from the last one.
     resets: u32,
     pc: u32,
     function: Option<String>,
     line: Option<String>,
-    /// Functions that the compiler has inlined here, the outermost first.
+    /// Functions that are inlined here, the outermost first.
     inlined: Vec<String>,
-    /// The handler that executes.
+    /// The active handler.
     handler: Option<String>,
     /// What holds interrupts back.
     mask: Option<&'static str>,
     asleep: bool,
-    /// The memory that the next instruction accesses: where, how many bytes, which way.
+    /// The memory access of the next instruction: address, bytes, direction.
     access: Option<(u32, u32, &'static str)>,
     registers: Vec<(String, u32)>,
     code: Vec<Row>,
@@ -58,8 +58,8 @@ pub struct Moment {
     console: String,
 }
 
-/// The present moment of a session, with some bytes of memory: those at the stack pointer where nobody
-/// asks for others.
+/// Returns the view of a session's present moment, with some bytes of memory: those at the stack
+/// pointer by default.
 pub fn moment(session: &Session, address: Option<u32>, bytes: Option<u32>) -> Moment {
     let machine = session.machine();
     let pc = machine.register(Register::Pc);
@@ -139,14 +139,14 @@ fn registers(machine: &Machine) -> Vec<(String, u32)> {
         .collect()
 }
 
-/// Where an address is: `main+0x12`.
+/// Formats an address: `main+0x12`.
 fn symbol(session: &Session, address: u32) -> Option<String> {
     let at = session.program().image.symbols().name_at(address)?;
     Some(rtmark_model::visible(at.to_string().as_bytes()))
 }
 
-/// The instructions around one. Those before it are found from the beginning of its function; where
-/// that does not lead to it, there are none.
+/// Returns the instructions around one. Those before it are decoded from the beginning of its function;
+/// if that does not lead to it, there are none.
 fn code(session: &Session, pc: u32) -> Vec<Row> {
     let machine = session.machine();
     let begin = session.program().image.symbols().name_at(pc).map(|at| pc - at.offset);

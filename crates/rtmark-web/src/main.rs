@@ -1,11 +1,11 @@
-//! Runs one firmware image in the simulator, looks at any moment of the run, and tells what there is.
+//! Runs one firmware image in the simulator, and reports the state at any moment of the run.
 //!
 //! It is a plain program with requests on stdin and events on stdout, both lines of JSON ([`request`],
-//! [`event`]), so that the same sources are compiled for a browser (WASI, in a worker) and for the
-//! computer where tests compare the two. It opens no file and no connection.
+//! [`event`]). So the same sources are compiled for browsers (WASI, in a worker) and for the host on
+//! which tests compare the two. It opens no file and no connection.
 //!
-//! What is on stdin is served to its end. The session stays where `main` has left it: a browser, which
-//! cannot wait for input, calls `main` again for each request.
+//! Requests on stdin are served until its end. The session persists after `main` returns: a browser,
+//! which cannot wait for input, calls `main` again for each request.
 
 mod console;
 mod event;
@@ -47,7 +47,7 @@ fn main() -> io::Result<()> {
     })
 }
 
-/// Does what is asked. The inner error says why it cannot be done.
+/// Serves a request. The inner error states why it cannot be fulfilled.
 fn serve(kept: &mut Option<Session>, request: &Request<'_>) -> io::Result<Result<(), String>> {
     if let Ask::Open { most, pend, .. } = request.ask {
         *kept = None;
@@ -119,7 +119,7 @@ fn tell_console(session: &mut Session) -> io::Result<()> {
     }
 }
 
-/// Tells the moment, and before it how the run has ended, if it has here.
+/// Reports the moment, and before that how the run ended if it ended here.
 fn tell_moment(session: &Session, address: Option<u32>, bytes: Option<u32>) -> io::Result<()> {
     if let Some((how, text)) = session.ended() {
         let (cycles, instructions) = session.counts();

@@ -1,10 +1,10 @@
-//! What is asked of a session: lines of JSON, the first of which brings a soc file and an image.
+//! Requests to a session: lines of JSON, the first of which brings a soc file and an image.
 
 use std::time::Duration;
 
 use serde::Deserialize;
 
-/// The most cycles that one survey or one search is about.
+/// The most cycles in one survey or search.
 pub const MOST_CYCLES: u64 = 20_000_000;
 
 /// An interrupt that becomes pending from outside.
@@ -19,11 +19,11 @@ pub struct Pend {
     pub at: u64,
 }
 
-/// What is asked.
+/// A request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(tag = "ask", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Ask {
-    /// To load an image into a chip. The soc file and the image follow the line, with these lengths.
+    /// Load an image into a chip. The soc file and the image follow the line, with these lengths.
     Open {
         soc: usize,
         image: usize,
@@ -31,23 +31,24 @@ pub enum Ask {
         most: u64,
         pend: Option<Pend>,
     },
-    /// To go to the first boundary between instructions at a cycle or after it, forwards or backwards.
+    /// Go to the first instruction boundary at or after a cycle, forwards or backwards.
     Go {
         cycle: u64,
-        /// Milliseconds after which an answer is given also half-way.
+        /// Milliseconds after which an intermediate answer is given.
         pace: Option<u64>,
     },
-    /// To execute so many instructions, or to go back by them.
+    /// Step by this many instructions, forwards or backwards.
     Step { by: i64 },
-    /// To tell the moment, with so many bytes of memory.
+    /// Report the moment, with this many bytes of memory.
     Look { address: Option<u32>, bytes: Option<u32> },
-    /// Where the cycles between two moments go, what ran when, and which peripherals were used.
+    /// Report where the cycles between two moments went, what ran when, and which peripherals were
+    /// used.
     Survey { from: u64, to: u64, pace: Option<u64> },
-    /// The worst moment for an interrupt among some cycles.
+    /// Find the worst moment for an interrupt among some cycles.
     Worst { interrupt: u16, priority: Option<u8>, from: u64, to: u64 },
 }
 
-/// A request with what follows its line.
+/// A request with the data that follows its line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request<'a> {
     pub ask: Ask,
@@ -56,8 +57,8 @@ pub struct Request<'a> {
 }
 
 impl<'a> Request<'a> {
-    /// Reads the request that the bytes begin with. Answers it and the bytes behind it; `None` where
-    /// there is none.
+    /// Reads the first request from the bytes; returns it with the remaining bytes, or `None` if there
+    /// is none.
     pub fn read(bytes: &'a [u8]) -> Option<(Result<Self, String>, &'a [u8])> {
         let bytes = bytes.trim_ascii_start();
         if bytes.is_empty() {
@@ -81,12 +82,12 @@ impl<'a> Request<'a> {
         };
         Some(match std::str::from_utf8(soc) {
             Ok(soc) => (Ok(Self { ask, soc, image }), rest),
-            Err(_) => (Err("the soc file is no text".to_owned()), rest),
+            Err(_) => (Err("the soc file is not text".to_owned()), rest),
         })
     }
 }
 
-/// A pace as time.
+/// Converts a pace to a duration.
 pub fn paced(milliseconds: Option<u64>) -> Option<Duration> {
     milliseconds.map(Duration::from_millis)
 }

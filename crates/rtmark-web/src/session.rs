@@ -11,11 +11,11 @@ use crate::history::{History, Present};
 use crate::request::Pend;
 use crate::survey::Survey;
 
-/// How many cycles are run before anybody knows how fast that is.
+/// The cycles to run before the speed is known.
 const FIRST_SLICE: u64 = 200_000;
-/// The most instructions that are executed one by one.
+/// The most instructions executed one by one.
 const MOST_STEPS: i64 = 100_000;
-/// How often a program may reset itself.
+/// The most resets that a program may request.
 const MOST_RESETS: u32 = 1000;
 
 /// How a run has ended.
@@ -24,17 +24,17 @@ const MOST_RESETS: u32 = 1000;
 pub enum Ended {
     /// The program ended itself.
     Exit,
-    /// It did something that the core refuses, or stands at a breakpoint.
+    /// It faulted, or stopped at a breakpoint.
     Fault,
     /// It sleeps, and nothing can wake it.
     Asleep,
-    /// It had run for as long as it might.
+    /// It reached its time limit.
     Limit,
-    /// The simulator is wrong.
+    /// The simulator made a mistake.
     Internal,
 }
 
-/// How far a way has been gone.
+/// Whether a requested moment has been reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Went {
     There,
@@ -73,21 +73,21 @@ pub struct Session {
     console: Console,
     /// Cycles since reset after which the run ends in any case.
     most: u64,
-    /// The furthest moment.
+    /// The furthest moment reached.
     reached: u64,
-    /// Where the run ends, and how. The furthest moment is it then.
+    /// The end of the run, if it is known: then it is the furthest moment.
     end: Option<End>,
     standing: Standing,
     resets: u32,
-    /// Cycles that take about as long as the pace.
+    /// The number of cycles that take about as long as the pace.
     slice: u64,
     pub survey: Option<Survey>,
 }
 
 impl Session {
-    /// Loads an image into a chip. A raw binary belongs where the chip's vectors are.
+    /// Loads an image into a chip. A raw binary is placed at the chip's vectors.
     ///
-    /// What observers borrow of the image lives as long as the program, which serves one.
+    /// Observers borrow from the image, which lives as long as the program: it serves only one.
     pub fn begin(soc: &str, image: &[u8], most: u64, pend: Option<Pend>) -> Result<Self, String> {
         let soc = Soc::from_toml(soc).map_err(|error| format!("the soc file: {error}"))?;
         let bytes: &'static [u8] = Box::leak(image.into());
@@ -121,69 +121,69 @@ impl Session {
         })
     }
 
-    /// The chip.
+    /// Returns the chip.
     pub fn soc(&self) -> &Soc {
         self.present.machine.soc()
     }
 
-    /// The machine at the present moment.
+    /// Returns the machine at the present moment.
     pub fn machine(&self) -> &Machine {
         &self.present.machine
     }
 
-    /// The image.
+    /// Returns the image.
     pub fn program(&self) -> Program {
         self.program
     }
 
-    /// Its debug information.
+    /// Returns its debug information.
     pub fn lines(&self) -> Option<&'static Lines<'static>> {
         self.program.lines
     }
 
-    /// What tells addresses in the program's own words.
+    /// Returns the map from addresses to the program's own terms.
     pub fn map(&self) -> Map<'static, 'static> {
         Map::new(self.program.image, self.program.lines)
     }
 
-    /// What was, since reset.
+    /// Returns the copies since reset.
     pub fn history(&self) -> &History {
         &self.history
     }
 
-    /// The furthest cycle that the run has reached.
+    /// Returns the furthest cycle reached.
     pub fn reached(&self) -> u64 {
         self.reached
     }
 
-    /// How often the program has reset itself.
+    /// Returns the number of resets that the program requested.
     pub fn resets(&self) -> u32 {
         self.resets
     }
 
-    /// How the run has ended, if the present moment is its end.
+    /// Returns how the run has ended, if the present moment is its end.
     pub fn ended(&self) -> Option<(Ended, &str)> {
         let end = self.end.as_ref().filter(|_| self.standing == Standing::AtEnd);
         end.map(|end| (end.how, end.text.as_str()))
     }
 
-    /// Cycles and instructions since reset.
+    /// Returns cycles and instructions since reset.
     pub fn counts(&self) -> (u64, u64) {
         (self.present.machine.cycles().0, self.present.machine.instructions().0)
     }
 
-    /// What the program has printed by now.
+    /// Returns the program's output so far.
     pub fn printed(&self) -> String {
         self.console.until(self.present.printed)
     }
 
-    /// What it has printed for the first time since this was asked last.
+    /// Returns the output that is new since the last call.
     pub fn take_new(&mut self) -> String {
         self.console.take_new()
     }
 
-    /// Interrupts with a handler as things stand, and what they are called; none where the program
-    /// says only later where that is.
+    /// Returns the interrupts that currently have a handler, with their names; none if the program has
+    /// not set its vector table yet.
     pub fn interrupts(&self) -> Vec<(u16, String)> {
         let machine = &self.present.machine;
         let names = ExceptionNames::new(machine, self.program.image.symbols());
@@ -196,8 +196,8 @@ impl Session {
             .collect()
     }
 
-    /// Goes to the first boundary at a cycle or after it; no further than the run's end. With a pace
-    /// it may come back half-way.
+    /// Goes to the first boundary at or after a cycle, but no further than the run's end. With a pace
+    /// it may return half-way.
     pub fn go(&mut self, cycle: u64, pace: Option<Duration>) -> Went {
         let cycle = cycle.min(self.most);
         let now = self.present.machine.cycles().0;
@@ -233,7 +233,7 @@ impl Session {
         }
     }
 
-    /// Executes so many instructions, or goes back by them.
+    /// Steps by this many instructions, forwards or backwards.
     pub fn step(&mut self, by: i64) {
         let by = by.clamp(-MOST_STEPS, MOST_STEPS);
         if by < 0 {
@@ -249,13 +249,14 @@ impl Session {
                 return;
             }
             let stop = self.present.machine.step(Cycles(self.most)).err();
-            // A moment is told once the next instruction has reached the execute stage, as a run does.
+            // As in a run, a moment is reported once the next instruction has reached the execute
+            // stage.
             self.present.machine.settle();
             self.came(stop.unwrap_or(Stop::Limit));
         }
     }
 
-    /// The machine has run on and stopped.
+    /// Handles a stop of the machine.
     fn came(&mut self, stop: Stop) {
         let text = self.present.machine.take_console();
         self.console.printed(self.present.printed, &text);
@@ -275,7 +276,7 @@ impl Session {
         self.standing = Standing::AtEnd;
     }
 
-    /// The program resets the chip: time and history begin anew.
+    /// Handles a reset by the program: time and history begin again.
     fn reset(&mut self) {
         self.resets += 1;
         let reset = self.present.machine.reset();
@@ -283,7 +284,10 @@ impl Session {
         self.reached = self.present.machine.cycles().0;
         match reset {
             Ok(()) if self.resets >= MOST_RESETS => {
-                self.end_here(Ended::Limit, format!("it has reset itself {MOST_RESETS} times"));
+                self.end_here(
+                    Ended::Limit,
+                    format!("the program has reset the chip {MOST_RESETS} times"),
+                );
             }
             Ok(()) => {}
             Err(error) => self.end_here(Ended::Fault, error.to_string()),
@@ -291,7 +295,7 @@ impl Session {
     }
 }
 
-/// What a stop means for a run.
+/// The meaning of a stop for a run.
 enum Ending {
     Reset,
     Ended(Ended, String),
@@ -301,12 +305,12 @@ fn ending(stop: Stop, is_over: bool) -> Option<Ending> {
     let told = |how, text: String| Some(Ending::Ended(how, text));
     match stop {
         Stop::Limit if is_over => {
-            told(Ended::Limit, "it still ran when its time was over".to_owned())
+            told(Ended::Limit, "it was still running at its time limit".to_owned())
         }
         Stop::Limit | Stop::HostCall | Stop::Observer => None,
-        Stop::Exit(ExitStatus(0)) => told(Ended::Exit, "the program ended itself".to_owned()),
+        Stop::Exit(ExitStatus(0)) => told(Ended::Exit, "the program exited".to_owned()),
         Stop::Exit(ExitStatus(status)) => {
-            told(Ended::Exit, format!("the program ended itself with status {status}"))
+            told(Ended::Exit, format!("the program exited with status {status}"))
         }
         Stop::Fault(report) => told(Ended::Fault, report.to_string()),
         Stop::Lockup(report) => told(Ended::Fault, format!("the core has stopped: {report}")),
@@ -316,6 +320,6 @@ fn ending(stop: Stop, is_over: bool) -> Option<Ending> {
         Stop::Asleep => told(Ended::Asleep, "it sleeps, and nothing can wake it".to_owned()),
         Stop::ResetRequested => Some(Ending::Reset),
         Stop::Internal(error) => told(Ended::Internal, error.to_string()),
-        other => told(Ended::Internal, format!("it stopped for a reason of no name: {other:?}")),
+        other => told(Ended::Internal, format!("it stopped for an unknown reason: {other:?}")),
     }
 }

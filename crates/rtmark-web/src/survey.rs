@@ -1,4 +1,4 @@
-//! What a stretch of the run consists of: where its cycles go, what ran when, and which peripherals
+//! Surveys a stretch of the run: where its cycles go, what ran when, and which peripherals were used.
 //! were used.
 
 use std::io;
@@ -14,15 +14,15 @@ use crate::request::MOST_CYCLES;
 use crate::session::{Program, Session};
 use crate::touched::{Touched, Used};
 
-/// Cycles that are observed before the clock is looked at.
+/// The number of cycles observed between checks of the clock.
 const SLICE: u64 = 50_000;
-/// The most stacks, functions, lines and marks that are told: the costliest.
+/// The most stacks, functions, lines and marks reported: the most expensive ones.
 const MOST: usize = 1500;
 const MOST_ROWS: usize = 60;
-/// Into how many parts a picture's width is divided. What is closer is drawn as one.
+/// The horizontal resolution of a picture. Closer items are drawn as one.
 const WIDTH: u64 = 1200;
 
-/// Something that takes time: from, to, what.
+/// Something that takes time: from, to, name.
 type Span = (u64, u64, String);
 
 /// A row of the timeline.
@@ -31,11 +31,11 @@ pub struct Lane {
     name: String,
     category: &'static str,
     spans: Vec<Span>,
-    /// How many there were before those too close to be told apart became one.
+    /// The number of items before those too close together were merged.
     of: usize,
 }
 
-/// What has been found.
+/// The result of a survey.
 #[derive(Debug, Serialize)]
 pub struct Surveyed {
     from: u64,
@@ -50,7 +50,7 @@ pub struct Surveyed {
     used: Vec<Used>,
 }
 
-/// A survey that is under way.
+/// A survey in progress.
 #[derive(Debug)]
 pub struct Survey {
     asked: [u64; 2],
@@ -100,7 +100,7 @@ impl Survey {
     }
 }
 
-/// Goes on with a survey, or begins it, and tells what it has found or how far it has come.
+/// Begins or continues a survey, and reports its result or progress.
 pub fn survey(
     session: &mut Session,
     asked: [u64; 2],
@@ -109,7 +109,7 @@ pub fn survey(
     let [from, to] = asked;
     let to = to.min(session.reached());
     if from >= to || to - from > MOST_CYCLES {
-        let text = format!("a survey is about 1 to {MOST_CYCLES} cycles that have been run");
+        let text = format!("a survey covers 1 to {MOST_CYCLES} cycles that have already run");
         return Ok(Err(text));
     }
     let program = session.program();
@@ -119,7 +119,7 @@ pub fn survey(
         Some(Survey::new(machine, asked, program))
     });
     let Some(mut survey) = begun else {
-        return Ok(Err("the run does not reach back to there".to_owned()));
+        return Ok(Err("the run does not reach back that far".to_owned()));
     };
     let began = Instant::now();
     loop {
@@ -138,7 +138,7 @@ pub fn survey(
     }
 }
 
-/// The rows of a timeline, interrupts above.
+/// Returns the rows of a timeline, interrupts at the top.
 fn lanes(timeline: Timeline, narrow: u64) -> Vec<Lane> {
     let mut tracks = timeline.tracks;
     tracks.sort_by(|one, other| (one.rank, &one.name).cmp(&(other.rank, &other.name)));

@@ -1,4 +1,4 @@
-//! Which registers of peripherals a program uses.
+//! Records which peripheral registers a program uses.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -6,15 +6,15 @@ use std::ops::ControlFlow;
 use rtmark_sim::{AccessKind, Machine, Observer, Soc};
 use serde::Serialize;
 
-/// Where peripherals begin; what lies below is memory.
+/// The lowest address of peripherals; below it is memory.
 const PERIPHERALS: u32 = 0x4000_0000;
-/// The most registers that are told, so that a program that walks over all addresses fills no memory.
+/// The most registers recorded, so that a program that walks over all addresses cannot fill the memory.
 const MOST: usize = 512;
 
-/// A register that has been used.
+/// A used register.
 #[derive(Clone, Debug, Serialize)]
 pub struct Used {
-    /// The peripheral's name, and the register's where the chip's file has one.
+    /// The peripheral's name, and the register's if the chip's file has one.
     name: String,
     address: u32,
     reads: u64,
@@ -23,14 +23,14 @@ pub struct Used {
     first: u64,
 }
 
-/// Follows a run and counts.
+/// An observer that counts accesses.
 #[derive(Debug, Default)]
 pub struct Touched {
     used: BTreeMap<u32, Used>,
 }
 
 impl Touched {
-    /// What has been used, in the order of addresses.
+    /// Returns the used registers by address.
     pub fn used(&self) -> Vec<Used> {
         self.used.values().cloned().collect()
     }
@@ -61,7 +61,7 @@ impl Observer for Touched {
     }
 }
 
-/// What stands at an address: a peripheral of the chip, or of the core (DDI 0403, B3.1).
+/// Names what is at an address: a peripheral of the chip, or of the core (DDI 0403, B3.1).
 fn name(soc: &Soc, address: u32) -> String {
     let holds = |base: u32, bytes: u32| address.wrapping_sub(base) < bytes;
     let found = soc.peripherals.iter().find(|of| holds(of.base, of.extent()));
@@ -82,7 +82,7 @@ fn name(soc: &Soc, address: u32) -> String {
         0xE000_EDF0..0xE000_EE00 => "debug",
         0xE000_EF34..0xE000_EF48 => "FPU",
         0xE000_E000..0xE000_F000 => "SCB",
-        _ => "no peripheral of this chip’s file",
+        _ => "not in this chip’s file",
     };
     of_core.to_owned()
 }

@@ -1,4 +1,4 @@
-//! The worst moment of the run for an interrupt.
+//! Finds the worst moment of the run for an interrupt.
 
 use std::io;
 use std::sync::Mutex;
@@ -16,17 +16,17 @@ use crate::event::{Event, tell};
 use crate::request::MOST_CYCLES;
 use crate::session::Session;
 
-/// Cycles after which one point is given up.
+/// The cycles after which a point is given up.
 const PATIENCE: u64 = 200_000;
-/// How often it is told how far a search has come.
+/// The interval between progress reports.
 const PACE: Duration = Duration::from_millis(250);
-/// How many places are told.
+/// The number of places reported.
 const MOST_PLACES: usize = 8;
 
-/// The least and the most in slices of the window, by their number.
+/// Minimum and maximum in slices of the window, by slice number.
 pub type Slices = Vec<(u32, i64, i64)>;
 
-/// A place before whose instruction the interrupt was taken, with the worst point of it.
+/// A place before whose instruction the interrupt was taken, with its worst point.
 #[derive(Debug, Serialize)]
 pub struct Spot {
     address: u32,
@@ -37,7 +37,7 @@ pub struct Spot {
     point: u64,
 }
 
-/// What has been found.
+/// The result of a search.
 #[derive(Debug, Serialize)]
 pub struct Found {
     interrupt: u16,
@@ -46,16 +46,16 @@ pub struct Found {
     to: u64,
     points: u64,
     slices: Slices,
-    /// Into how many slices the window is cut.
+    /// The number of slices into which the window is divided.
     of: u64,
     least: i64,
     median: Option<i64>,
     mean: Option<f64>,
     worst: i64,
     point: u64,
-    /// Points after which the handler did not come.
+    /// The number of points after which the handler did not come.
     missing: u64,
-    /// How likely a thousand measurements at random would have met the worst one.
+    /// The probability that a thousand measurements at random moments would have met the worst one.
     chance: Option<f64>,
     /// The instruction during which the interrupt becomes pending in the worst case.
     interrupted: Option<String>,
@@ -64,7 +64,7 @@ pub struct Found {
     spots: Vec<Spot>,
 }
 
-/// Searches a window and tells what it has found; the inner error says why it cannot.
+/// Searches a window and reports the result; the inner error states why it cannot.
 pub fn worst(
     session: &Session,
     interrupt: u16,
@@ -72,7 +72,7 @@ pub fn worst(
     [from, to]: [u64; 2],
 ) -> io::Result<Result<(), String>> {
     if from >= to || to - from > MOST_CYCLES {
-        return Ok(Err(format!("a search is about 1 to {MOST_CYCLES} cycles")));
+        return Ok(Err(format!("a search covers 1 to {MOST_CYCLES} cycles")));
     }
     let Some(start) = session.history().beginning().map(|copy| copy.machine.clone()) else {
         return Ok(Err("the run has no beginning".to_owned()));
@@ -105,7 +105,7 @@ pub fn worst(
     }
 }
 
-/// The path to be searched. Where nobody asks for a priority, the program's own counts.
+/// Returns the path to be searched. The priority defaults to the program's own.
 fn path(
     start: &Machine,
     interrupt: u16,
@@ -180,15 +180,15 @@ fn answer(session: &Session, path: &Path, found: &Findings) -> Option<Found> {
     })
 }
 
-/// What holds an interrupt back, in words.
+/// Names what holds an interrupt back.
 fn blocked(by: Option<Blocker>, core: CoreKind) -> String {
     match by {
-        None => "the instruction under way and the entry".to_owned(),
+        None => "the current instruction and the entry".to_owned(),
         Some(Blocker::Active(exception)) => {
             format!("the handler of {}", core.exception_name(exception))
         }
-        Some(Blocker::Disabled) => "its being disabled".to_owned(),
-        Some(Blocker::Instruction) => "one instruction that does not give way".to_owned(),
+        Some(Blocker::Disabled) => "being disabled".to_owned(),
+        Some(Blocker::Instruction) => "one uninterruptible instruction".to_owned(),
         Some(mask) => mask.name().to_owned(),
     }
 }

@@ -1,4 +1,4 @@
-//! One interrupt by itself: what becomes of each of its points.
+//! Searches a piece for one interrupt by itself.
 
 use std::ops::RangeInclusive;
 
@@ -27,8 +27,8 @@ pub fn alone(path: &Path, piece: Piece, scale: Scale) -> Findings {
     findings
 }
 
-/// The machine of a piece, and its points for one of two interrupts: those that its first
-/// boundary has passed, or that are noticed before it, belong to the piece before.
+/// Returns the machine of a piece, and the window of its points for one of two interrupts. Points that
+/// the piece's first boundary has passed, or that are noticed before it, belong to the preceding piece.
 pub fn from_boundary(piece: Piece, which: usize) -> (Machine, Window) {
     let mut machine = piece.machine;
     machine.settle();

@@ -1,12 +1,13 @@
-//! Where pieces meet: boundaries, and the points behind one that belong to the piece before.
+//! The borders between pieces: instruction boundaries, and points after a boundary that belong to the
+//! preceding piece.
 
 use rtmark_sim::{Cycles, InternalError, Machine, Register, Stop, Tried};
 
-/// Cycles before a piece in which it is looked at what instructions may notice: more than any of
-/// them does behind the next boundary.
+/// The cycles before a piece in which instructions are examined for what they may notice. No
+/// instruction notices anything this long after the next boundary.
 const BEFORE: u64 = 256;
 
-/// A machine at a boundary, as far as boundaries need to be told apart.
+/// The state of a machine at a boundary, as far as needed to distinguish boundaries.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Boundary {
     pub cycle: u64,
@@ -25,15 +26,15 @@ impl Boundary {
         }
     }
 
-    /// The mistake of the simulator that a copy of a machine does not come to a boundary at which
-    /// the machine has been.
+    /// Returns the simulator's mistake that a copy of a machine misses a boundary that the machine
+    /// itself reached.
     pub fn missed_by(self, copy: &Machine) -> InternalError {
         InternalError {
             pc: copy.register(Register::Pc),
             instruction: None,
             cycle: copy.cycles(),
             state: format!(
-                "a copy of the machine does not come to instruction {} in cycle {}, but to {} in {}",
+                "a copy of the machine reaches instruction {} in cycle {} instead of {} in {}",
                 self.instructions,
                 self.cycle,
                 copy.instructions().0,
@@ -43,20 +44,20 @@ impl Boundary {
     }
 }
 
-/// When the next instruction gives way to something by itself, in a copy of the machine that has
-/// gone there; the last cycle of all if it does not.
+/// Returns a copy of the machine after the next instruction, and the cycle in which that instruction
+/// gives way to something on its own; `u64::MAX` if it does not.
 pub fn gives_way(machine: &Machine) -> (Machine, u64) {
     let mut copy = machine.clone();
     let _ = copy.advance(Cycles(u64::MAX));
-    // Else it would have been over by then: a pair's second one begins with it.
+    // Otherwise it would be over by then: the second instruction of a pair begins with it.
     let gave_way = copy.gave_way() != machine.gave_way();
     let end = if gave_way { copy.cycles().0 } else { u64::MAX - machine.way_to_core() };
     (copy, end)
 }
 
-/// The last point at which the instruction that is about to execute may notice an interrupt or
-/// give way to it, also behind the next boundary: where it looks at what is pending, or is one
-/// that is left off although the next one could have entered.
+/// Returns the last point at which the instruction about to execute may notice an interrupt or give way
+/// to it, possibly after the next boundary: either it reads what is pending, or it is abandoned
+/// although the next instruction could have been entered.
 fn noticed(machine: &mut Machine, interrupt: u16) -> u64 {
     if let Some(until) = machine.looks_until() {
         return until.0;
@@ -75,9 +76,9 @@ fn noticed(machine: &mut Machine, interrupt: u16) -> u64 {
     last
 }
 
-/// Goes along to the first boundary that has reached a cycle, and notes the last point at which
-/// instructions that have begun before may notice each of some interrupts; answers whether there
-/// is such a boundary.
+/// Advances to the first boundary at or after a cycle, and records the last point at which instructions
+/// begun before that boundary may notice each of the interrupts. Returns whether there is such a
+/// boundary.
 pub fn reach(machine: &mut Machine, cycle: u64, interrupts: [u16; 2], last: &mut [u64; 2]) -> bool {
     let near = cycle.saturating_sub(BEFORE);
     if machine.cycles().0 < near && machine.run(Cycles(near)) != Stop::Limit {

@@ -1,7 +1,6 @@
-//! What a search has found: counts, worst cases, and where they were.
+//! The results of a search: counts, worst cases, and where they occurred.
 //!
-//! Everything here adds up: findings of the pieces of a path, absorbed in any order, are
-//! those of the whole.
+//! Findings add up: those of the pieces of a path, absorbed in any order, are those of the whole path.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,10 +11,10 @@ use crate::held::HeldBack;
 use crate::meet::Interleaving;
 use crate::path::Reach;
 
-/// Into how many slices the path is cut for a picture of it.
+/// The number of slices into which the path is divided when it is plotted.
 pub const SLICES: u64 = 480;
 
-/// What is told of a point.
+/// What is measured at a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Aspect {
@@ -23,11 +22,12 @@ pub enum Aspect {
     Handler,
     /// From the pending interrupt to the first instruction of the task that it wakes.
     Task,
-    /// From the pending interrupt to where the interrupted code goes on.
+    /// From the pending interrupt to the point where the interrupted code continues.
     Resume,
-    /// How much later a span ends in which the interrupt comes.
+    /// How much later a span ends if the interrupt comes during it.
     Delay,
-    /// Of two interrupts the second one's handler: from pending to its first instruction.
+    /// Of two interrupts, the later one's latency: from pending to the first instruction of its
+    /// handler.
     Second,
 }
 
@@ -35,18 +35,18 @@ impl Aspect {
     /// All of them.
     pub const ALL: [Self; 5] = [Self::Handler, Self::Second, Self::Task, Self::Resume, Self::Delay];
 
-    /// What is timed, in words.
+    /// Describes what is timed.
     pub const fn text(self) -> &'static str {
         match self {
             Self::Handler => "pend to the handler's first instruction",
             Self::Task => "pend to the woken task's first instruction",
-            Self::Resume => "pend to where the interrupted code goes on",
-            Self::Delay => "what the interrupted span takes more",
-            Self::Second => "the second's pend to its handler's first",
+            Self::Resume => "pend to where the interrupted code continues",
+            Self::Delay => "extra time of the interrupted span",
+            Self::Second => "second interrupt: pend to its handler's first instruction",
         }
     }
 
-    /// Its name in data.
+    /// Returns its name in data files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Handler => "handler",
@@ -58,52 +58,52 @@ impl Aspect {
     }
 }
 
-/// A point and what it costs.
+/// A point and its cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Case {
     /// Cycles.
     pub cycles: i64,
     /// The cycle since reset in which the interrupt becomes pending.
     pub point: u64,
-    /// Of two interrupts: how many cycles later the other one does; negative when earlier.
+    /// For two interrupts: how many cycles later the other one becomes pending; negative if earlier.
     pub distance: Option<i64>,
 }
 
 impl Case {
-    /// Of one interrupt.
+    /// Creates the case of a single interrupt.
     pub const fn new(cycles: i64, point: u64) -> Self {
         Self { cycles, point, distance: None }
     }
 
-    /// Whether it is worse, or as bad and earlier.
+    /// Tells whether this case is worse, or equally bad and earlier.
     fn exceeds(self, other: Self) -> bool {
         (self.cycles, other.point, other.distance) > (other.cycles, self.point, self.distance)
     }
 }
 
-/// The answers of all points in one respect.
+/// The distribution of one aspect over all points.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Latencies {
-    /// How many points took so many cycles.
+    /// How many points took each number of cycles.
     pub counts: BTreeMap<i64, u64>,
-    /// Points without an answer: it did not come before the program ended, or in time.
+    /// Points without an answer: the event did not occur before the program ended, or not in time.
     pub missing: u64,
-    /// The first point without one.
+    /// The first point without an answer.
     pub first_missing: Option<u64>,
-    /// Why there was none, and at how many points.
+    /// The reasons why there was none, with the number of points.
     pub unserved: BTreeMap<Unserved, u64>,
-    /// The worst point for each address of an instruction before which it was served.
+    /// The worst point for each address of an instruction before which the interrupt was served.
     pub cases: BTreeMap<u32, Case>,
-    /// The least and the most in each slice of the path.
+    /// The minimum and maximum in each slice of the path.
     pub slices: BTreeMap<u32, Slice>,
 }
 
 /// A slice of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Slice {
-    /// The least, in cycles.
+    /// The minimum, in cycles.
     pub least: i64,
-    /// The most.
+    /// The maximum, in cycles.
     pub most: i64,
 }
 
@@ -152,30 +152,30 @@ impl Latencies {
         }
     }
 
-    /// Points with an answer.
+    /// Returns the number of points with an answer.
     pub fn points(&self) -> u64 {
         self.counts.values().sum()
     }
 
-    /// The least.
+    /// Returns the minimum.
     pub fn least(&self) -> Option<i64> {
         self.counts.keys().next().copied()
     }
 
-    /// The worst point, the earliest of equals.
+    /// Returns the worst point, the earliest one among equals.
     pub fn worst(&self) -> Option<Case> {
         self.cases.values().copied().reduce(|a, b| if b.exceeds(a) { b } else { a })
     }
 
-    /// The worst points of different addresses, the worst first.
+    /// Returns the worst point of each address, the worst first.
     pub fn worst_places(&self) -> Vec<(u32, Case)> {
         let mut cases: Vec<_> = self.cases.iter().map(|(pc, case)| (*pc, *case)).collect();
         cases.sort_by_key(|(_, case)| (std::cmp::Reverse(case.cycles), case.point));
         cases
     }
 
-    /// The least value that at least this part of the points does not exceed; `part` from 0
-    /// to 1.
+    /// Returns the smallest value that at least this fraction of the points does not exceed; `part` is
+    /// from 0 to 1.
     pub fn quantile(&self, part: f64) -> Option<i64> {
         let wanted = (part * self.points() as f64).ceil().max(1.0) as u64;
         let mut seen = 0;
@@ -185,46 +185,46 @@ impl Latencies {
         })
     }
 
-    /// The mean.
+    /// Returns the mean.
     pub fn mean(&self) -> Option<f64> {
         let sum: f64 =
             self.counts.iter().map(|(cycles, points)| *cycles as f64 * *points as f64).sum();
         (self.points() > 0).then(|| sum / self.points() as f64)
     }
 
-    /// How likely so many measurements at random moments would have met the worst value at
-    /// least once.
+    /// Returns the probability that this many measurements at random moments would have met the worst
+    /// value at least once.
     pub fn chance_of_worst(&self, measurements: u32) -> Option<f64> {
         let (_, worst) = self.counts.last_key_value()?;
         let share = *worst as f64 / self.points() as f64;
-        // 1 - (1 - share)^n, exact also for small shares.
+        // 1 - (1 - share)^n, precise for small shares too.
         Some(-(f64::from(measurements) * (-share).ln_1p()).exp_m1())
     }
 }
 
-/// Points after which the program was not content.
+/// Points after which the program did not succeed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// What was wrong at the first of them.
+    /// The verdict at the first of them.
     pub verdict: Verdict,
     /// The first of them.
     pub point: u64,
-    /// How many there were.
+    /// The number of such points.
     pub points: u64,
 }
 
-/// What findings of a piece are measured by.
+/// The frame of reference for the findings of a piece.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Scale {
-    /// What is looked for besides the handler.
+    /// What is followed besides the handler.
     pub reach: Reach,
     pub looks_for_task: bool,
-    /// Points of the pieces before.
+    /// The number of points in the preceding pieces.
     pub before: u64,
     /// The piece's first cycle, and its last.
     pub from: u64,
     pub to: u64,
-    /// Points of all pieces.
+    /// The number of points in all pieces.
     pub total: u64,
 }
 
@@ -236,46 +236,45 @@ impl Scale {
     }
 }
 
-/// An answer for a range of points.
+/// The answer of a range of points.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Answer {
     /// All of them are served at the same time.
     At(Outcome),
-    /// Each is served so many cycles later.
+    /// Each is served this many cycles after it becomes pending.
     After(u64),
 }
 
-/// What has been found.
+/// The results of a search.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Findings {
-    /// Points that were searched.
+    /// The number of points searched.
     pub points: u64,
-    /// Entries that were tried out.
+    /// The number of entries tried out.
     pub tried: u64,
-    /// Points that were followed in a copy.
+    /// The number of points followed in a copy of the machine.
     pub followed: u64,
-    /// Of two interrupts: pairs of moments.
+    /// For two interrupts, the number of pairs of moments.
     pub pairs: u64,
-    /// The answers.
+    /// The distribution of each aspect.
     pub aspects: BTreeMap<Aspect, Latencies>,
-    /// Those of pairs, by how both met.
+    /// The distributions of pairs, by how both interrupts met.
     pub meetings: BTreeMap<(Interleaving, Aspect), Latencies>,
     /// Stretches in which the interrupt is held back.
     pub held: HeldBack,
-    /// Points after which the program ran to its end, content or not.
+    /// Points after which the program ran to its end, whatever its check said.
     pub checked: u64,
-    /// Those after which it was not content, by the instruction before which the interrupt
-    /// was taken.
+    /// Points after which it did not succeed, by the instruction before which the interrupt was taken.
     pub failures: BTreeMap<u32, Failure>,
-    /// Code that the path executes: a bit for each halfword of 512 bytes.
+    /// The code that the path executes: one bit for each halfword of a 512-byte page.
     code: BTreeMap<u32, [u64; 4]>,
-    /// Pieces that have been searched.
+    /// The pieces that have been searched.
     pub pieces: BTreeSet<usize>,
     #[serde(skip)]
     scale: Option<ScaleOfPiece>,
 }
 
-/// Not part of what was found.
+/// The scale, which comparisons of findings ignore.
 #[derive(Clone, Copy, Debug)]
 struct ScaleOfPiece(Scale);
 
@@ -351,9 +350,9 @@ impl Findings {
         }
     }
 
-    /// Adds one of two interrupts in some pairs of moments, of which `case` is the worst but
-    /// for what it took. In the picture all are drawn up to `last`.
-    #[expect(clippy::too_many_arguments, reason = "all of it says which pairs")]
+    /// Adds the answers of one of two interrupts in some pairs of moments. `case` is the worst of the
+    /// pairs, apart from its cycles. In the plot all of them extend to `last`.
+    #[expect(clippy::too_many_arguments, reason = "all arguments together identify the pairs")]
     pub(crate) fn add_pairs(
         &mut self,
         aspect: Aspect,
@@ -394,11 +393,11 @@ impl Findings {
         page[(pc >> 7 & 3) as usize] |= 1 << (pc >> 1 & 63);
     }
 
-    /// Whether any instruction from one address up to another was executed on the path.
+    /// Tells whether the path executed any instruction in an address range; `to` is not part of it.
     pub fn has_executed(&self, from: u32, to: u32) -> bool {
         let from = from & !1;
         let Some(last) = to.checked_sub(1).filter(|last| *last >= from) else { return false };
-        // In halfwords, of which a page has four words of 64.
+        // In halfwords: a page has four words of 64 bits.
         let (first, last) = (from >> 1, last >> 1);
         self.code.range(first >> 8..=last >> 8).any(|(&page, words)| {
             (page << 8..).step_by(64).zip(words).any(|(begin, word)| {
@@ -411,7 +410,7 @@ impl Findings {
         })
     }
 
-    /// Adds what was found elsewhere on the same path.
+    /// Adds findings of other pieces of the same path.
     pub fn absorb(&mut self, other: Self) {
         self.points += other.points;
         self.tried += other.tried;
@@ -435,7 +434,7 @@ impl Findings {
         self.pieces.extend(other.pieces);
     }
 
-    /// Answers in one respect, if there are any.
+    /// Returns the distribution of an aspect, if there is one.
     pub fn aspect(&self, aspect: Aspect) -> Option<&Latencies> {
         self.aspects.get(&aspect).filter(|found| !found.counts.is_empty())
     }

@@ -1,36 +1,36 @@
-//! One point followed in a copy of the machine.
+//! Follows one point in a copy of the machine.
 
 use std::ops::ControlFlow;
 
 use rtmark_sim::{Blocker, Cycles, Interrupted, Machine, Observer, Register, Stop, WatchId};
 use serde::{Deserialize, Serialize};
 
-use crate::held::told;
+use crate::held::merged;
 use crate::path::{Path, Reach};
 
-/// How a program ended that an interrupt had come into.
+/// How a program ended after an interrupt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// It was content.
+    /// Its own check passed.
     Fine,
-    /// It gave this status, which is not success.
+    /// It exited with this status, which is not success.
     Status(u32),
     /// A fault, or a breakpoint.
     Fault,
-    /// It sleeps and nothing will wake it.
+    /// It sleeps, and nothing will wake it.
     Asleep,
-    /// It had not ended in time.
+    /// It did not end in time.
     Unfinished,
-    /// It asked for a reset, or for something else that ends a run.
+    /// It requested a reset, or something else that ends a run.
     Other,
 }
 
 impl Verdict {
-    /// What is wrong, in words.
+    /// Describes what is wrong.
     pub fn text(self) -> String {
         match self {
-            Self::Fine => "its own check is content".into(),
+            Self::Fine => "its own check passes".into(),
             Self::Status(status) => format!("its own check fails, with status {status}"),
             Self::Fault => "it faults".into(),
             Self::Asleep => "it sleeps for ever".into(),
@@ -44,7 +44,7 @@ impl From<&Stop> for Verdict {
     fn from(stop: &Stop) -> Self {
         match stop {
             Stop::Exit(status) if status.0 == 0 => Self::Fine,
-            // It has printed what it was to end with.
+            // It printed the text that marks a good end.
             Stop::Output(_) => Self::Fine,
             Stop::Exit(status) => Self::Status(status.0),
             Stop::Fault(_) | Stop::Lockup(_) | Stop::Breakpoint(_) => Self::Fault,
@@ -59,59 +59,60 @@ impl From<&Stop> for Verdict {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unserved {
-    /// The program ended before, while this held the interrupt back.
+    /// The program ended first, while this was holding the interrupt back.
     Ended(Option<Blocker>),
-    /// It would have taken more than the question's patience.
+    /// It would have taken longer than the question allows.
     Late,
 }
 
 impl Unserved {
-    /// Of a machine whose run has stopped.
+    /// Determines it from a machine whose run has stopped.
     pub(crate) fn of(machine: &Machine, stop: &Stop, interrupt: u16) -> Self {
         match stop {
             Stop::Limit => Self::Late,
-            _ => Self::Ended(machine.holds_back(interrupt).map(told)),
+            _ => Self::Ended(machine.holds_back(interrupt).map(merged)),
         }
     }
 }
 
-/// What came of an interrupt, in cycles since reset; `None` where it did not come in time.
+/// What followed an interrupt, in cycles since reset; `None` if it did not happen in time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Outcome {
     /// The handler's first instruction.
     pub entered: Option<u64>,
-    /// The first instruction of the task that it wakes.
+    /// The first instruction of the woken task.
     pub woken: Option<u64>,
-    /// The instruction that was interrupted, again.
+    /// The interrupted instruction, about to execute again.
     pub resumed: Option<u64>,
-    /// Not when, but how much later the span ends than without the interrupt.
+    /// Not a time, but how much later the span ends than without the interrupt.
     pub delay: Option<i64>,
-    /// How the program ended, where that was waited for.
+    /// How the program ended, if that was asked for.
     pub verdict: Option<Verdict>,
     /// Why the handler was not entered, if it was not.
     pub unserved: Option<Unserved>,
 }
 
 impl Outcome {
-    /// The interrupt is not served.
+    /// Returns the outcome of an interrupt that is not served.
     pub(crate) fn never(why: Unserved) -> Self {
         Self { unserved: Some(why), ..Self::default() }
     }
 }
 
-/// Waits for the handler in an observed run.
+/// An observer that waits for the handler.
 struct Entry<'a> {
     path: &'a Path,
     exception: u16,
     /// The cycle in which the interrupt becomes pending.
     at: u64,
-    /// Where the interrupted code goes on, once the handler has come up.
+    /// Where the interrupted code continues, once the handler has been entered.
     back: Option<Interrupted>,
 }
 
 impl Observer for Entry<'_> {
     fn before(&mut self, machine: &Machine) -> ControlFlow<()> {
-        // A first instruction that gives way to another interrupt has not been executed, and comes again.
+        // A first instruction that gives way to another interrupt has not been executed, and comes
+        // again.
         if self.path.served(machine, self.at).is_some() {
             return ControlFlow::Break(());
         }
@@ -123,14 +124,14 @@ impl Observer for Entry<'_> {
     }
 }
 
-/// Waits in an observed run for the interrupted code to go on.
+/// An observer that waits for the interrupted code to continue.
 struct GoingOn {
     back: Interrupted,
     /// When its next instruction was about to execute.
     at: Option<u64>,
 }
 
-/// Whether the interrupted code is about to go on.
+/// Tells whether the interrupted code is about to continue.
 fn goes_on(machine: &Machine, Interrupted { pc, sp, exception, .. }: Interrupted) -> bool {
     let stands = machine.register(Register::Pc) == pc && machine.register(Register::Sp) == sp;
     stands && machine.exception() == exception
@@ -146,10 +147,11 @@ impl Observer for GoingOn {
     }
 }
 
-/// When the interrupted code goes on behind the handler, if it does in time. It runs at full speed up to the
-/// return that leads there, and is observed from then on: another exception may come first.
+/// Returns when the interrupted code continues after the handler, if it does in time. The copy runs at
+/// full speed up to the return that leads there, and is observed from then on, as another exception may
+/// come first.
 fn go_on(copy: &mut Machine, back: Interrupted, until: Cycles) -> Option<u64> {
-    // A handler of one instruction has returned with it.
+    // A handler of one instruction has already returned.
     if goes_on(copy, back) {
         return Some(copy.cycles().0);
     }
@@ -162,10 +164,10 @@ fn go_on(copy: &mut Machine, back: Interrupted, until: Cycles) -> Option<u64> {
     going_on.at
 }
 
-/// Cycles after which it is looked whether all has come that is waited for, at first.
+/// The initial interval, in cycles, between checks whether everything awaited has happened.
 const FIRST_LOOK: u64 = 256;
 
-/// Goes on until the woken task runs and a span has ended, as far as they are asked for.
+/// Runs on until the woken task runs and a span has ended, as far as they are requested.
 fn wait_for_watches(path: &Path, copy: &mut Machine, since: u64, until: Cycles) {
     let question = path.question();
     let mut look = FIRST_LOOK;
@@ -183,14 +185,14 @@ fn wait_for_watches(path: &Path, copy: &mut Machine, since: u64, until: Cycles) 
     }
 }
 
-/// Makes the interrupt pending in a cycle, in a copy of a machine that has not passed it,
-/// and follows what happens.
+/// Makes the interrupt pending in the given cycle, in a copy of a machine that has not passed it, and
+/// follows what happens.
 pub fn follow(path: &Path, machine: &Machine, at: u64) -> Outcome {
     let mut copy = machine.clone();
     copy.take_hits();
     copy.pend_interrupt(path.question().interrupt, Cycles(at));
     if path.question().reach == Reach::Check {
-        // To the end of the program: the run without the interrupt says how long that is.
+        // Runs to the end of the program: the run without the interrupt shows how long that takes.
         let until = path.ended().max(at).saturating_add(path.question().patience);
         let stop = copy.run(Cycles(until));
         path.look_at(&copy);
@@ -206,7 +208,7 @@ pub fn follow(path: &Path, machine: &Machine, at: u64) -> Outcome {
     let until = Cycles(at.saturating_add(path.question().patience));
     let exception = path.question().interrupt + 16;
     let mut entry = Entry { path, exception, at, back: None };
-    // However the run ends: what has not come by then has not come.
+    // However the run ends, whatever has not happened by then counts as missing.
     let stop = copy.run_observed(until, &mut entry);
     let Some(since) = path.served(&copy, at) else {
         path.look_at(&copy);
@@ -226,7 +228,7 @@ pub fn follow(path: &Path, machine: &Machine, at: u64) -> Outcome {
     };
     let first = |cycles: Vec<u64>| cycles.into_iter().find(|&cycle| cycle >= since);
     let ends = when(&|watch| path.ends_span(watch));
-    // The span under way when the handler was entered: before that, all went as usual.
+    // The span in progress when the handler was entered: before that, the run was as usual.
     let before = ends.iter().rfind(|&&end| end < since).copied();
     let usual = path.end_after(before.unwrap_or(at.saturating_sub(1)));
     let ended = first(ends);

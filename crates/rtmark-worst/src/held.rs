@@ -1,28 +1,27 @@
-//! Stretches of a path in which the interrupt is held back, and by what.
+//! Stretches of a path in which the interrupt is held back, and what holds it.
 //!
-//! They are told twice: as the interrupt sees them, from where it is held back to where it is
-//! not any more, whatever held it back in between; and by each thing alone. A piece of a path
-//! tells of what begins in it, to its end.
+//! They are recorded in two ways: as the interrupt experiences them, from where it is held back to
+//! where it is free again, whatever held it in between; and separately for each blocker. A piece of a
+//! path records the stretches that begin in it, up to their ends.
 
 use std::collections::BTreeMap;
 
 use rtmark_sim::{BlockedInterval, Blocker};
 use serde::{Deserialize, Serialize};
 
-/// What holds back, for whom it does not matter whether a more urgent handler runs already or is about
-/// to: both are its priority.
-pub(crate) fn told(blocker: Blocker) -> Blocker {
+/// Merges blockers that need no distinction: whether a more urgent handler already runs or is about to
+/// run, the blocker is its priority.
+pub(crate) fn merged(blocker: Blocker) -> Blocker {
     blocker.exception().map_or(blocker, Blocker::Active)
 }
 
-/// Stretches of the path between the same two places: from the first instruction during which the
-/// interrupt is held back to the first one before which it would have been taken again.
+/// Stretches of the path with the same ends: from the first instruction during which the interrupt is
+/// held back to the first one before which it would be taken again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stretches {
-    /// The longest, with what held the interrupt back in the order in which it first did, and for how
-    /// many cycles.
+    /// The longest, with its blockers in order of first appearance and their cycles.
     pub longest: BlockedInterval<Vec<(Blocker, u64)>>,
-    /// How many there were.
+    /// The number of such stretches.
     pub count: u64,
 }
 
@@ -40,13 +39,13 @@ impl Stretches {
         }
     }
 
-    /// Ended before an instruction, after one thing has held it back for so long.
+    /// Ends a stretch before an instruction, after one blocker has held the interrupt for this long.
     fn by_one(self, blocker: Blocker, cycles: u64, to: u32) -> Self {
         let longest = BlockedInterval { by: vec![(blocker, cycles)], cycles, to, ..self.longest };
         Self { longest, ..self }
     }
 
-    /// Takes others between the same two places.
+    /// Absorbs other stretches with the same ends.
     fn absorb(&mut self, other: Self) {
         self.count += other.count;
         let (known, new) = (&self.longest, &other.longest);
@@ -56,7 +55,7 @@ impl Stretches {
     }
 }
 
-/// The longest first, the earlier one of equals.
+/// Sorts stretches, the longest first, the earlier one among equals.
 fn sorted<'a>(stretches: impl Iterator<Item = &'a Stretches>) -> Vec<&'a Stretches> {
     let mut stretches: Vec<_> = stretches.collect();
     stretches.sort_by_key(|Stretches { longest, .. }| {
@@ -65,14 +64,14 @@ fn sorted<'a>(stretches: impl Iterator<Item = &'a Stretches>) -> Vec<&'a Stretch
     stretches
 }
 
-/// What has been found of them.
+/// All stretches found.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeldBack {
     whole: BTreeMap<(u32, u32), Stretches>,
     alone: BTreeMap<(Blocker, u32, u32), Stretches>,
 }
 
-/// Adds some to those between the same two places.
+/// Adds stretches to those with the same ends.
 fn add<K: Ord>(known: &mut BTreeMap<K, Stretches>, key: K, more: Stretches) {
     match known.get_mut(&key) {
         Some(known) => known.absorb(more),
@@ -95,67 +94,67 @@ impl HeldBack {
         }
     }
 
-    /// Adds what was found elsewhere on the same path.
+    /// Adds stretches found in other pieces of the same path.
     pub(crate) fn absorb(&mut self, other: Self) {
         other.whole.into_values().for_each(|each| self.add_whole(each));
         other.alone.into_values().for_each(|each| self.add_alone(each));
     }
 
-    /// The stretches by where they begin and end, the longest first. Two that follow each
-    /// other at once are one.
+    /// Returns the stretches by their ends, the longest first. Two that follow each other immediately
+    /// are one.
     pub fn longest(&self) -> Vec<&Stretches> {
         sorted(self.whole.values())
     }
 
-    /// Those in which one thing held the interrupt back, also where something else did before
-    /// or behind; the longest first.
+    /// Returns the stretches of each blocker alone, including those adjacent to other blockers; the
+    /// longest first.
     pub fn longest_alone(&self) -> Vec<(Blocker, &Stretches)> {
         let longest = sorted(self.alone.values()).into_iter();
         longest.filter_map(|each| Some((each.longest.by.first()?.0, each))).collect()
     }
 }
 
-/// What holds the interrupt back now.
+/// The blocker in effect.
 #[derive(Clone, Copy, Debug)]
 struct Part {
     blocker: Blocker,
     began: u64,
     from: u32,
     asleep: u64,
-    /// Whether it began in the piece, and not only the stretch that it belongs to.
+    /// Whether it began in this piece, rather than only the stretch that it belongs to.
     is_ours: bool,
 }
 
-/// Follows along a piece what holds the interrupt back.
+/// Tracks what holds the interrupt back along a piece.
 #[derive(Debug, Default)]
 pub(crate) struct Following {
     found: HeldBack,
-    /// Whether nothing has been seen yet of a piece that another one leads to: what holds the
-    /// interrupt back then, that one tells of.
+    /// Whether nothing has been seen yet of a piece that follows another one: a blocker in effect at
+    /// its beginning belongs to the preceding piece.
     leads_on: bool,
-    /// What has held it back at the last boundary.
+    /// The blocker at the last boundary.
     last: Option<Blocker>,
     part: Option<Part>,
     whole: Option<Stretches>,
 }
 
-/// To which piece belongs what begins at a boundary.
+/// The piece to which something that begins at a boundary belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Belongs {
-    /// To the one that is followed.
+    /// The current piece.
     ToPiece,
-    /// To the next one, which tells of it.
+    /// The next piece, which records it.
     ToNext,
 }
 
 impl Following {
-    /// Begins with a piece. If it follows another one directly, that one tells of what has
-    /// begun before.
+    /// Starts at the beginning of a piece. If the piece directly follows another one, that one records
+    /// what has begun earlier.
     pub(crate) fn new(follows: bool) -> Self {
         Self { leads_on: follows, ..Self::default() }
     }
 
-    /// Whether something has begun in the piece and goes on.
+    /// Tells whether a stretch that began in the piece is still open.
     pub(crate) const fn is_open(&self) -> bool {
         self.part.is_some() || self.whole.is_some()
     }
@@ -200,17 +199,17 @@ impl Following {
         }
     }
 
-    /// The core sleeps meanwhile.
+    /// Accounts for time asleep.
     pub(crate) fn sleep(&mut self, cycles: u64) {
         if let Some(part) = &mut self.part {
             part.asleep += cycles;
         }
     }
 
-    /// An instruction before which nothing held the interrupt back takes so many cycles in
-    /// which it does not give way.
+    /// Accounts for the cycles of an instruction during which it does not give way, and before which
+    /// nothing held the interrupt back.
     pub(crate) fn execute(&mut self, from: u32, to: u32, began: u64, cycles: u64) {
-        // One cycle holds nothing back: what becomes pending in it is seen at its end.
+        // A single cycle holds nothing back: what becomes pending in it is seen at its end.
         if cycles > 1 {
             let alone = Stretches::begin(began, from);
             self.found.add_alone(alone.by_one(Blocker::Instruction, cycles, to));
@@ -226,7 +225,7 @@ impl Following {
 mod tests {
     use super::*;
 
-    /// Boundaries, each a cycle and an address, with what holds the interrupt back there.
+    /// Boundaries, each with its cycle, its address and the blocker there.
     const PATH: [(u64, Option<Blocker>); 8] = [
         (0, None),
         (3, Some(Blocker::Primask)),
@@ -238,8 +237,8 @@ mod tests {
         (31, None),
     ];
 
-    /// What pieces tell together that are cut before a boundary each.
-    fn told(cuts: &[usize]) -> HeldBack {
+    /// Returns what pieces record together if the path is cut before these boundaries.
+    fn combined(cuts: &[usize]) -> HeldBack {
         let mut all = HeldBack::default();
         for (number, &first) in cuts.iter().enumerate() {
             let last = cuts.get(number + 1).copied().unwrap_or(PATH.len());
@@ -258,7 +257,7 @@ mod tests {
 
     #[test]
     fn stretches_are_told_whole_and_by_each_thing_alone() {
-        let found = told(&[0]);
+        let found = combined(&[0]);
         let whole: Vec<_> =
             found.longest().into_iter().map(|i| (i.longest.began, i.longest.cycles)).collect();
         assert_eq!(whole, [(3, 21), (30, 1)]);
@@ -277,11 +276,11 @@ mod tests {
 
     #[test]
     fn where_pieces_are_cut_makes_no_difference() {
-        let whole = told(&[0]);
+        let whole = combined(&[0]);
         for cut in 1..PATH.len() {
-            assert_eq!(told(&[0, cut]), whole, "cut before {cut}");
+            assert_eq!(combined(&[0, cut]), whole, "cut before {cut}");
             for second in cut + 1..PATH.len() {
-                assert_eq!(told(&[0, cut, second]), whole, "cut before {cut} and {second}");
+                assert_eq!(combined(&[0, cut, second]), whole, "cut before {cut} and {second}");
             }
         }
     }

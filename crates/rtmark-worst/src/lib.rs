@@ -1,17 +1,17 @@
 //! Interrupts a firmware at every moment of a run, and finds the worst one.
 //!
-//! The nouns, in the order in which you meet them:
+//! The terms, in the order in which you meet them:
 //!
-//! - a [`Question`] is an interrupt, the windows of a run in which it becomes pending, and
-//!   what is wanted to know: only when its handler begins, or also when a task that it
-//!   wakes runs, when the interrupted code goes on, and how much later a span ends; or
-//!   whether the program still comes to its end, content with its own check;
-//! - a *point* is one cycle in which the interrupt becomes pending. Every cycle of a window
-//!   is a point, so also those inside instructions that take several;
-//! - a [`Path`] is the run without the interrupt, in [`Piece`]s that are searched apart;
-//! - [`Findings`] are what a search has found, in a form that does not depend on the
-//!   order in which pieces were searched. Findings of parts add up to those of the whole;
-//! - a [`Witness`] is one point, run again, with everything told on the way.
+//! - a [`Question`] names an interrupt, the windows of a run in which it becomes pending, and what to
+//!   measure: only when its handler begins; or also when the task that it wakes runs, when the
+//!   interrupted code continues, and how much later a span ends; or whether the program still reaches
+//!   its end with its own check passing;
+//! - a *point* is one cycle in which the interrupt becomes pending. Every cycle of a window is a point,
+//!   including those inside multi-cycle instructions;
+//! - a [`Path`] is the run without the interrupt, divided into [`Piece`]s that are searched separately;
+//! - [`Findings`] are the results of a search, in a form that does not depend on the order in which
+//!   pieces were searched. Findings of parts add up to those of the whole;
+//! - a [`Witness`] is one point, run again with every step recorded.
 //!
 //! ```
 //! use std::sync::atomic::AtomicBool;
@@ -53,20 +53,19 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Many points share one answer exactly. An interrupt that becomes pending between two
-//! boundaries of instructions is seen at the second one, and while it is held back, the
-//! program runs on as if it were not there, unless it looks (see
-//! [`rtmark_sim::Machine::sees_pending`]). So one entry, tried out where the interrupt is
-//! no longer held back, answers for all points since it last was not. The tests compare
-//! this with runs from reset, one for each point.
+//! Many points share the same answer. An interrupt that becomes pending between two instruction
+//! boundaries is seen at the second one, and while it is held back, the program runs on as if it were
+//! not there, unless the program reads what is pending (see [`rtmark_sim::Machine::sees_pending`]). So
+//! one entry, tried out where the interrupt is no longer held back, answers for all points since the
+//! last boundary at which it was free. The tests compare this with runs from reset, one for each point.
 //!
-//! Two interrupts ([`Second`]) are searched in the same way twice over: points of the earlier
-//! one that share an answer lead to one run, and the later one has points along that run.
-//! [`Interleaving`] says how both met.
+//! Two interrupts ([`Second`]) are searched in two nested steps: points of the earlier one that share
+//! an answer lead to the same run, and the later one has points along that run. [`Interleaving`]
+//! describes how the two met.
 //!
-//! Findings are exact for the path that a program takes. They are no bound over all inputs.
-//! Inside an instruction that gives way to interrupts, or looks at what is pending, each point is
-//! looked at by itself. A handler that begins sooner than the core can let it ends the search with
+//! Findings are exact for the path that a program takes. They are not a bound over all inputs. Inside
+//! an instruction that gives way to interrupts, or that reads what is pending, each point is examined
+//! separately. If a handler begins sooner than the core allows, the search ends with an error.
 //! an error.
 
 mod alone;

@@ -6,17 +6,17 @@ use serde::{Deserialize, Serialize};
 use crate::fork::Unserved;
 use crate::path::{Line, Path};
 
-/// How two interrupts met, of which both were served.
+/// How two interrupts met, if both were served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Interleaving {
-    /// The one interrupted the other one's handler.
+    /// One interrupted the other's handler.
     Nested,
-    /// The one was entered straight from the other one's return.
+    /// One was entered directly from the other's return.
     TailChained,
-    /// The one became pending while the other was being entered, and came first.
+    /// One became pending while the other was being entered, and overtook it.
     LateArrival,
-    /// Code ran between the other one's return and the entry.
+    /// Other code ran between the return from one and the entry of the other.
     Apart,
 }
 
@@ -24,7 +24,7 @@ impl Interleaving {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Nested, Self::TailChained, Self::LateArrival, Self::Apart];
 
-    /// Its name in data.
+    /// Returns its name in data files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Nested => "nested",
@@ -34,10 +34,10 @@ impl Interleaving {
         }
     }
 
-    /// What it is, in words.
+    /// Describes it in words.
     pub const fn text(self) -> &'static str {
         match self {
-            Self::Nested => "nested: one interrupts the other one's handler",
+            Self::Nested => "nested: one interrupts the other's handler",
             Self::TailChained => "tail-chained: one is entered from the other's return",
             Self::LateArrival => "late arrival: one overtakes the other's entry",
             Self::Apart => "apart: other code runs in between",
@@ -45,33 +45,34 @@ impl Interleaving {
     }
 }
 
-/// What came of two interrupts, in cycles since reset.
+/// What followed two interrupts, in cycles since reset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Met {
     /// The first instruction of the earlier one's handler, or why it was not served.
     pub earlier: Result<u64, Unserved>,
-    /// And of the later one's.
+    /// The first instruction of the later one's handler, or why it was not served.
     pub later: Result<u64, Unserved>,
     /// How they met, if both were entered.
     pub how: Option<Interleaving>,
 }
 
-/// What is known of the earlier interrupt when the later one comes into play.
+/// The state of the earlier interrupt when the later one becomes relevant.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Known {
-    /// Its handler has been entered.
+    /// Whether its handler has been entered.
     pub entered: bool,
     /// The cycle of its handler's first instruction.
     pub served: Option<u64>,
 }
 
-/// Whether the last step entered an interrupt's handler; `taken` counts entries before it.
+/// Tells whether the last step entered an interrupt's handler; `taken` is the number of entries before
+/// it.
 pub fn enters(machine: &Machine, line: &Line, taken: u64) -> bool {
     machine.exceptions_taken() > taken && machine.exception() == line.exception()
 }
 
-/// Makes the later interrupt pending in a cycle, in a copy of a machine in which the earlier
-/// one is pending, or will be, and follows what happens. `pended` are the cycles of both.
+/// Makes the later interrupt pending in a copy of a machine in which the earlier one is pending, or
+/// will be, and follows what happens. `pended` holds the cycles in which they become pending.
 pub fn meet(
     path: &Path,
     machine: &Machine,
@@ -106,7 +107,7 @@ pub fn meet(
         }
         for hit in copy.take_hits() {
             for which in [0, 1] {
-                // A handler may take the other interrupt over without an entry.
+                // A handler may take over the other interrupt without an entry.
                 let told = matches!(lines[which].watch, Watch::Handle(_));
                 let begun = entered[which] || told && hit.cycle.0 >= pended[which];
                 if begun && hit.watch == lines[which].handler_watch {

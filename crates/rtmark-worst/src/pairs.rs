@@ -1,9 +1,9 @@
-//! Two interrupts, one after the other, at every distance.
+//! Searches two interrupts, one after the other, at every distance.
 //!
-//! Moments of the earlier one that are noticed together lead to one and the same run, along
-//! which the later one has moments of its own: that run is walked along like any other, with
-//! the earlier interrupt in it. So what holds for one interrupt holds for two, and each pair
-//! of moments has its answer without a run of its own.
+//! Moments of the earlier interrupt that are noticed together lead to the same run, along which the
+//! later one has moments of its own. That run is searched like any other, with the earlier interrupt in
+//! it. So the method for one interrupt also works for two, and no pair of moments needs a run of its
+//! own.
 
 use std::ops::RangeInclusive;
 
@@ -17,12 +17,12 @@ use crate::meet::{Interleaving, Known, Met, enters, meet};
 use crate::path::{Line, Path, Piece, Second, Window};
 use crate::sweep::{Visitor, sweep};
 
-/// Searches a piece, in which the earlier one of both becomes pending.
+/// Searches a piece in which the earlier of the two becomes pending.
 pub fn pairs(path: &Path, piece: &Piece, scale: Scale, second: (&Second, &Line)) -> Findings {
     let (question, line) = second;
     let mut findings = Findings::new(scale);
     let orders = [
-        // Both at once are met with once.
+        // The case that both become pending at once is counted once only.
         ([path.line(), line], [Aspect::Handler, Aspect::Second], 0),
         ([line, path.line()], [Aspect::Second, Aspect::Handler], 1),
     ];
@@ -40,20 +40,20 @@ pub fn pairs(path: &Path, piece: &Piece, scale: Scale, second: (&Second, &Line))
     findings
 }
 
-/// Goes along the path with the earlier interrupt in mind.
+/// Sweeps along the path with the earlier interrupt.
 struct Earlier<'a> {
     path: &'a Path,
-    /// The earlier and the later one.
+    /// The earlier and the later interrupt.
     lines: [&'a Line; 2],
     aspects: [Aspect; 2],
-    /// The least distance, and the most.
+    /// The least distance, and the greatest.
     least: u64,
     most: Option<u64>,
     findings: &'a mut Findings,
     held: Following,
 }
 
-/// What comes of points has been added already, each by itself: no two are equal.
+/// The answer of points that have already been added one by one. No two are equal.
 #[derive(Clone, Copy)]
 struct Added;
 
@@ -68,18 +68,18 @@ impl Earlier<'_> {
         self.least == 0
     }
 
-    /// Goes along the run in which the earlier interrupt becomes pending at these points.
+    /// Searches along the run in which the earlier interrupt becomes pending at these points.
     fn search(&mut self, points: RangeInclusive<u64>, machine: &Machine) {
         let (first, last) = (*points.start(), *points.end());
         let mut copy = machine.clone();
         copy.take_hits();
-        // It comes to the core no sooner than the machine stands there.
+        // The interrupt reaches the core no earlier than the machine's current cycle.
         let at = first.max(copy.cycles().0.saturating_sub(copy.way_to_core()));
         copy.pend_interrupt(self.lines[0].interrupt, Cycles(at));
         let patience = self.path.question().patience;
         let to = match self.most {
             Some(most) => last.saturating_add(most),
-            // Until it has returned; if it never does, until that is given up.
+            // Until it has returned; if it never does, until the patience runs out.
             None => first.saturating_add(patience),
         };
         if self.is_first_order() {
@@ -128,7 +128,7 @@ impl Visitor for Earlier<'_> {
     }
 
     fn never(&mut self, points: RangeInclusive<u64>, machine: &Machine, _: Unserved) -> Added {
-        // The later one may be served all the same.
+        // The later interrupt may still be served.
         self.search(points, machine);
         Added
     }
@@ -150,15 +150,14 @@ impl Visitor for Earlier<'_> {
     }
 }
 
-/// Goes along the run in which the earlier interrupt has become pending, with the later one in
-/// mind.
+/// Sweeps along the run in which the earlier interrupt became pending, with the later one.
 struct Later<'a> {
     path: &'a Path,
     lines: [&'a Line; 2],
-    /// When the earlier one becomes pending in this run.
+    /// The cycle in which the earlier one becomes pending in this run.
     pended: u64,
     known: Known,
-    /// Entries of handlers up to the last boundary.
+    /// The number of handler entries up to the last boundary.
     taken: u64,
     /// Whether to end when the earlier one has returned.
     until_return: bool,
@@ -226,7 +225,7 @@ impl Visitor for Later<'_> {
     }
 }
 
-/// Answers of the later interrupt that lie side by side and say the same of the earlier one.
+/// Adjacent answers of the later interrupt that imply the same outcome of the earlier one.
 #[derive(Clone, PartialEq, Eq)]
 struct Run {
     points: RangeInclusive<u64>,
@@ -234,13 +233,13 @@ struct Run {
     how: Option<Interleaving>,
 }
 
-/// Moments of the earlier interrupt that lead to one run, and what is found along it.
+/// Moments of the earlier interrupt that lead to the same run, and what is found along it.
 struct Class<'a> {
     points: RangeInclusive<u64>,
     least: u64,
     most: u64,
     aspects: [Aspect; 2],
-    /// The instruction that was interrupted.
+    /// The interrupted instruction.
     pc: u32,
     run: Option<Run>,
     /// The first cycle in which the earlier one's handler begins in any pair.
@@ -248,7 +247,7 @@ struct Class<'a> {
     findings: &'a mut Findings,
 }
 
-/// The part of a range from one value to another.
+/// Returns the part of a range between two values.
 fn part(range: &RangeInclusive<u64>, from: u64, to: u64) -> Option<RangeInclusive<u64>> {
     let (from, to) = (from.max(*range.start()), to.min(*range.end()));
     (from <= to).then_some(from..=to)
@@ -287,7 +286,7 @@ impl Class<'_> {
         }
     }
 
-    /// Adds what the answers up to here say of the earlier interrupt.
+    /// Adds what the answers so far imply for the earlier interrupt.
     fn end_run(&mut self) {
         let Some(run) = self.run.take() else { return };
         if let Ok(served) = run.earlier {

@@ -1,7 +1,7 @@
-//! The run that is interrupted: its windows, and the pieces that are searched apart.
+//! The run that is interrupted: its windows, and the pieces that are searched separately.
 //!
-//! Knows nothing of interrupts but which one it is. Pieces depend on the question alone,
-//! so that every computer cuts a search at the same places.
+//! A path knows nothing about interrupts except their numbers. Pieces depend on the question alone, so
+//! that every computer divides a search at the same places.
 
 use std::sync::OnceLock;
 
@@ -10,72 +10,71 @@ use serde::{Deserialize, Serialize};
 
 use crate::border::reach;
 
-/// The most cycles of one piece: long enough that a copy of the machine costs nothing
-/// beside it, short enough that there is work for every core.
+/// The length limit of a piece, in cycles: long enough to make the cost of copying a machine
+/// negligible, short enough to keep every core busy.
 const PIECE: u64 = 8192;
 
-/// What is wanted to know of each point.
+/// What is measured at each point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reach {
     /// When the handler begins.
     Entry,
-    /// Also what comes after: the woken task, the interrupted code, the end of its span.
+    /// Also what follows: the woken task, the interrupted code, the end of its span.
     Whole,
-    /// Whether the program then comes to its end, content with its own check.
+    /// Whether the program then reaches its end with its own check passing.
     Check,
 }
 
-/// Cycles of a run in which an interrupt becomes pending: after `from`, up to `to`.
+/// Cycles of a run in which an interrupt becomes pending: after `from`, up to and including `to`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Window {
-    /// The last cycle before it.
+    /// The last cycle before the window.
     pub from: u64,
-    /// Its last cycle.
+    /// The last cycle of the window.
     pub to: u64,
 }
 
-/// What is to be searched.
+/// What to search.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Question {
     /// The external interrupt.
     pub interrupt: u16,
     /// Its priority, as the register holds it.
     pub priority: u8,
-    /// When it becomes pending: windows in ascending order that do not overlap.
+    /// When the interrupt becomes pending: windows in ascending order that do not overlap.
     pub windows: Vec<Window>,
-    /// How far it is followed.
+    /// How far the interrupt is followed.
     pub reach: Reach,
-    /// Cycles after which one point is given up.
+    /// The cycles after which a point is given up.
     pub patience: u64,
-    /// The first instruction of the task that the handler wakes, if one is looked for.
+    /// The first instruction of the task that the handler wakes, if that is of interest.
     pub woken: Option<u32>,
-    /// Where spans end.
+    /// The addresses at which spans end.
     pub ends: Vec<u32>,
-    /// A second interrupt beside it, if there is one.
+    /// A second interrupt, if there is one.
     pub second: Option<Second>,
 }
 
-/// An interrupt that becomes pending at every distance from the one that is searched, before
-/// it and after it.
+/// An interrupt that becomes pending at every distance before and after the one that is searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Second {
     /// The external interrupt.
     pub interrupt: u16,
     /// Its priority, as the register holds it.
     pub priority: u8,
-    /// The most cycles between both; `None` for as many as it takes until the handler of the
-    /// earlier one has returned.
+    /// The greatest distance between both, in cycles; `None` to continue until the earlier one's
+    /// handler has returned.
     pub distance: Option<u64>,
 }
 
-/// An interrupt with what is watched of it.
+/// An interrupt, and how its entry is detected.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line {
     pub interrupt: u16,
     /// Its handler's first instruction.
     pub handler: u32,
-    /// What is watched for it.
+    /// The watch that detects its entry.
     pub watch: Watch,
     pub handler_watch: WatchId,
     pub return_watch: WatchId,
@@ -91,45 +90,45 @@ impl Line {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PathError {
-    /// The soc lacks the interrupt.
-    #[error("the soc has interrupts 0 to {last}, and none with number {interrupt}")]
+    /// The soc does not have the interrupt.
+    #[error("the soc has interrupts 0 to {last}, not {interrupt}")]
     NoInterrupt {
-        /// The number that was asked for.
+        /// The requested number.
         interrupt: u16,
         /// The last one.
         last: u16,
     },
-    /// There is nothing behind the interrupt's vector.
+    /// The interrupt's vector does not lead to a handler.
     #[error(
         "interrupt {interrupt} has no handler: its vector at {address:#010x} is {vector:#010x}"
     )]
     NoHandler {
         /// The interrupt.
         interrupt: u16,
-        /// Where its vector stands.
+        /// The address of its vector.
         address: u32,
-        /// What stands there.
+        /// The contents of its vector.
         vector: u32,
     },
-    /// The program gives the interrupt another priority than the one that is asked about.
+    /// The program sets another priority for the interrupt than the question assumes.
     #[error(
-        "interrupt {interrupt} is to have priority {asked:#04x}, and the program gives it {found:#04x}"
+        "interrupt {interrupt} was requested with priority {asked:#04x}, but the program sets {found:#04x}"
     )]
     Priority {
         /// The interrupt.
         interrupt: u16,
-        /// The priority that was asked for, as the register holds it.
+        /// The requested priority, as the register holds it.
         asked: u8,
-        /// What the register holds when the first window begins.
+        /// The register's contents when the first window begins.
         found: u8,
     },
-    /// Two interrupts cannot be told apart.
-    #[error("interrupts {0} and {1} have one handler, or are one: they cannot be told apart")]
+    /// The two interrupts cannot be distinguished.
+    #[error("interrupts {0} and {1} are equal or share a handler: they cannot be distinguished")]
     Same(u16, u16),
     /// There is no point to search.
     #[error("no window to search: {0}")]
     NoWindow(String),
-    /// The simulator is wrong on the way there.
+    /// The simulator made a mistake before the first window.
     #[error("internal error: {0}")]
     Internal(Box<InternalError>),
 }
@@ -146,30 +145,30 @@ pub struct Path {
     pieces: Vec<Window>,
     /// When spans end on the path, in ascending order.
     ends: Vec<u64>,
-    /// When the program ends, where that is wanted to know.
+    /// When the program ends, if that is of interest.
     ended: u64,
-    /// The mistake of the simulator that was met first.
+    /// The first mistake of the simulator.
     failed: OnceLock<Box<InternalError>>,
 }
 
-/// A part of a path, with the machine that is about to go along it.
+/// A part of a path, with the machine that will run it.
 #[derive(Clone, Debug)]
 pub struct Piece {
-    /// Its number among the path's pieces.
+    /// Its index among the path's pieces.
     pub index: usize,
     /// The cycles whose boundaries belong to it.
     pub window: Window,
-    /// Whether the piece before ends where it begins.
+    /// Whether it directly follows another piece.
     pub follows: bool,
-    /// The last point at which instructions that have begun before may notice the interrupt, and
-    /// the second one: those up to it belong to the piece before.
+    /// The last points at which instructions begun earlier may notice the interrupt and the second one.
+    /// Points up to there belong to the preceding piece.
     pub noticed: [u64; 2],
-    /// The machine at the first boundary that has reached `window.from`.
+    /// The machine at the first boundary at or after `window.from`.
     pub machine: Machine,
 }
 
 impl Line {
-    /// Watches an interrupt, whose vector is looked up in a machine that has come `there`.
+    /// Watches an interrupt, whose vector is read from a machine that has advanced to the first window.
     fn find(start: &mut Machine, there: &Machine, interrupt: u16) -> Result<Self, PathError> {
         let none = |(address, vector)| PathError::NoHandler { interrupt, address, vector };
         let handler = there.handler_of(interrupt).map_err(none)?;
@@ -185,12 +184,12 @@ impl Line {
 }
 
 impl Path {
-    /// Prepares a machine that has just been reset. The vector table is taken to stay where
-    /// it is when the first window begins.
+    /// Prepares a search from a machine that has just been reset. The vector table is assumed to stay
+    /// where it is when the first window begins.
     ///
     /// # Errors
-    /// When the soc lacks the interrupt, it has no handler, the program gives it another priority, or
-    /// there is no window.
+    /// When the soc does not have the interrupt, it has no handler, the program sets another priority,
+    /// or there is no window.
     pub fn new(mut start: Machine, question: Question) -> Result<Self, PathError> {
         let asked = [Some((question.interrupt, question.priority))]
             .into_iter()
@@ -214,7 +213,7 @@ impl Path {
             }
         }
         if question.windows.iter().all(|window| window.from >= window.to) {
-            return Err(PathError::NoWindow("it holds no cycle".into()));
+            return Err(PathError::NoWindow("it contains no cycle".into()));
         }
         let line = Line::find(&mut start, &there, question.interrupt)?;
         let second = match question.second {
@@ -257,34 +256,34 @@ impl Path {
         }
     }
 
-    /// Notes that the simulator was wrong in a machine that has gone along the path, if it was:
-    /// nothing that is found counts then.
+    /// Records a mistake of the simulator in a machine that has run along the path, if there was one:
+    /// it invalidates all findings.
     pub(crate) fn look_at(&self, machine: &Machine) {
         if let Some(error) = machine.internal_error() {
             self.fail(error.clone());
         }
     }
 
-    /// Notes a mistake of the simulator's: nothing that is found counts.
+    /// Records a mistake of the simulator, which invalidates all findings.
     pub(crate) fn fail(&self, error: InternalError) {
         let _ = self.failed.set(Box::new(error));
     }
 
-    /// Whether the simulator was wrong anywhere on the way.
+    /// Tells whether the simulator made a mistake anywhere on the path.
     pub(crate) fn has_failed(&self) -> bool {
         self.failed.get().is_some()
     }
 
-    /// The mistake of the simulator that was met, if one was.
+    /// Returns the recorded mistake of the simulator, if any.
     pub(crate) fn failure(&self) -> Option<Box<InternalError>> {
         self.failed.get().cloned()
     }
 
-    /// Runs along the windows once to see when spans end.
+    /// Runs along the windows once to find where spans end.
     fn find_ends(&self) -> Vec<u64> {
         let mut machine = self.start.clone();
         let last = self.question.windows.last().map_or(0, |window| window.to);
-        // Long enough that the span of the last point ends, too.
+        // Long enough for the span of the last point to end, too.
         let until = last.saturating_add(self.question.patience);
         let _ = machine.run(Cycles(until));
         self.look_at(&machine);
@@ -293,17 +292,17 @@ impl Path {
         ends.map(|hit| hit.cycle.0).collect()
     }
 
-    /// What is searched.
+    /// Returns the question.
     pub fn question(&self) -> &Question {
         &self.question
     }
 
-    /// The machine at the path's beginning.
+    /// Returns the machine at the beginning of the path.
     pub fn start(&self) -> &Machine {
         &self.start
     }
 
-    /// The first instruction of the handler of one of the interrupts that are asked for.
+    /// Returns the first instruction of the handler of one of the interrupts in the question.
     pub fn handler_of(&self, interrupt: u16) -> u32 {
         let second = self.second.filter(|second| second.interrupt == interrupt);
         second.unwrap_or(self.line).handler
@@ -317,17 +316,17 @@ impl Path {
         self.question.second.as_ref().zip(self.second.as_ref())
     }
 
-    /// When the handler's first instruction was executed in a machine that has gone along the
-    /// path with the interrupt pending since a cycle, if it was.
+    /// Returns when the handler's first instruction was executed, if it was, in a machine in which the
+    /// interrupt has been pending since a given cycle.
     pub fn served(&self, machine: &Machine, since: u64) -> Option<u64> {
         let ours = |hit: &&Hit| hit.watch == self.line.handler_watch && hit.cycle.0 >= since;
         machine.hits().iter().find(ours).map(|hit| hit.cycle.0)
     }
 
-    /// Looks at when an interrupt's handler begins that becomes pending from outside in a cycle.
-    /// Sooner behind it than the core lets any begin is a mistake of the simulator's, unless it
-    /// begins then all the same: the program may ask for the interrupt itself, or execute the
-    /// handler's code. `machine` has not got there yet, and nothing is pending in it from outside.
+    /// Checks when the handler begins for an interrupt that becomes pending from outside in a given
+    /// cycle. A beginning sooner than the core allows is a mistake of the simulator, unless the handler
+    /// begins then in any case: the program may request the interrupt itself, or execute the handler's
+    /// code. `machine` has not reached that cycle, and nothing from outside is pending in it.
     pub(crate) fn doubt(&self, line: &Line, machine: &Machine, point: u64, served: u64) {
         let least = machine.least_latency();
         if served >= point.saturating_add(least) {
@@ -344,8 +343,8 @@ impl Path {
             instruction: None,
             cycle: machine.cycles(),
             state: format!(
-                "the handler of interrupt {} begins in cycle {served}, where it becomes pending in \
-                 cycle {point}, and this core takes {least} cycles at least",
+           "the handler of interrupt {} begins in cycle {served}; the interrupt becomes pending in \
+            cycle {point}, and this core takes at least {least} cycles",
                 line.interrupt
             ),
         });
@@ -359,18 +358,18 @@ impl Path {
         self.end_watches.contains(&watch)
     }
 
-    /// When the span ends on the path that is under way in a cycle.
+    /// Returns when the span in progress in a cycle ends on the path.
     pub(crate) fn end_after(&self, cycle: u64) -> Option<u64> {
         self.ends.get(self.ends.partition_point(|&end| end <= cycle)).copied()
     }
 
-    /// When the program ends without the interrupt, or was given up.
+    /// Returns when the program ends without the interrupt, or was given up.
     pub(crate) fn ended(&self) -> u64 {
         self.ended
     }
 
-    /// The priority that the program has given to the interrupt by the end of the last window, if it
-    /// is another one than that which it begins with.
+    /// Returns the interrupt's priority at the end of the last window, if the program has changed it
+    /// from its initial value.
     pub fn later_priority(&self) -> Option<u8> {
         let last = self.question.windows.last().map_or(0, |window| window.to);
         let mut machine = self.start.clone();
@@ -380,27 +379,27 @@ impl Path {
         Some(machine.interrupt_priority(self.line.interrupt)).filter(|later| *later != first)
     }
 
-    /// Whether a cycle lies in a window.
+    /// Tells whether a window contains a cycle.
     pub fn covers(&self, cycle: u64) -> bool {
         self.question.windows.iter().any(|window| window.from < cycle && cycle <= window.to)
     }
 
-    /// How many pieces there are.
+    /// Returns the number of pieces.
     pub fn len(&self) -> usize {
         self.pieces.len()
     }
 
-    /// Whether there is nothing to search.
+    /// Tells whether there is nothing to search.
     pub fn is_empty(&self) -> bool {
         self.pieces.is_empty()
     }
 
-    /// How many cycles a piece has.
+    /// Returns the number of cycles in a piece.
     pub fn cycles_of(&self, piece: usize) -> u64 {
         self.pieces.get(piece).map_or(0, |window| window.to - window.from)
     }
 
-    /// The machine at a cycle of the path, at the first boundary that has reached it.
+    /// Returns the machine at the first boundary at or after a cycle of the path.
     pub fn at(&self, cycle: u64) -> Machine {
         let mut machine = self.start.clone();
         let _ = machine.run(Cycles(cycle));
@@ -409,9 +408,8 @@ impl Path {
         machine
     }
 
-    /// The last cycle before the points of a window that begins in a cycle: that of the first
-    /// boundary which has reached it, or the last point that an instruction might have noticed
-    /// which had begun by then.
+    /// Returns the last cycle before the points of a window that begins in a cycle: that of the first
+    /// boundary at or after it, or the last point that an instruction already begun might notice.
     pub fn begins(&self, from: u64) -> u64 {
         let (mut machine, mut noticed) = (self.start.clone(), [0; 2]);
         reach(&mut machine, from, self.interrupts(), &mut noticed);
@@ -419,12 +417,12 @@ impl Path {
         noticed[0].max(machine.cycles().0)
     }
 
-    /// The interrupt and the second one, or twice the only one.
+    /// Returns the interrupt and the second one, or the only one twice.
     fn interrupts(&self) -> [u16; 2] {
         [self.line, self.second.unwrap_or(self.line)].map(|line| line.interrupt)
     }
 
-    /// The pieces that are wanted, in order, each with a machine of its own.
+    /// Returns the requested pieces in order, each with a machine of its own.
     pub fn pieces<'a>(
         &'a self,
         mut wanted: impl FnMut(usize) -> bool + 'a,
@@ -457,8 +455,7 @@ fn cut(window: Window) -> impl Iterator<Item = Window> {
 mod tests {
     use super::*;
 
-    /// A Cortex-M3 that goes round and round, with a handler for interrupt 0 that never begins by
-    /// itself.
+    /// A Cortex-M3 in an endless loop, with a handler for interrupt 0 that never begins by itself.
     fn path() -> Path {
         let soc = rtmark_sim::Soc::from_toml(include_str!("../../../socs/generic-cortex-m3.toml"));
         let mut machine = Machine::new(&soc.expect("a soc"));
@@ -484,7 +481,7 @@ mod tests {
 
     #[test]
     fn no_handler_begins_before_its_interrupt_or_sooner_than_the_core_can() {
-        // A late arrival's six cycles (DDI 0337H, 3.9) behind the three to the core.
+        // The six cycles of a late arrival (DDI 0337H, 3.9), after the three to the core.
         for (served, refused) in [(0, true), (149, true), (150, true), (158, true), (159, false)] {
             let path = path();
             path.doubt(path.line(), &path.at(100), 150, served);

@@ -1,4 +1,4 @@
-//! Searching pieces side by side.
+//! Searches pieces in parallel.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,23 +12,23 @@ use crate::findings::{Findings, Scale};
 use crate::pairs::pairs;
 use crate::path::Path;
 
-/// What steers a search from outside.
+/// Controls a search from outside.
 #[derive(Debug)]
 pub struct Control<'a> {
-    /// Set when the search is to end early.
+    /// Set to end the search early.
     pub cancelled: &'a AtomicBool,
-    /// Which part is searched.
+    /// The part that is searched.
     pub share: Share,
-    /// Points after which no further piece is begun.
+    /// The number of points after which no further piece is begun.
     pub budget: u64,
 }
 
-/// Searches the pieces of a path that `found` does not hold yet. `advanced` is told of the
-/// findings whenever a piece is done.
+/// Searches the pieces of a path that `found` does not contain yet. `advanced` receives the findings
+/// whenever a piece is done.
 ///
 /// # Errors
-/// When the simulator is wrong anywhere on the way, or a handler begins sooner than the core can
-/// let it, so that nothing that was found counts.
+/// When the simulator makes a mistake, or a handler begins sooner than the core allows; all findings
+/// are invalid then.
 pub fn search(
     path: &Path,
     control: &Control<'_>,
@@ -47,7 +47,7 @@ pub fn search(
         if !control.share.holds(piece) || known.contains(&piece) {
             return false;
         }
-        // By the pieces' sizes, so that the same ones are searched on every computer.
+        // Decided from the sizes of pieces, so that every computer searches the same ones.
         let within = given < control.budget;
         given += path.cycles_of(piece);
         within && !path.has_failed() && !control.cancelled.load(Ordering::Relaxed)
@@ -75,7 +75,7 @@ pub fn search(
             return;
         }
         findings.pieces.insert(index);
-        // A thread that panicked has found nothing; what others have found stays whole.
+        // A thread that panicked has added nothing, so the findings of the others are intact.
         let mut all = found.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         all.absorb(findings);
         advanced(&all);

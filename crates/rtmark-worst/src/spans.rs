@@ -1,30 +1,29 @@
-//! When the spans of a run are: the windows that a search is about.
+//! Finds the spans of a run, which are the windows of a search.
 
 use rtmark_sim::{Cycles, Machine, Stop, Watch};
 
 use crate::path::Window;
 
-/// How far a machine runs before its hits are looked at.
+/// How far a machine runs before its hits are collected.
 const SLICE: u64 = 10_000_000;
 
-/// A run without any interrupt from outside, with its spans.
+/// A run without any interrupt from outside, and its spans.
 #[derive(Clone, Debug)]
 pub struct Spans {
-    /// The spans, in order. A span that begins anew before its end counts from its last
-    /// beginning.
+    /// The spans in order. A span that restarts before its end counts from its last beginning.
     pub windows: Vec<Window>,
     /// How the run ended.
     pub stop: Stop,
-    /// When.
+    /// The cycle in which it ended.
     pub cycles: u64,
     /// What it printed.
     pub console: Vec<u8>,
 }
 
-/// Runs a machine, until it ends or a budget of cycles is used up, to see when its spans are.
+/// Runs a machine until it ends or the budget is used up, to find its spans.
 pub fn spans(start: &Machine, begins: &[Watch], ends: &[Watch], budget: Cycles) -> Spans {
     let mut machine = start.clone();
-    // Where one span ends as the next begins, the end is told first.
+    // Where one span ends as the next begins, the end is reported first.
     let ends: Vec<_> = ends.iter().map(|watch| machine.watch(*watch)).collect();
     let begins: Vec<_> = begins.iter().map(|watch| machine.watch(*watch)).collect();
     let (mut windows, mut open, mut console) = (Vec::new(), None, Vec::new());

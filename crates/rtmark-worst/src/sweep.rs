@@ -1,9 +1,9 @@
-//! Going along a piece of the path with the interrupt in mind.
+//! Sweeps along a piece of the path with the interrupt in mind.
 //!
-//! At each boundary of instructions the points that have not been answered yet are
-//! either answered at once, because the interrupt would be taken now, or carried on.
-//! Where a step is no plain instruction, the interrupt may be seen in the middle of it:
-//! such steps are gone through again from a copy, for each point that makes a difference.
+//! At each instruction boundary the points that have no answer yet are either answered at once, because
+//! the interrupt would be taken now, or carried on. If a step is not a plain instruction, the interrupt
+//! may be seen in the middle of it: such steps are repeated from a copy, once for each point that makes
+//! a difference.
 
 mod inside;
 
@@ -13,42 +13,42 @@ use rtmark_sim::{Advance, Blocker, Cycles, Machine, Register, Stop, Tried, Watch
 
 use crate::border::{Boundary, gives_way};
 use crate::fork::Unserved;
-use crate::held::{Belongs, Following, told};
+use crate::held::{Belongs, Following, merged};
 use crate::path::{Path, Window};
 
-/// Cycles after which a new copy is kept to go back to.
+/// The interval, in cycles, at which a new copy is kept to go back to.
 const KEPT_EACH: u64 = 4096;
-/// What a sweep is for: which interrupt becomes pending, and what becomes of its points.
+
+/// What a sweep is for: the interrupt that becomes pending, and the use of its points' answers.
 pub trait Visitor {
-    /// What is known of a point. Equal answers of two points that one step sees are those of
-    /// all points between.
+    /// The answer of a point. If two points that one step sees have equal answers, so have all points
+    /// between them.
     type Answer: Copy + PartialEq;
 
-    /// The interrupt.
+    /// Returns the interrupt.
     fn interrupt(&self) -> u16;
 
-    /// What is searched, and whether the simulator was wrong on the way.
+    /// Returns the path, which also records mistakes of the simulator.
     fn path(&self) -> &Path;
 
-    /// Looks at a boundary, and says where the sweep ends by what is known now.
+    /// Examines a boundary, and returns the cycle in which the sweep ends as far as known now.
     fn look(&mut self, _: &mut Machine, to: u64) -> u64 {
         to
     }
 
-    /// Whether it is enough to know when the handler begins where nothing holds it back.
+    /// Tells whether it is enough to know when the handler begins while nothing holds it back.
     fn tries(&self) -> bool {
         false
     }
 
-    /// Answers for points up to one, of which it is known when the handler begins, if that is
+    /// Answers for the points up to `_last`, for which the handler's first cycle is known, if that is
     /// enough.
     fn entered(&mut self, _last: u64, _: &Machine, _cycle: u64) -> Option<Self::Answer> {
         None
     }
 
-    /// Answers for points that are noticed as the last of them is. The machine stands before
-    /// the first of them if `needs_first` says so, or else no later than where they are
-    /// noticed.
+    /// Answers for points that are noticed as the last of them is. The machine is before the first of
+    /// them if `needs_first` says so, and otherwise no later than where they are noticed.
     fn follow(&mut self, points: RangeInclusive<u64>, machine: &Machine) -> Self::Answer;
 
     /// Answers for points that are never noticed.
@@ -59,18 +59,18 @@ pub trait Visitor {
         why: Unserved,
     ) -> Self::Answer;
 
-    /// Whether what comes of a point depends on all points with the same answer.
+    /// Tells whether the answer depends on all points that share it.
     fn needs_first(&self) -> bool {
         false
     }
 
-    /// The watch of the handler's beginning, if one that the program brings about by itself is an answer for
-    /// the points before it.
+    /// Returns the watch of the handler's beginning, if a beginning that the program itself causes also
+    /// answers for the points before it.
     fn begins(&self) -> Option<WatchId> {
         None
     }
 
-    /// For how long the interrupt waits, where the same is true of each moment of a sleep in
+    /// Returns how long the interrupt waits, if that is the same for every moment of a sleep during
     /// which nothing happens.
     fn waits(&self, _answer: Self::Answer, _at: u64) -> Option<u64> {
         None
@@ -79,15 +79,15 @@ pub trait Visitor {
     /// Takes an answer.
     fn add(&mut self, points: RangeInclusive<u64>, answer: Self::Answer, pc: u32);
 
-    /// Takes that each of some points waits for so many cycles.
+    /// Records that each of some points waits for the given number of cycles.
     fn add_waiting(&mut self, _: RangeInclusive<u64>, _waits: u64, _pc: u32) {}
 
-    /// Who follows what holds the interrupt back, if that is wanted.
+    /// Returns the tracker of what holds the interrupt back, if it is wanted.
     fn held(&mut self) -> Option<&mut Following> {
         None
     }
 
-    /// Takes that an instruction executes in the window.
+    /// Records that an instruction executes in the window.
     fn executed(&mut self, _pc: u32) {}
 }
 
@@ -95,28 +95,27 @@ struct Sweep<'a, S> {
     visitor: &'a mut S,
     machine: Machine,
     kept: Machine,
-    /// The first point without an answer, if there is one; the last is the boundary's cycle.
+    /// The first point without an answer, if any; the last one is the boundary's cycle.
     waiting: Option<u64>,
-    /// The machine before that point, where the visitor needs it and it is not the last step's.
+    /// The machine before that point, if the visitor needs it and it differs from the last step's.
     first: Option<Machine>,
-    /// The last cycle whose point has been looked at.
+    /// The last cycle whose point has been examined.
     seen: u64,
-    /// The last cycle whose point belongs to the piece, once that is known.
+    /// The last cycle whose point belongs to the piece, once known.
     last: Option<u64>,
-    /// The last point at which instructions that began in the piece may notice the interrupt.
+    /// The last point at which instructions begun in the piece may notice the interrupt.
     noticed: u64,
-    /// Points that have got an answer.
+    /// The number of points that have an answer.
     answered: u64,
-    /// Cycles from a point to where the core can take the interrupt.
+    /// The cycles from a point until the interrupt reaches the core.
     way: u64,
-    /// How long before its end the last step that was no plain instruction did not look any
-    /// more.
+    /// How long before its end the last step that was not a plain instruction stopped looking.
     unseen: u64,
 }
 
-/// Goes along from where a machine stands, and gives a visitor the points of a window. Those
-/// that the machine has passed already are noticed where it stands. Ends with the first
-/// boundary that has reached the window's end, or where the last point has its answer.
+/// Sweeps from the machine's position, and gives a visitor the points of a window. Points that the
+/// machine has already passed are noticed where it is. The sweep ends at the first boundary at or after
+/// the window's end, or where the last point has its answer.
 pub fn sweep<S: Visitor>(visitor: &mut S, machine: Machine, window: Window) {
     let mut sweep = Sweep::new(visitor, machine, window);
     let interrupt = sweep.visitor.interrupt();
@@ -132,8 +131,8 @@ pub fn sweep<S: Visitor>(visitor: &mut S, machine: Machine, window: Window) {
         sweep.note_blocker(blocker, now, belongs);
         let looks = sweep.machine.sees_pending();
         let looked = sweep.machine.looks_until();
-        // Inside an instruction that began with the interrupt held back, another one might
-        // have been noticed.
+        // Inside an instruction that began with the interrupt held back, another one might have been
+        // noticed.
         if let Some((previous, Some(_))) = previous {
             sweep.keep_first(previous);
         }
@@ -182,7 +181,7 @@ pub fn sweep<S: Visitor>(visitor: &mut S, machine: Machine, window: Window) {
         if sweep.has_failed() {
             return;
         }
-        // Sleep is cut where the piece ends: the next one begins there.
+        // Sleep is cut at the end of the piece, where the next piece begins.
         let until = if boundary.asleep && now < to { to } else { u64::MAX };
         let hits = sweep.machine.hits().len();
         match sweep.machine.advance_open(Cycles(until)) {
@@ -209,7 +208,7 @@ pub fn sweep<S: Visitor>(visitor: &mut S, machine: Machine, window: Window) {
                 break;
             }
             Err(stop) => {
-                // The program ends here: what waits is never served.
+                // The program ends here: points that wait are never served.
                 let why = Unserved::of(&sweep.machine, &stop, interrupt);
                 sweep.give_up(now, why);
                 break;
@@ -225,7 +224,7 @@ pub fn sweep<S: Visitor>(visitor: &mut S, machine: Machine, window: Window) {
 }
 
 impl<'a, S: Visitor> Sweep<'a, S> {
-    /// Whether the simulator was wrong: then points have no answer.
+    /// Tells whether the simulator made a mistake: then points have no answer.
     fn has_failed(&self) -> bool {
         let path = self.visitor.path();
         path.look_at(&self.machine);
@@ -233,7 +232,7 @@ impl<'a, S: Visitor> Sweep<'a, S> {
         path.has_failed()
     }
 
-    /// All points have their answers.
+    /// Checks that all points have their answers.
     fn finish(&self, window: Window) {
         if self.has_failed() {
             return;
@@ -243,7 +242,7 @@ impl<'a, S: Visitor> Sweep<'a, S> {
         debug_assert_eq!(self.answered, points, "points without an answer");
     }
 
-    /// Begins where a machine stands.
+    /// Begins at the machine's position.
     fn new(visitor: &'a mut S, mut machine: Machine, window: Window) -> Self {
         machine.settle();
         let way = machine.way_to_core();
@@ -263,9 +262,8 @@ impl<'a, S: Visitor> Sweep<'a, S> {
         }
     }
 
-    /// Has the points up to a boundary wait for their answer. Boundaries that have reached the
-    /// end, `to`, belong to the next piece; the step that leads to the first of them is this
-    /// one's.
+    /// Makes the points up to a boundary wait for their answer. Boundaries at or after the end, `to`,
+    /// belong to the next piece, but the step that leads to the first of them belongs to this one.
     fn reach(&mut self, now: u64, to: u64) -> Belongs {
         let belongs = if self.last.is_none() { Belongs::ToPiece } else { Belongs::ToNext };
         if now >= to && self.last.is_none() {
@@ -275,7 +273,7 @@ impl<'a, S: Visitor> Sweep<'a, S> {
         belongs
     }
 
-    /// Has the points up to a cycle wait for their answer.
+    /// Makes the points up to a cycle wait for their answer.
     fn see(&mut self, cycle: u64) {
         if self.last.is_none_or(|last| self.seen < last) && self.seen < cycle {
             self.waiting = self.waiting.or(Some(self.seen + 1));
@@ -283,7 +281,7 @@ impl<'a, S: Visitor> Sweep<'a, S> {
         }
     }
 
-    /// Keeps the machine to go back to.
+    /// Keeps a copy of the machine to go back to.
     fn keep(&mut self) {
         if self.machine.cycles().0 >= self.kept.cycles().0 + KEPT_EACH {
             self.machine.take_hits();
@@ -292,8 +290,8 @@ impl<'a, S: Visitor> Sweep<'a, S> {
         }
     }
 
-    /// Keeps the machine before the first point that waits, of those that the step from the
-    /// last boundary has begun with.
+    /// Keeps the machine before the first waiting point, among those that came with the step from the
+    /// last boundary.
     fn keep_first(&mut self, last: Boundary) {
         if self.visitor.needs_first()
             && self.first.is_none()
@@ -304,25 +302,25 @@ impl<'a, S: Visitor> Sweep<'a, S> {
         }
     }
 
-    /// The points that wait at a boundary's cycle, which have an answer now.
+    /// Takes the waiting points at a boundary's cycle, which have an answer now.
     fn take_waiting(&mut self, now: u64) -> Option<RangeInclusive<u64>> {
         let last = self.last_waiting(now);
         let from = self.waiting.take()?;
         Some(from..=last.max(from))
     }
 
-    /// The last point of those that have come to the core at a boundary's cycle.
+    /// Returns the last point that has reached the core by a boundary's cycle.
     fn last_waiting(&self, now: u64) -> u64 {
         let come = now.saturating_sub(self.way);
         self.last.map_or(come, |last| last.min(come))
     }
 
-    /// Whether the interrupt is held back since a moment in the piece.
+    /// Tells whether the interrupt has been held back since a moment in the piece.
     fn is_held(&mut self) -> bool {
         self.visitor.held().is_some_and(|held| held.is_open())
     }
 
-    /// Answers for what waits, where the interrupt would be taken now.
+    /// Answers for the waiting points, as the interrupt would be taken now.
     fn enter(&mut self, now: u64) {
         let Some(from) = self.waiting else { return };
         let last = self.last_waiting(now).max(from);
@@ -338,15 +336,15 @@ impl<'a, S: Visitor> Sweep<'a, S> {
         self.answer_waiting(now);
     }
 
-    /// Answers for the points that come to the core before the next instruction enters, of a
-    /// machine that has advanced openly from a boundary.
+    /// Answers for the points that reach the core before the next instruction enters, of a machine that
+    /// has advanced one visible step from a boundary.
     fn enter_early(&mut self, before: Boundary) {
         let interrupt = self.visitor.interrupt();
         if self.way == 0 || self.machine.holds_back(interrupt).is_some() {
             return;
         }
         if self.waiting.is_some() {
-            // They have come to the core before the last instruction.
+            // They reached the core before the last instruction.
             self.see_early(before, before.cycle.saturating_sub(self.way));
         }
         let next = self.machine.next_entry().0.saturating_sub(self.way);
@@ -357,8 +355,8 @@ impl<'a, S: Visitor> Sweep<'a, S> {
         }
     }
 
-    /// Answers for what waits up to a point, which comes to the core before the next
-    /// instruction enters.
+    /// Answers for the waiting points up to one that reaches the core before the next instruction
+    /// enters.
     fn see_early(&mut self, before: Boundary, at: u64) {
         let Some(from) = self.waiting.take() else { return };
         let points = from..=self.last.map_or(at, |last| last.min(at)).max(from);
@@ -378,7 +376,7 @@ impl<'a, S: Visitor> Sweep<'a, S> {
         self.add(points, answer);
     }
 
-    /// Answers for what is pending at a boundary whose instruction sees that.
+    /// Answers for the pending points at a boundary whose instruction reads what is pending.
     fn answer_pending(&mut self, now: u64) {
         self.answer_waiting(now);
         while self.seen < self.last.unwrap_or(u64::MAX).min(now) {
@@ -389,11 +387,11 @@ impl<'a, S: Visitor> Sweep<'a, S> {
         }
     }
 
-    /// Answers for the points inside the next instruction, as far as it gives way to an
-    /// interrupt there: until when it does.
+    /// Answers for the points inside the next instruction for as long as it gives way to an interrupt,
+    /// and returns until when it does.
     fn enter_within(&mut self, now: u64) -> u64 {
         let interrupt = self.visitor.interrupt();
-        // It may give way to something else by itself, whatever becomes pending then.
+        // It may give way to something else on its own, whatever becomes pending then.
         let mut end = None;
         let mut at = (now + 1).saturating_sub(self.way);
         let mut until = now;
@@ -402,7 +400,7 @@ impl<'a, S: Visitor> Sweep<'a, S> {
             && let Some(tried) = self.machine.try_entry_within(interrupt, Cycles(at))
         {
             if at <= self.seen {
-                // It belongs to the piece before.
+                // It belongs to the preceding piece.
                 (until, at) = (at + self.way, at + 1);
                 continue;
             }
@@ -430,7 +428,7 @@ impl<'a, S: Visitor> Sweep<'a, S> {
         until
     }
 
-    /// Answers for what waits by a copy of the machine.
+    /// Answers for the waiting points by following a copy of the machine.
     fn answer_waiting(&mut self, now: u64) {
         if let Some(points) = self.take_waiting(now) {
             let first = self.first.take();
@@ -440,15 +438,15 @@ impl<'a, S: Visitor> Sweep<'a, S> {
         }
     }
 
-    /// Answers for the points up to the cycle in which the last step, from a boundary, has had the handler
-    /// begin: the program has asked for it by itself, and there were so many hits before. It begins for
-    /// those points, too, and perhaps once more.
+    /// Answers for the points up to the cycle in which the last step, from a boundary, began the
+    /// handler, because the program itself requested it; `hits` is the number of hits before. The
+    /// handler begins for those points too, and perhaps once more.
     fn answer_begun(&mut self, before: Boundary, hits: usize) {
         let Some(watch) = self.visitor.begins() else { return };
         let new = self.machine.hits().get(hits..).unwrap_or_default();
         let Some(hit) = new.iter().rfind(|hit| hit.watch == watch) else { return };
         let begun = hit.cycle.0;
-        // What is pending at the boundary may tell what is interrupted.
+        // What is pending at the boundary may determine what is interrupted.
         for at in [begun.min(before.cycle), begun] {
             self.see(at);
             if self.waiting.is_some() && !self.go_back(before) {
@@ -461,9 +459,9 @@ impl<'a, S: Visitor> Sweep<'a, S> {
         }
     }
 
-    /// What waits is not served.
+    /// Records that the waiting points are not served.
     fn give_up(&mut self, now: u64, why: Unserved) {
-        // Also what has not come to the core.
+        // This includes what has not reached the core.
         self.see(now);
         let now = now + self.way;
         if let Some(points) = self.take_waiting(now) {
@@ -482,11 +480,11 @@ impl<'a, S: Visitor> Sweep<'a, S> {
     fn note_blocker(&mut self, blocker: Option<Blocker>, now: u64, belongs: Belongs) {
         if let Some(held) = self.visitor.held() {
             let pc = self.machine.register(Register::Pc);
-            held.reach(blocker.map(told), now, pc, belongs);
+            held.reach(blocker.map(merged), now, pc, belongs);
         }
     }
 
-    /// Notes an instruction that began here, with nothing to hold the interrupt back.
+    /// Records an instruction that began here while nothing held the interrupt back.
     fn note_instruction(&mut self, pc: u32, began: u64) {
         let (to, next) = (self.machine.cycles().0, self.machine.register(Register::Pc));
         if let Some(held) = self.visitor.held() {
@@ -494,8 +492,8 @@ impl<'a, S: Visitor> Sweep<'a, S> {
         }
     }
 
-    /// Brings the kept machine to a boundary that this one has passed; answers whether it
-    /// stands there. That it does not is a mistake of the simulator's: both are the same machine.
+    /// Advances the kept machine to a boundary that the main one has passed, and returns whether it got
+    /// there. Both are copies of the same machine, so if it does not, the simulator made a mistake.
     fn go_back(&mut self, boundary: Boundary) -> bool {
         let kept = &mut self.kept;
         let _ = kept.run(Cycles(boundary.cycle));

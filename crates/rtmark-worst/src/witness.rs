@@ -1,4 +1,4 @@
-//! One point, run again with everything told on the way.
+//! Runs one point again and records every step.
 
 use std::ops::ControlFlow;
 
@@ -6,11 +6,11 @@ use rtmark_sim::{Blocker, Cycles, Instruction, Machine, Observer, Register};
 
 use crate::findings::{Aspect, Case};
 use crate::fork::follow;
-use crate::held::told;
+use crate::held::merged;
 use crate::meet::{Interleaving, Known, meet};
 use crate::path::Path;
 
-/// The most steps that are kept of a witness.
+/// The largest number of steps kept for a witness.
 const MOST_STEPS: usize = 20_000;
 
 /// What happens in a step.
@@ -22,36 +22,36 @@ pub enum Moment {
     Entered(u16),
     /// The handler of this exception has returned.
     Returned(u16),
-    /// The core has slept until now.
+    /// The core slept until now.
     Slept,
 }
 
-/// A step on the way of a witness.
+/// A step of a witness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WitnessStep {
-    /// When.
+    /// The cycle in which it happens.
     pub cycle: u64,
-    /// What.
+    /// What happens.
     pub moment: Moment,
-    /// What holds the interrupt back at this moment, if it is pending and anything does.
+    /// What holds the interrupt back at this moment, if it is pending and held.
     pub held: Option<Blocker>,
 }
 
-/// A point, run again.
+/// The record of a point that was run again.
 #[derive(Clone, Debug)]
 pub struct Witness {
     /// The interrupt.
     pub interrupt: u16,
     /// The cycle in which it becomes pending.
     pub point: u64,
-    /// The other one of two interrupts, the cycle in which it does, and how they meet.
+    /// The other one of two interrupts, the cycle in which it becomes pending, and how they met.
     pub other: Option<(u16, u64, Option<Interleaving>)>,
-    /// What it takes, by the same measure as the findings.
+    /// Its cost, measured in the same way as in the findings.
     pub cycles: i64,
     /// The cycle in which it is served.
     pub served: u64,
-    /// From the instruction during which the interrupt becomes pending, or the earlier one of
-    /// two, to where it is served.
+    /// The steps from the instruction during which the interrupt, or the earlier one of two, becomes
+    /// pending until the interrupt is served.
     pub steps: Vec<WitnessStep>,
 }
 
@@ -70,12 +70,12 @@ impl Recorder {
         let cycle = machine.cycles().0;
         let waits = cycle >= self.point && !self.entered;
         let held = if waits { machine.holds_back(self.interrupt) } else { None };
-        // Of what comes before the point only the last instruction matters.
+        // Of the steps before the point, only the last instruction matters.
         if cycle < self.since {
             self.steps.clear();
         }
         if self.steps.len() < MOST_STEPS {
-            self.steps.push(WitnessStep { cycle, moment, held: held.map(told) });
+            self.steps.push(WitnessStep { cycle, moment, held: held.map(merged) });
         }
     }
 }
@@ -107,8 +107,8 @@ impl Observer for Recorder {
 }
 
 impl Path {
-    /// Runs a point again from the beginning of the path. `None` when it has no answer in
-    /// this respect.
+    /// Runs a point again from the beginning of the path. Returns `None` if it has no answer for this
+    /// aspect.
     pub fn witness(&self, aspect: Aspect, case: Case) -> Option<Witness> {
         let point = case.point;
         let Some(distance) = case.distance else {
@@ -156,15 +156,15 @@ impl Path {
         })
     }
 
-    /// The machine at a boundary before a point, some way off.
+    /// Returns the machine at a boundary some distance before a point.
     fn before(&self, point: u64) -> Machine {
         let machine = self.at(point.saturating_sub(256));
-        // The step before the point may be longer than that: then from the beginning.
+        // If the step before the point is longer than that, start from the beginning.
         if machine.cycles().0 >= point { self.start().clone() } else { machine }
     }
 }
 
-/// The steps of a machine in which an interrupt becomes pending, until it is served.
+/// Records the steps of a machine in which an interrupt becomes pending, until it is served.
 fn record(
     mut machine: Machine,
     interrupt: u16,
@@ -178,7 +178,7 @@ fn record(
 }
 
 impl Witness {
-    /// The instruction during which the interrupt becomes pending.
+    /// Returns the instruction during which the interrupt becomes pending.
     pub fn interrupted(&self) -> Option<u32> {
         let until = self.steps.iter().filter(|step| step.cycle <= self.point);
         let instruction = |step: &WitnessStep| match step.moment {
@@ -191,15 +191,15 @@ impl Witness {
             .or_else(|| self.steps.iter().find_map(instruction))
     }
 
-    /// What held the interrupt back, and for how many cycles each, in the order of their
-    /// first appearance; `None` stands for instructions and entries that had to end.
+    /// Returns what held the interrupt back, with the cycles of each, in order of first appearance;
+    /// `None` stands for instructions and entries that had to finish.
     pub fn blockers(&self) -> Vec<(Option<Blocker>, u64)> {
         let mut blockers: Vec<(Option<Blocker>, u64)> = Vec::new();
         let ends = self.steps.iter().skip(1).map(|step| step.cycle).chain([self.served]);
         for (step, end) in self.steps.iter().zip(ends) {
-            // The last steps may lie behind the moment: where the handler's code has to be waited
-            // for, the instruction that follows its first one is told as well, and so is its return
-            // where it has no other instruction.
+            // The last steps may be later than the moment in question: if the handler's code has to be
+            // waited for, the instruction after its first one is recorded as well, and so is its return
+            // if it has no other instruction.
             let end = end.min(self.served).max(self.point);
             let cycles = end.saturating_sub(step.cycle.max(self.point));
             match blockers.iter_mut().find(|(held, _)| *held == step.held) {

@@ -205,10 +205,11 @@ fn a_table_has_a_part_for_what_is_only_near() {
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let give = text.lines().find(|line| line.contains("semaphore.give.immediate")).expect("a row");
     assert!(give.split_whitespace().count() >= 3, "{give}");
-    for part in
-        ["timed from the instruction that calls", "k_malloc returns", "like heap.malloc.16b, but"]
+    // Lines are folded anywhere.
+    let unfolded = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in ["timed from the call instruction", "k_malloc returns", "like heap.malloc.16b, but"]
     {
-        assert!(text.contains(part), "{part}:\n{text}");
+        assert!(unfolded.contains(part), "{part}:\n{text}");
     }
 }
 

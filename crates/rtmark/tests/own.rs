@@ -92,7 +92,7 @@ fn kernels_and_scenarios_of_ones_own_stand_beside_the_others() {
     let why = |kernel: &str, scenario: &str| answer(kernel, scenario)["reason"].to_string();
     assert!(why("floor", "filter.median").contains("somebody's own"));
     assert!(why("ourfilter", "notify.give.immediate").contains("no such image"));
-    assert!(why("ourloop", "notify.handover").contains("does not hold it"));
+    assert!(why("ourloop", "notify.handover").contains("does not contain it"));
 }
 
 #[test]

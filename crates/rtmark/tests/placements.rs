@@ -91,7 +91,7 @@ fn the_legend_tells_how_many_layouts_there_are_of_what() {
             .join(" ")
     };
     let usual = run(&[]);
-    assert!(usual.contains("of 9 placements (3 of curves and of what takes long)"), "{usual}");
+    assert!(usual.contains("of 9 placements (3 for curves and long scenarios)"), "{usual}");
     let exact = run(&["--placements", "4"]);
     assert!(exact.contains("the best and the worst of 4 placements of the same code"), "{exact}");
 }

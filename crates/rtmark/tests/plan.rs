@@ -426,7 +426,7 @@ fn a_profile_that_is_none_is_refused_where_it_stands() {
     let (above, kernels) = found.expect("a list");
     for (profile, problem) in [
         ("produkt", "has no profile produkt"),
-        ("Product", "is no profile"),
+        ("Product", "is not a profile"),
         ("product+nonsense=1", "nonsense"),
     ] {
         let changed = format!("profile = {profile:?}\n{kernels}");

@@ -1,14 +1,14 @@
-//! What has made something worse: figures that grew because the same functions were changed.
+//! Groups regressions by their causes.
 
 use rtmark_model::Line;
 
 use crate::gate::Finding;
 use crate::{Comparison, Gate, Pair};
 
-/// What one cause has made slower: figures that grew because the same functions were changed, or that
-/// fail with the same words.
+/// Regressions with the same cause: figures that grew because the same functions were changed, or that
+/// fail with the same message.
 pub struct Cause<'a> {
-    /// The functions that were changed, where that is known.
+    /// The functions that were changed, if known.
     pub functions: &'a [String],
     /// Where the first of them begins.
     pub place: Option<&'a Line>,
@@ -16,7 +16,7 @@ pub struct Cause<'a> {
 }
 
 impl<'a> Cause<'a> {
-    /// The regressions by their causes, in their order.
+    /// Returns the regressions by cause, in their order.
     pub fn all(comparison: &'a Comparison, gate: &'a Gate) -> Vec<Self> {
         let mut causes: Vec<Self> = Vec::new();
         for finding in &gate.regressions {
@@ -25,7 +25,7 @@ impl<'a> Cause<'a> {
             let one = |cause: &&mut Self| {
                 let first = cause.findings[0];
                 if functions.is_empty() {
-                    // Of what failed, a figure is missing, and words are all there is.
+                    // A failure has no figure, so only the message can be compared.
                     let alike = finding.excess.is_none() && first.text == finding.text;
                     first.key == finding.key || alike
                 } else {
@@ -44,18 +44,18 @@ impl<'a> Cause<'a> {
         causes
     }
 
-    /// The findings by what they are of, in their order.
+    /// Returns the findings by series, in their order.
     pub fn by_key(&self) -> Vec<Vec<&'a Finding>> {
         by_key(self.findings.iter().copied())
     }
 
-    /// What has become of all of it, in a word.
+    /// Describes the consequence in a word.
     pub fn what(&self) -> &'static str {
         if self.findings[0].excess.is_some() { "slower" } else { "fail" }
     }
 }
 
-/// Findings by what they are of, in their order.
+/// Groups findings by series, in their order.
 pub fn by_key<'a>(findings: impl Iterator<Item = &'a Finding>) -> Vec<Vec<&'a Finding>> {
     let mut all: Vec<Vec<&Finding>> = Vec::new();
     for finding in findings {

@@ -1,15 +1,15 @@
-//! Workflow commands of GitHub Actions: lines that become annotations.
+//! Writes workflow commands of GitHub Actions, which become annotations.
 
 use std::fmt::Write as _;
 
 use rtmark_model::Line;
 
 use super::causes::Cause;
-use super::{one_line, told};
+use super::{described, one_line};
 use crate::gate::Finding;
 use crate::{Comparison, Gate, Verdict};
 
-/// How many figures an annotation tells of one cause.
+/// The number of figures in an annotation of one cause.
 const TOLD: usize = 5;
 
 impl Cause<'_> {
@@ -40,8 +40,8 @@ impl Cause<'_> {
     }
 }
 
-/// Renders a comparison: what the gate refuses as errors, one for each cause (without a gate,
-/// whatever became worse), what cannot be compared as warnings, what became better as notices.
+/// Renders a comparison: the gate's regressions as errors, one for each cause (without a gate,
+/// everything that became worse), incomparable series as warnings, improvements as notices.
 pub fn github(comparison: &Comparison, gate: Option<&Gate>) -> String {
     let mut text = String::new();
     if let Some(gate) = gate {
@@ -70,17 +70,17 @@ pub fn github(comparison: &Comparison, gate: Option<&Gate>) -> String {
             Verdict::Better => "notice",
             Verdict::Worse | Verdict::Same | Verdict::Moved => continue,
         };
-        tell(level, &pair.title(), &told(pair));
+        tell(level, &pair.title(), &described(pair));
     }
     text
 }
 
-/// Text from outside as one of a command's properties.
+/// Escapes text from outside as a property of a command.
 fn property(text: &str) -> String {
     escaped(text).replace(':', "%3A").replace(',', "%2C")
 }
 
-/// Text from outside as a command's data.
+/// Escapes text from outside as a command's data.
 fn escaped(text: &str) -> String {
     one_line(text).replace('%', "%25")
 }

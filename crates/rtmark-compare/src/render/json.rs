@@ -1,25 +1,25 @@
-//! For programs: `docs/schema/compare.schema.json`.
+//! Writes JSON for programs: `docs/schema/compare.schema.json`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Comparison, Gate};
 
-/// The version of [`Document`]'s form. It rises when a reader of the older form would
-/// misread the newer one; added keys alone do not raise it.
+/// The version of [`Document`]'s schema. It is incremented if a reader of the older version would
+/// misread the newer one; added keys alone do not require that.
 const SCHEMA_VERSION: u32 = 1;
 
-/// A comparison, and what a gate made of it.
+/// A comparison, and a gate's result.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 struct Document {
-    /// The version of this form.
+    /// The version of this schema.
     schema_version: u32,
     /// The program that wrote it, with its version.
     generator: String,
     /// The comparison.
     #[serde(flatten)]
     comparison: Comparison,
-    /// What a gate made of it, where there was one.
+    /// The gate's result, if there was a gate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     gate: Option<Gate>,
 }
@@ -27,7 +27,7 @@ struct Document {
 /// Renders a comparison as JSON. `generator` names the program.
 ///
 /// # Errors
-/// None that the types allow; those of the serialiser are passed on.
+/// The types cause none; those of the serialiser are passed on.
 pub fn json(
     generator: &str,
     comparison: &Comparison,

@@ -1,24 +1,24 @@
-//! JUnit's XML, which most continuous integration shows: a test case a series.
+//! Writes JUnit XML, which most continuous-integration services display: one test case for each series.
 
 use std::fmt::Write as _;
 use std::time::Duration;
 
 use rtmark_model::Key;
 
-use super::{one_line, told};
+use super::{described, one_line};
 use crate::gate::why;
 use crate::{Comparison, Gate, Pair, Verdict};
 
-/// Renders a comparison. With a gate, its regressions are failures; without, whatever became
-/// worse is. What cannot be compared is an error. `took` tells how long it took to measure the later
-/// figure, by the clock on the wall, where that is known; where not, a test case has no time.
+/// Renders a comparison. With a gate, its regressions are failures; without one, everything that became
+/// worse is. Incomparable series are errors. `took` returns the wall-clock time of the later
+/// measurement, if known; otherwise a test case has no time.
 pub fn junit(
     comparison: &Comparison,
     gate: Option<&Gate>,
     took: impl Fn(&Key) -> Option<Duration>,
 ) -> String {
     let failed = |pair: &Pair| match gate {
-        None => (pair.verdict == Verdict::Worse).then(|| told(pair)),
+        None => (pair.verdict == Verdict::Worse).then(|| described(pair)),
         Some(gate) => {
             let of_pair = gate.regressions.iter().filter(|finding| finding.key == pair.key);
             let texts: Vec<_> = of_pair
@@ -55,7 +55,7 @@ pub fn junit(
                 format!("<error message=\"{}\"/>", escaped(&why(pair)))
             }
             (None, Verdict::Same) => String::new(),
-            (None, _) => format!("<system-out>{}</system-out>", escaped(&told(pair))),
+            (None, _) => format!("<system-out>{}</system-out>", escaped(&described(pair))),
         };
         if child.is_empty() {
             text.push_str("/>\n");
@@ -66,12 +66,12 @@ pub fn junit(
     text + "  </testsuite>\n</testsuites>\n"
 }
 
-/// A time as an attribute.
+/// Formats a time as an attribute.
 fn seconds(time: Duration) -> String {
     format!(" time=\"{:.3}\"", time.as_secs_f64())
 }
 
-/// Text from outside as XML 1.0 allows it, in attributes and between tags.
+/// Escapes text from outside for XML 1.0, in attributes and between tags.
 fn escaped(text: &str) -> String {
     let mut out = String::new();
     for character in one_line(text).chars() {

@@ -1,22 +1,23 @@
-//! GitHub's Markdown, for pull requests: what became slower and why first, all else folded.
+//! Writes GitHub-flavoured Markdown for pull requests: what became slower and why comes first,
+//! everything else is folded.
 
 use std::fmt::Write as _;
 
 use rtmark_model::{Backend, Basis, DEFAULT_PROFILE, Key};
 
 use super::causes::{Cause, by_key};
-use super::{Rows, one_line, summary, told};
+use super::{Rows, described, one_line, summary};
 use crate::gate::Finding;
 use crate::{Comparison, Gate, Pair, Policy, Verdict, gate as held};
 
-/// A comment of GitHub holds 65 536 characters; some are left for words around it.
+/// GitHub's limit for a comment is 65 536 characters; some are left for surrounding text.
 const COMMENT: usize = 62_000;
-/// How much of that what became slower may take, so that what is folded has room too.
+/// How much of that regressions may take, so that there is room for the folded parts.
 const SLOWER: usize = 32_000;
-/// How many scenarios of one cause are shown at once; the others are folded.
+/// The number of scenarios of one cause that are shown at once; the others are folded.
 const AT_ONCE: usize = 5;
 
-/// Renders a comparison, and what a gate made of it: as much as a comment of GitHub holds.
+/// Renders a comparison and a gate's result, as much as fits into a GitHub comment.
 pub fn markdown(comparison: &Comparison, gate: Option<&Gate>, rows: Rows) -> String {
     let without = gate.is_none().then(|| as_judged(comparison));
     let judged = gate.or(without.as_ref());
@@ -43,24 +44,24 @@ pub fn markdown(comparison: &Comparison, gate: Option<&Gate>, rows: Rows) -> Str
         let pairs = comparison.pairs.iter().filter(move |pair| pair.verdict == verdict);
         pairs.filter(|pair| !refused(pair)).map(all_of).collect::<Vec<_>>()
     };
-    let told = [KEY, &["what changed"]].concat();
-    folded(&mut text, "not compared", &told, of(Verdict::Incomparable));
-    folded(&mut text, "slower, within the budget", &told, of(Verdict::Worse));
-    folded(&mut text, "faster", &told, of(Verdict::Better));
+    let columns = [KEY, &["what changed"]].concat();
+    folded(&mut text, "not compared", &columns, of(Verdict::Incomparable));
+    folded(&mut text, "slower, within the budget", &columns, of(Verdict::Worse));
+    folded(&mut text, "faster", &columns, of(Verdict::Better));
     let moved = "moved: the same instructions at other addresses";
-    folded(&mut text, moved, &told, of(Verdict::Moved));
+    folded(&mut text, moved, &columns, of(Verdict::Moved));
     if rows == Rows::All {
-        folded(&mut text, "the same", &told, of(Verdict::Same));
+        folded(&mut text, "the same", &columns, of(Verdict::Same));
     }
     text
 }
 
-/// What a gate names: what it refuses, and what was accepted before.
+/// Returns the regressions and acknowledged findings of a gate.
 fn named(gate: &Gate) -> impl Iterator<Item = &Finding> {
     gate.regressions.iter().chain(&gate.acknowledged)
 }
 
-/// What became worse, as a gate without budgets would name it.
+/// Returns what became worse, as a gate without budgets would report it.
 fn as_judged(comparison: &Comparison) -> Gate {
     let mut gate = held(comparison, &Policy::default());
     let worse = |key: &Key| {
@@ -71,7 +72,7 @@ fn as_judged(comparison: &Comparison) -> Gate {
     gate
 }
 
-/// What it comes to, in a few words.
+/// Sums up the result in a few words.
 fn headline(comparison: &Comparison, gate: Option<&Gate>) -> String {
     let scenarios = |count: usize| match count {
         1 => "1 scenario".to_owned(),
@@ -93,13 +94,13 @@ fn headline(comparison: &Comparison, gate: Option<&Gate>) -> String {
     }
 }
 
-/// The columns that say what a row is of.
+/// The columns that identify a row.
 const KEY: &[&str] = &["scenario", "kernel", "soc"];
-/// The columns of what grew.
+/// The columns of regressions.
 const WHAT: &[&str] =
     &["scenario", "kernel", "soc", "what grew", "instructions", "where the cycles went"];
 
-/// Says what grew, by what was changed.
+/// Lists regressions by their causes.
 fn slower(text: &mut String, comparison: &Comparison, gate: &Gate) {
     let (known, unknown): (Vec<_>, Vec<_>) =
         Cause::all(comparison, gate).into_iter().partition(|cause| !cause.functions.is_empty());
@@ -119,13 +120,13 @@ fn slower(text: &mut String, comparison: &Comparison, gate: &Gate) {
     let unknown: Vec<_> = unknown.iter().flat_map(Cause::by_key).collect();
     if !unknown.is_empty() {
         if !known.is_empty() {
-            text.push_str("\nBy what, is not known:\n");
+            text.push_str("\nUnknown cause:\n");
         }
         grown(text, &unknown);
     }
 }
 
-/// A table of what grew: a few rows, and the others folded.
+/// Writes a table of regressions: a few rows, and the others folded.
 fn grown(text: &mut String, findings: &[Vec<&Finding>]) {
     let rows = |some: &[Vec<&Finding>]| some.iter().map(|it| row(it, &[])).collect::<Vec<_>>();
     let (first, more) = findings.split_at(findings.len().min(AT_ONCE));
@@ -135,7 +136,7 @@ fn grown(text: &mut String, findings: &[Vec<&Finding>]) {
     }
 }
 
-/// A row of findings that are of one series: the figure that counts most, and which others.
+/// Renders the findings of one series as a row: the most important figure, and the names of the others.
 fn row(findings: &[&Finding], more: &[String]) -> String {
     let is_of =
         |finding: &Finding, basis: bool| (finding.basis == Some(Basis::Instructions)) == basis;
@@ -160,12 +161,12 @@ fn row(findings: &[&Finding], more: &[String]) -> String {
     format!("| {} |", cells.join(" | "))
 }
 
-/// A row of all that is known of a pair.
+/// Renders everything known about a pair as a row.
 fn all_of(pair: &Pair) -> String {
-    format!("| {} | {} |", key(&pair.key), escaped(&told(pair)))
+    format!("| {} | {} |", key(&pair.key), escaped(&described(pair)))
 }
 
-/// The cells that say what a row is of, with profile and backend where they are not the usual ones.
+/// Renders the cells that identify a row, with profile and backend unless they are the defaults.
 fn key(key: &Key) -> String {
     let mut soc = key.soc.clone();
     if key.profile != DEFAULT_PROFILE {
@@ -183,14 +184,14 @@ fn length(text: &str) -> usize {
     text.chars().count()
 }
 
-/// Adds a table, as many rows as fit, and says how many did not.
+/// Adds a table with as many rows as fit, and states how many did not.
 fn table(text: &mut String, columns: &[&str], rows: Vec<String>, most: usize) {
     let _ = writeln!(text, "\n| {} |\n|{}", columns.join(" | "), "---|".repeat(columns.len()));
     let mut long = length(text);
     let mut left_out = 0;
     for row in rows {
         long += length(&row) + 1;
-        // Once one is left out, all that follow are.
+        // Once one is left out, so are all that follow.
         if long > most || left_out > 0 {
             left_out += 1;
         } else {
@@ -202,21 +203,21 @@ fn table(text: &mut String, columns: &[&str], rows: Vec<String>, most: usize) {
     }
 }
 
-/// Adds a table that is folded, if it has rows.
+/// Adds a folded table, if it has rows.
 fn folded(text: &mut String, title: &str, columns: &[&str], rows: Vec<String>) {
     if !rows.is_empty() {
         fold(text, &format!("{} {title}", rows.len()), |text| table(text, columns, rows, COMMENT));
     }
 }
 
-/// Adds what is shown when somebody asks for it.
+/// Adds a folded part.
 fn fold(text: &mut String, title: &str, add: impl FnOnce(&mut String)) {
     let _ = writeln!(text, "\n<details><summary>{title}</summary>");
     add(text);
     text.push_str("\n</details>\n");
 }
 
-/// Text from outside, as plain text of a table's cell.
+/// Escapes text from outside as plain text of a table cell.
 fn escaped(text: &str) -> String {
     let mut out = String::new();
     for character in one_line(text).chars() {

@@ -1,4 +1,4 @@
-//! Comparisons as text: for people, for programs, for those who review changes.
+//! Renders comparisons as text: for people, for programs, and for reviewers.
 
 use std::fmt::Write as _;
 
@@ -34,20 +34,21 @@ impl Rows {
     }
 }
 
-/// Text from outside as one harmless line.
+/// Renders text from outside as one harmless line.
 fn one_line(text: &str) -> String {
     visible(text.as_bytes()).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// `12 series: 10 same, 1 better, 1 worse`.
+/// Returns a summary such as `12 series: 10 same, 1 better, 1 worse`.
 fn summary(comparison: &Comparison) -> String {
     let verdicts =
         [Verdict::Same, Verdict::Moved, Verdict::Better, Verdict::Worse, Verdict::Incomparable];
     let counts = verdicts.map(|verdict| (verdict, comparison.count(verdict)));
-    let told = counts.iter().filter(|(_, count)| *count > 0);
-    let told: Vec<_> = told.map(|(verdict, count)| format!("{count} {verdict}")).collect();
-    let told = if told.is_empty() { String::new() } else { format!(": {}", told.join(", ")) };
-    let mut text = format!("{} series{told}", comparison.pairs.len());
+    let counted = counts.iter().filter(|(_, count)| *count > 0);
+    let counted: Vec<_> = counted.map(|(verdict, count)| format!("{count} {verdict}")).collect();
+    let counted =
+        if counted.is_empty() { String::new() } else { format!(": {}", counted.join(", ")) };
+    let mut text = format!("{} series{counted}", comparison.pairs.len());
     for (keys, word) in [(&comparison.only_before, "before"), (&comparison.only_after, "after")] {
         if !keys.is_empty() {
             let _ = write!(text, "; {} only {word}", keys.len());
@@ -56,8 +57,8 @@ fn summary(comparison: &Comparison) -> String {
     text
 }
 
-/// What became of a pair, in one line.
-fn told(pair: &Pair) -> String {
+/// Describes the result of a pair in one line.
+fn described(pair: &Pair) -> String {
     let mut parts: Vec<String> = pair.changes.iter().map(ToString::to_string).collect();
     parts.extend(pair.instructions.iter().map(|change| format!("instructions: {change}")));
     if let Some(estimate) = &pair.estimate {

@@ -1,10 +1,10 @@
-//! For people at a terminal.
+//! Renders comparisons for a terminal.
 
 use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
 
-use super::{Rows, one_line, summary, told};
+use super::{Rows, described, one_line, summary};
 use crate::{Comparison, Gate, Pair, Verdict};
 
 const HEADING: Style = Style::new().bold();
@@ -19,7 +19,7 @@ fn style(verdict: Verdict) -> Style {
     }
 }
 
-/// Renders a comparison, and what a gate made of it. The text has ANSI styles.
+/// Renders a comparison and a gate's result. The text contains ANSI styles.
 pub fn table(comparison: &Comparison, gate: Option<&Gate>, rows: Rows) -> String {
     let mut text = format!("{} \u{2192} {}\n", comparison.before, comparison.after);
     let mut heading = String::new();
@@ -45,7 +45,7 @@ pub fn table(comparison: &Comparison, gate: Option<&Gate>, rows: Rows) -> String
             key.scenario,
             key.kernel,
             pair.verdict.name(),
-            told(pair)
+            described(pair)
         );
         let _ = writeln!(text, "{}", line.trim_end());
     }

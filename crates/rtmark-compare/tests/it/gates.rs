@@ -1,4 +1,4 @@
-//! Budgets, and what a gate lets pass.
+//! Budgets, and what a gate permits.
 
 use super::*;
 
@@ -8,17 +8,17 @@ fn a_gate_lets_pass_what_moved_and_refuses_what_changed() {
         gate(&compared(&[before], &[after]), &policy(text)).regressions
     };
     assert!(held(counted(100, 40), counted(117, 40), "").is_empty());
-    // A limit is a limit, by whatever it is exceeded.
+    // A limit is a limit, whatever causes the excess.
     let limit = "[[budget]]\nat_most = 110\n";
     let over = held(counted(100, 40), counted(117, 40), limit);
     assert_eq!(over[0].excess.map(|excess| excess.limit), Some(110));
     assert!(held(counted(100, 40), counted(109, 40), limit).is_empty());
-    // Instructions are a figure of their own, beside cycles.
+    // Instructions are a figure of their own, besides cycles.
     let more = held(counted(100, 40), counted(100, 41), "");
     assert_eq!(more[0].basis, Some(rtmark_model::Basis::Instructions));
     assert!(more[0].text.contains("median 40 \u{2192} 41 (+1, +2.50 %) instructions"), "{more:?}");
     assert!(held(counted(100, 40), counted(101, 41), "[[budget]]\nabsolute = 1\n").is_empty());
-    // And no limit in cycles is one in instructions.
+    // A limit in cycles is not a limit in instructions.
     let few = held(counted(20, 40), counted(20, 41), "[[budget]]\nat_most = 30\nabsolute = 1\n");
     assert!(few.is_empty(), "{few:?}");
 }
@@ -96,7 +96,7 @@ fn a_gate_asks_of_each_figure_what_its_budget_allows() {
     assert_eq!(of("measures = ['median']\n[[budget]]\nabsolute = 10\n"), []);
     let both = "measures = ['median']\n[[budget]]\nabsolute = 4\nrelative = 0.01\n";
     assert_eq!(of(both), [], "whichever is more");
-    // What was above a limit before and did not grow is not this change's.
+    // An excess that existed before and did not grow is not due to this change.
     let above = "measures = ['median']\n[[budget]]\nat_most = 900\n";
     assert_eq!(held(plain("a.b", 1, 1000), plain("a.b", 1, 999), above), []);
     assert_eq!(of(above), [Some(900)]);
@@ -113,9 +113,9 @@ fn a_gate_names_what_it_cannot_compare_and_what_nothing_needs() {
                 [[budget]]\nscenario = 'a.*'\n";
     let found = gate(&comparison, &policy(text));
     assert_eq!(found.incomparable, ["k a.b on s: clock: 48 MHz before, 1 MHz after"]);
-    assert_eq!(found.unused, ["[[acknowledged]] x.*: once: nothing needs it any more"]);
+    assert_eq!(found.unused, ["[[acknowledged]] x.*: once: no longer needed"]);
     assert!(found.regressions.is_empty());
-    // An acceptance is of kernel, soc and figure, too.
+    // An acknowledgement is specific to kernel, soc and figure too.
     let grown = compared(&[plain("a.b", 120, 100)], &[plain("a.b", 120, 105)]);
     for (entry, left) in [
         ("kernel = 'k'", 0),

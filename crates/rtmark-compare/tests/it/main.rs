@@ -1,4 +1,4 @@
-//! Comparisons over answers made here: verdicts, refusals, budgets, and what is written.
+//! Comparisons of constructed answers: verdicts, refusals, budgets, and output formats.
 
 #![expect(clippy::needless_pass_by_value, reason = "literals stand where they are used")]
 
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 mod gates;
 mod written;
 
-/// A series as the store would have it, with some of it replaced.
+/// Returns a series as the store would have it, with some fields replaced.
 fn series(scenario: &str, runs: Value, patch: Value) -> Series {
     let mut series = json!({
         "key": {"soc": "s", "kernel": "k", "version": "1", "profile": "product",
@@ -92,7 +92,7 @@ fn exact_series_differ_by_one_cycle() {
     assert_eq!(pair.changes[0].measure, Measure::Disturbed);
 }
 
-/// A series of the simulator's, with the number of instructions in each sample.
+/// Returns a simulated series with the number of instructions in each sample.
 fn counted(steady: u64, instructions: u64) -> Answer {
     let executed = json!([{"value": 50}, {"value": instructions, "times": 99}]);
     let samples = json!([{"value": 120}, {"value": steady, "times": 99}]);
@@ -105,14 +105,14 @@ fn the_same_instructions_at_other_addresses_are_moved() {
     assert_eq!((moved.verdict, moved.instructions.len()), (Verdict::Moved, 0));
     assert_eq!(moved.changes[0].by(), 17);
     assert_eq!(one(counted(100, 40), counted(100, 40)).verdict, Verdict::Same);
-    // An instruction more is a change, whatever became of the cycles.
+    // An additional instruction is a change, whatever happened to the cycles.
     for steady in [99, 100, 101] {
         let changed = one(counted(100, 40), counted(steady, 41));
         assert_eq!((changed.verdict, changed.instructions[0].by()), (Verdict::Worse, 1));
     }
     assert_eq!(one(counted(100, 40), counted(101, 39)).verdict, Verdict::Worse);
     assert_eq!(one(counted(100, 40), counted(99, 39)).verdict, Verdict::Better);
-    // Where one of them does not tell its instructions, nobody knows.
+    // If one of them does not record its instructions, it is unknown.
     assert_eq!(one(plain("a.b", 120, 100), counted(117, 40)).verdict, Verdict::Worse);
 }
 
@@ -130,12 +130,12 @@ fn instructions_of_samples_that_something_hit_do_not_count() {
 
 #[test]
 fn the_code_that_spans_execute_decides_over_the_number_of_its_instructions() {
-    // The same code took another way: by an address, or by when a tick came.
+    // The same code took another path, because of an address or the time of a tick.
     let mut pair = one(counted(100, 40), counted(103, 42));
     assert!(pair.differs() && pair.verdict == Verdict::Worse);
     pair.decide(Vec::new());
     assert_eq!(pair.verdict, Verdict::Moved);
-    // Other instructions, and as many.
+    // Different instructions, but equally many.
     let mut pair = one(counted(100, 40), counted(103, 40));
     assert!(pair.differs() && pair.verdict == Verdict::Moved);
     pair.decide(vec!["f".to_owned()]);
@@ -219,7 +219,7 @@ fn answers_come_and_go() {
     assert_eq!(comparison.only_before[0].scenario.as_str(), "a.a");
     assert_eq!(comparison.only_after[0].scenario.as_str(), "a.e");
     let found = gate(&comparison, &Policy::default());
-    assert!(found.regressions[0].text.contains("it fails now"), "{found:?}");
+    assert!(found.regressions[0].text.contains("it now fails"), "{found:?}");
     let shown = table(&comparison, Some(&found), Rows::Changed);
     assert!(!shown.contains("\u{1b}[2J"), "nothing from outside steers a terminal");
 }
@@ -261,7 +261,7 @@ fn figures_are_those_of_steady_samples() {
         {"value": 130, "times": 2}
     ]));
     let figures = Measure::ALL.map(|measure| measure.of(&several));
-    // The first sample of all stands apart, and so do those that something hit.
+    // The very first sample is separate, and so are disturbed ones.
     assert_eq!(figures, [Some(100), Some(130), Some(120), Some(120 + 300 + 260), Some(900)]);
     let names = Measure::ALL.map(Measure::name);
     assert_eq!(names, ["median", "max", "first", "total", "disturbed"]);
@@ -362,7 +362,7 @@ fn rows_of_logs_with_one_name_are_held_against_each_other_in_their_order() {
     let verdicts: Vec<_> = comparison.pairs.iter().map(|pair| pair.verdict).collect();
     assert_eq!(verdicts, [Verdict::Same, Verdict::Worse]);
     assert_eq!((comparison.only_before.len(), comparison.only_after.len()), (0, 1));
-    // What was measured again counts as it was measured last.
+    // Of repeated measurements, the last one counts.
     let again = compared(&[plain("a.b", 9, 9), plain("a.b", 120, 100)], &[plain("a.b", 120, 100)]);
     assert_eq!((again.pairs.len(), again.pairs[0].verdict), (1, Verdict::Same));
 }
@@ -390,7 +390,7 @@ fn versions_and_compilers_are_told_where_they_changed() {
     assert_eq!(flags.notes, ["the compiler's flags changed"]);
     let kernel = one(of(json!({})), of(json!({"key": {"version": "2"}})));
     assert_eq!((kernel.version_before.as_deref(), kernel.key.version.as_str()), (Some("1"), "2"));
-    // What neither has is no pair.
+    // An entry that neither has is not a pair.
     let none =
         || Answer::NotApplicable { key: plain("a.b", 1, 1).key().clone(), reason: "r".into() };
     assert!(compared(&[none()], &[none()]).pairs.is_empty());

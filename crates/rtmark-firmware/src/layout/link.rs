@@ -1,4 +1,4 @@
-//! How an image was linked, kept by a script that stands in for the linker, and done again.
+//! Records how an image was linked, with a wrapper script for the linker, and repeats it.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -8,11 +8,11 @@ use crate::host::CARGO;
 use crate::tools::{clean, rust_target};
 use crate::{BuildSystem, FirmwareError, Kernel, Target};
 
-/// What stands in for the linker.
+/// The wrapper script for the linker.
 const KEEP: &str = include_str!("keep.sh");
 
-/// Writes what stands in for the linker into a folder, under the names by which compilers look for
-/// one; none on hosts that have no shell for it.
+/// Writes the wrapper into a folder under the names by which compilers look for a linker; none on hosts
+/// that have no shell for it.
 pub(crate) fn make_linker(folder: &Path) -> Result<Option<PathBuf>, FirmwareError> {
     #[cfg(unix)]
     {
@@ -24,7 +24,7 @@ pub(crate) fn make_linker(folder: &Path) -> Result<Option<PathBuf>, FirmwareErro
                 continue;
             }
             std::fs::create_dir_all(&folder).map_err(at(&folder))?;
-            // Under its name only when it can be run.
+            // It gets its final name only when it is executable.
             let thread = std::thread::current().id();
             let part = folder.join(format!("{name}.{}.{thread:?}.part", std::process::id()));
             let executable = std::fs::Permissions::from_mode(0o755);
@@ -42,7 +42,7 @@ pub(crate) fn make_linker(folder: &Path) -> Result<Option<PathBuf>, FirmwareErro
     }
 }
 
-/// Where a build leaves what its images were linked of.
+/// Returns the folder in which a build records what its images were linked from.
 pub(crate) fn records_folder(kernel: &Kernel, target: &Target, out: &Path) -> PathBuf {
     match kernel.manifest.build {
         BuildSystem::Make => out.to_owned(),
@@ -53,19 +53,20 @@ pub(crate) fn records_folder(kernel: &Kernel, target: &Target, out: &Path) -> Pa
     }
 }
 
-/// How an image was linked.
+/// The record of how an image was linked.
 pub(crate) struct LinkRecord {
     arguments: Vec<String>,
     folder: PathBuf,
     linker: PathBuf,
-    /// What GCC's link-time optimisation is told by the environment: the compiler, its options.
+    /// The environment of GCC's link-time optimisation: the compiler, its options.
     compiler: String,
     options: String,
 }
 
-/// How the image of this name was linked, whose file is this one; none where nobody kept it.
+/// Returns the record of how an image was linked, identified by its name and contents; none if there is
+/// no record.
 pub(crate) fn record_of(folder: &Path, name: &str, elf: &[u8]) -> Option<LinkRecord> {
-    // Cargo's names end in a digest, and there may be several.
+    // Cargo's file names end in a hash, and there may be several.
     let fits = |path: &PathBuf| {
         let stem = path.file_name().and_then(|file| file.to_str());
         let rest = stem.and_then(|stem| stem.strip_prefix(name)?.strip_suffix(".link"));
@@ -78,7 +79,7 @@ pub(crate) fn record_of(folder: &Path, name: &str, elf: &[u8]) -> Option<LinkRec
     })
 }
 
-/// Whether a file's name is an object's.
+/// Tells whether a file name is that of an object.
 fn is_object(file: &str) -> bool {
     Path::new(file).extension().is_some_and(|extension| extension == "o")
 }
@@ -96,7 +97,7 @@ impl LinkRecord {
         })
     }
 
-    /// The values of an option that is written as one word or two.
+    /// Returns the values of an option that may be written as one word or two.
     fn values<'a>(&'a self, short: &'a str, long: &'a str) -> impl Iterator<Item = &'a str> {
         let mut next = false;
         self.arguments.iter().filter_map(move |word| {
@@ -109,7 +110,7 @@ impl LinkRecord {
         })
     }
 
-    /// The text of the script that says where functions go, wherever the linker found it.
+    /// Returns the text of the linker script, wherever the linker found it.
     pub fn script(&self) -> Option<String> {
         let folders: Vec<&str> = self.values("-L", "--library-path").collect();
         let named = |name: &str| {
@@ -122,7 +123,7 @@ impl LinkRecord {
         })
     }
 
-    /// Links again, by another script if one is given, into a file; answers with that and a map.
+    /// Links again into a file, with another script if one is given; returns the file and a map.
     pub fn link(
         &self,
         kernel: &Kernel,
@@ -134,7 +135,7 @@ impl LinkRecord {
         let mut command = Command::new(&self.linker);
         command.args(self.rewritten(script, to)).arg(format!("-Map={}", map.display()));
         if !self.options.is_empty() {
-            // What link-time optimisation makes is kept, see `compiled`.
+            // Keep the results of link-time optimisation, see `compiled`.
             let kept = if self.options.contains("'-flto") { "'-save-temps' " } else { "" };
             command.env("COLLECT_GCC_OPTIONS", format!("{kept}{}", self.options));
             command.env("COLLECT_GCC", &self.compiler);
@@ -155,8 +156,8 @@ impl LinkRecord {
         Ok((elf, String::from_utf8_lossy(&text).into_owned()))
     }
 
-    /// This link, of what link-time optimisation has made of the objects, by the map of the link
-    /// in which it did: nothing is compiled any more. Itself where nothing was.
+    /// Replaces the objects by the results of link-time optimisation, from the map of a link that
+    /// performed it, so that nothing is compiled any more. Returns itself if there were none.
     pub fn compiled(self, map: &str) -> Self {
         let optimised = |word: &String| is_object(word) && is_intermediate(Path::new(word));
         let Some(first) = self.arguments.iter().position(optimised) else { return self };
@@ -177,8 +178,8 @@ impl LinkRecord {
         Self { arguments: words, options: String::new(), ..self }
     }
 
-    /// The arguments with another result and, in place of the one that says where functions go,
-    /// another script.
+    /// Returns the arguments with another output file and, in place of the script that places
+    /// functions, another script.
     fn rewritten(&self, script: Option<&Path>, to: &Path) -> Vec<String> {
         let mut words = Vec::new();
         let mut arguments = self.arguments.iter().peekable();
@@ -204,7 +205,7 @@ impl LinkRecord {
     }
 }
 
-/// Whether an object holds what GCC's link-time optimisation starts from, and no code.
+/// Tells whether an object holds input for GCC's link-time optimisation, and no code.
 fn is_intermediate(object: &Path) -> bool {
     use object::{Object, ObjectSection};
     let bytes = std::fs::read(object).unwrap_or_default();

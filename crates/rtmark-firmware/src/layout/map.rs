@@ -1,19 +1,19 @@
-//! What a linker's map says: which sections with code it has linked, and from which files.
+//! Parses a linker's map: which code sections were linked, and from which files.
 //!
-//! It reads the maps of GNU ld and of LLVM's lld, as far as this takes.
+//! It reads the maps of GNU ld and of LLVM's lld, as far as needed.
 
-/// A section with code.
+/// A code section.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section {
-    /// Its name: `.text.main`, or `.text` where a compiler does not keep functions apart.
+    /// Its name: `.text.main`, or `.text` if the compiler does not separate functions.
     pub name: String,
-    /// The file that it is from: an object, or `archive(member)`.
+    /// The file it comes from: an object, or `archive(member)`.
     pub file: String,
 }
 
 impl Section {
-    /// The section in a linker script's words; none where only its file would tell it from others,
-    /// and that file has no name that stays.
+    /// Returns a linker-script pattern for the section; none if only its file would distinguish it, and
+    /// that file's name is temporary.
     pub fn pattern(&self) -> Option<String> {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '$' | '-' | '+');
         if !self.name.chars().all(plain) {
@@ -31,14 +31,14 @@ impl Section {
             return is_plain.then(|| format!("*{archive}:{member}({})", self.name));
         }
         let object = base(&self.file);
-        // What link-time optimisation makes is called otherwise each time.
+        // The results of link-time optimisation have another name each time.
         let stays =
             object.chars().all(plain) && !object.contains(".ltrans") && !object.ends_with(".lto.o");
         stays.then(|| format!("*{object}({})", self.name))
     }
 }
 
-/// The sections with code in a map, none of them empty.
+/// Returns the code sections in a map, without empty ones.
 pub fn sections(map: &str) -> Vec<Section> {
     match map.split_once("\nLinker script and memory map") {
         Some((_, linked)) => of_gnu(linked),
@@ -50,12 +50,12 @@ fn is_code(name: &str) -> bool {
     name == ".text" || name.starts_with(".text.")
 }
 
-/// ` .text.name      0x08000188       0x24 obj/tasks.o`; a long name has a line of its own.
+/// Parses ` .text.name      0x08000188       0x24 obj/tasks.o`; a long name has a line of its own.
 fn of_gnu(map: &str) -> Vec<Section> {
     let mut found = Vec::new();
     let mut lines = map.lines();
     while let Some(line) = lines.next() {
-        // Output sections have no space before them.
+        // Output sections are not indented.
         let Some(entry) = line.strip_prefix(' ').filter(|entry| is_code(first_word(entry))) else {
             continue;
         };
@@ -80,7 +80,7 @@ fn first_word(text: &str) -> &str {
     text.split_whitespace().next().filter(|word| text.starts_with(word)).unwrap_or_default()
 }
 
-/// ` 80001e0  80001e0       38     2         path/thread.o:(.text.RUN_HIGH)`.
+/// Parses ` 80001e0  80001e0       38     2         path/thread.o:(.text.RUN_HIGH)`.
 fn of_lld(line: &str) -> Option<Section> {
     let mut rest = line;
     let mut columns = [""; 4];

@@ -1,13 +1,13 @@
 //! Layouts: the same code at other addresses.
 //!
-//! Where a function lies decides which of its instructions share a line of the flash memory, and so
-//! what they wait for. A layout orders functions otherwise than the linker would and puts gaps
-//! between them. It is made by linking once more what was linked, by the linker's own script with
-//! the functions named one by one: nothing is compiled again, so that the instructions are the same.
+//! The address of a function determines which of its instructions share a line of the flash memory, and
+//! thereby what they wait for. A layout orders functions differently from the linker, with gaps between
+//! them. It is made by linking the same objects again, with the linker's own script but with the
+//! functions listed one by one. Nothing is compiled again, so the instructions are the same.
 //!
-//! Layout 0 is what the linker makes. Each other one follows from its number and the names of the
-//! functions alone: it is the same on every host, and a function more leaves the others in their
-//! order.
+//! Layout 0 is the linker's own. Every other layout follows from its number and the names of the
+//! functions alone: it is the same on every host, and an additional function leaves the order of the
+//! others unchanged.
 
 mod link;
 mod map;
@@ -29,19 +29,19 @@ use crate::{Builder, BuiltImage, FirmwareError, Kernel, Probes, Switched, Target
 /// The layouts of an image besides the linker's own, by image.
 pub type Layouts = BTreeMap<String, Vec<BuiltImage>>;
 
-/// Rises when the same number comes to mean another layout.
+/// Incremented when the same number comes to mean another layout.
 const FORM: u32 = 1;
 
-/// How far apart gaps are, in bytes: what a processor's instructions are aligned to at most.
+/// The unit of gaps, in bytes: the greatest alignment of a processor's instructions.
 const STEP: u64 = 4;
-/// How many gaps there are, from none up to a line of a flash memory: 32 bytes, the longest of any
+/// The number of different gaps, from none up to a line of a flash memory: 32 bytes, the longest of any
 /// soc here.
 const GAPS: u64 = 8;
 
-/// The functions in a linker script.
+/// The pattern for functions in a linker script.
 const ALL: &str = "*(.text .text.*)";
 
-/// A number that a layout and a name decide: FNV-1a, stirred as SplitMix64 does.
+/// Returns a number that a layout and a name determine: FNV-1a, mixed as in SplitMix64.
 fn drawn(layout: u32, purpose: &str, name: &str) -> u64 {
     let number = layout.to_le_bytes();
     let bytes = number.iter().chain(purpose.as_bytes()).chain(&[0]).chain(name.as_bytes());
@@ -53,8 +53,8 @@ fn drawn(layout: u32, purpose: &str, name: &str) -> u64 {
     mixed ^ (mixed >> 31)
 }
 
-/// A linker script with its functions in the order of a layout; `None` where it does not name
-/// them as these scripts do.
+/// Returns a linker script with its functions in the order of a layout; `None` if it does not list them
+/// in the usual form.
 fn script_of(script: &str, sections: &[Section], layout: u32) -> Option<String> {
     let (before, after) = script.split_once(ALL).filter(|(_, after)| !after.contains(ALL))?;
     let mut patterns: Vec<String> = sections.iter().filter_map(Section::pattern).collect();
@@ -69,18 +69,18 @@ fn script_of(script: &str, sections: &[Section], layout: u32) -> Option<String> 
     Some(text + ALL + after)
 }
 
-/// Whether images for a target are linked in layouts.
+/// Tells whether images for a target are linked in layouts.
 pub(crate) fn of_target(target: &Target) -> bool {
     target.probes == Probes::Addresses && target.core.starts_with("cortex-m")
 }
 
 impl Builder {
-    /// Links each image that was built in the layouts from 1 up to, and without, what `layouts`
-    /// answers to its name; what was linked before is found again. Empty where a build does not show how it links: by a script
-    /// of somebody's own, or for another core than Cortex-M.
+    /// Links each image of a build in the layouts from 1 up to, but not including, `layouts` of its
+    /// name, or finds earlier results. Empty if it is unknown how a build links, because it uses a
+    /// script of the user's own or another core than Cortex-M.
     ///
     /// # Errors
-    /// When the linker fails, or what it makes is not the image that was built.
+    /// When the linker fails, or its output is not the image that was built.
     pub fn place(
         &self,
         kernel: &Kernel,
@@ -95,7 +95,7 @@ impl Builder {
         }
         let out = self.out(kernel, target, switched);
         let _held = lock(&out)?;
-        // Under the names by which it was linked.
+        // Under the names with which it was linked.
         let named = view::name_of(self.cache(), &out)?;
         for (name, image) in images {
             let layouts = layouts(name);
@@ -120,7 +120,7 @@ impl Builder {
     }
 }
 
-/// One image, about to be linked in layouts.
+/// An image to be linked in layouts.
 struct Linking<'a> {
     kernel: &'a Kernel,
     target: &'a Target,
@@ -154,7 +154,7 @@ impl Linking<'_> {
         self.folder.join(format!("{}.{layout}.{extension}", self.name))
     }
 
-    /// What a layout is one of.
+    /// Identifies what a layout is made from.
     fn origin(&self) -> String {
         format!("form {FORM} of {}\n", self.image.sha256)
     }
@@ -164,14 +164,14 @@ impl Linking<'_> {
         BuiltImage { path, sha256: sha256(&elf), elf, ..self.image.clone() }
     }
 
-    /// A layout that was linked before of the same image.
+    /// Returns a layout of the same image that was linked earlier.
     fn known(&self, layout: u32) -> Option<BuiltImage> {
         let origin = std::fs::read_to_string(self.file(layout, "of")).ok()?;
         let elf = std::fs::read(self.file(layout, "elf")).ok()?;
         (origin == self.origin()).then(|| self.built(layout, elf))
     }
 
-    /// The map of layout 0, which the linker writes when it does once more what it did.
+    /// Returns the map of layout 0, which the linker writes when it repeats the original link.
     fn map(&self) -> Result<String, FirmwareError> {
         let path = self.file(0, "elf");
         let (elf, map) = self.record.link(self.kernel, self.target, None, &path)?;
@@ -187,7 +187,7 @@ impl Linking<'_> {
         let file = self.file(layout, "ld");
         write_if_changed(&file, script.as_bytes())?;
         let origin = self.file(layout, "of");
-        // Only what was linked to its end is found again.
+        // Only complete links are reused.
         let _ = std::fs::remove_file(&origin);
         let path = self.file(layout, "elf");
         let (elf, _) = self.record.link(self.kernel, self.target, Some(&file), &path)?;
@@ -220,7 +220,7 @@ mod tests {
         assert_ne!(of(&all, 1), of(&all, 2));
         let text = of(&all, 1).expect("a script");
         assert!(text.starts_with(".text : { KEEP(*(.vectors)) . += "), "{text}");
-        // What has no name of its own comes last.
+        // Sections without a name of their own come last.
         assert!(text.ends_with("*(.text .text.*) } > FLASH"), "{text}");
     }
 

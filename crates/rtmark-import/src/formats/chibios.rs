@@ -1,5 +1,5 @@
-//! Reports of the ChibiOS test suites: how often a thing was done in a second, after every
-//! setting of the kernel, the compiler and the board.
+//! Reads reports of the ChibiOS test suites: how many operations were done in a second, after a list of
+//! all settings of the kernel, the compiler and the board.
 
 use rtmark_model::{Basis, FlagKind, Setting};
 
@@ -87,7 +87,7 @@ impl Reader for Chibios {
             }
             self.case = None;
         } else if LIKE.fits(text) {
-            log.unreadable(line, Suite::Chibios, "its score is no number with a unit");
+            log.unreadable(line, Suite::Chibios, "its score is not a number with a unit");
         } else {
             return Took::Nothing;
         }
@@ -95,7 +95,7 @@ impl Reader for Chibios {
     }
 }
 
-/// So many in a second.
+/// Converts a score in operations per second.
 fn of_score(case: String, unit: &str, score: &Number, line: &Line) -> Row {
     let row = Row::new(Suite::Chibios, case, line.number, Basis::Ns);
     let count = score.value.filter(|score| *score >= 1.0);
@@ -111,7 +111,7 @@ fn of_score(case: String, unit: &str, score: &Number, line: &Line) -> Row {
                 summary.count = (count < 1e15).then_some(count as u64);
             }
             if let Some(flag) = score.flag {
-                row.flag(flag, "the score is none that can be");
+                row.flag(flag, "the score is impossible");
             }
         }
     }

@@ -1,5 +1,6 @@
-//! cyclictest of rt-tests: histograms, the line that it keeps up to date, and every sample
-//! with `-v`. It counts in microseconds unless it was told otherwise, which it does not say.
+//! Reads output of cyclictest from rt-tests: histograms, the status line that it keeps updating, and
+//! every sample with `-v`. It counts in microseconds unless told otherwise, which the output does not
+//! show.
 
 use std::collections::BTreeMap;
 
@@ -18,16 +19,16 @@ form! {
     TOTALS = r"^# (Total|Min Latencies|Avg Latencies|Max Latencies|Histogram Overflows):((?:\s+-?\d+)+)$";
     STATUS = r"^#?\s*T:\s*(\d+)\s*\(\s*\d+\)\s*P:\s*(\d+)\s+I:\s*(\d+)\s+C:\s*(\d+)\s+Min:\s*(-?\d+)\s+Act:\s*(-?\d+)\s+Avg:\s*(-?\d+)\s+Max:\s*(-?\d+)";
     VERBOSE = r"^(\d+):\s+(\d+):\s+(-?\d+)$";
-    /// What it says when it begins.
+    /// The first output of a run.
     START = r"^#?\s*/dev/cpu_dma_latency set to|^(?:.*[$#>]\s*)?(?:sudo\s+)?(?:\S*/)?cyclictest\s+-";
     SIGN = r"^#?\s*(?:/dev/cpu_dma_latency set to|policy: (?:fifo|rr|other)|Max CPUs = )|\bcyclictest\b";
     NANOSECONDS = r"\bcyclictest\b.*\s(?:-N|--nsecs)\b";
     LIKE = r"^#?\s*T:\s*\d+\s*\(|^# (?:Min|Avg|Max) Latencies|^# Histogram Overflows:|^# Total:";
 }
 
-const TOO_MANY: &str = "it is of more threads than are kept";
+const TOO_MANY: &str = "it has more threads than are kept";
 
-/// Threads, and bins of all of them, that are kept.
+/// The number of threads, and of bins over all of them, that are kept.
 const MOST_THREADS: usize = 1024;
 const MOST_BINS: usize = 1 << 20;
 const MOST_RUNS: usize = 1 << 20;
@@ -41,10 +42,10 @@ struct Thread {
     facts: BTreeMap<String, String>,
     incomplete: bool,
     negative: bool,
-    /// What its last status line said: of one run, the count and the largest only grow, and the
-    /// smallest only shrinks.
+    /// The values of its last status line: within one run, the count and the maximum only grow, and the
+    /// minimum only shrinks.
     status: Option<[f64; 3]>,
-    /// The number of its next sample, of those that `-v` prints.
+    /// The number of its next sample printed with `-v`.
     next: u64,
 }
 
@@ -54,7 +55,7 @@ pub struct Cyclictest {
     threads: BTreeMap<usize, Thread>,
     line: u64,
     section: usize,
-    /// The command that made the run, where it stands in the log.
+    /// The command that started the run, if it is in the log.
     command: Option<String>,
     bins: usize,
     in_histogram: bool,
@@ -67,7 +68,7 @@ impl Reader for Cyclictest {
         let text = line.text();
         if SIGN.fits(text) {
             if START.fits(text) {
-                // Command and device are told one after the other: the second one ends nothing.
+                // Command and device are printed one after the other, so the second one ends nothing.
                 self.end(log);
                 if text.contains("cyclictest") {
                     self.command = Some(text.chars().take(200).collect());
@@ -79,7 +80,7 @@ impl Reader for Cyclictest {
             return Took::Nothing;
         }
         if HISTOGRAM.fits(text) {
-            // The status lines of the same run stand above it, those of another one do not.
+            // The status lines of the same run precede it, those of another one do not.
             if self.threads.values().any(|thread| !thread.summary.histogram.is_empty()) {
                 self.end(log);
             }
@@ -155,7 +156,7 @@ impl Reader for Cyclictest {
             }
         }
         if LIKE.fits(text) {
-            log.unreadable(line, Suite::Cyclictest, "its numbers are none");
+            log.unreadable(line, Suite::Cyclictest, "its numbers are not valid");
             return Took::Line;
         }
         Took::Nothing
@@ -173,13 +174,13 @@ impl Reader for Cyclictest {
             row.facts.extend(command.clone().map(|command| ("command".to_owned(), command)));
             log.row_of(section, row);
         }
-        // The next run is of another command, or of one that is not told.
+        // The next run was started by another or an unknown command.
         *self = Self::default();
     }
 }
 
 impl Cyclictest {
-    /// A run is where its first figures are, of a section of its own kernel.
+    /// A run is placed where its first figures are, in a section for its own kernel.
     fn begun(&mut self, line: &Line, log: &mut Log) {
         if self.line == 0 {
             self.line = line.number;
@@ -194,14 +195,14 @@ impl Cyclictest {
     }
 
     fn totals(&mut self, what: &str, numbers: &str, line: &Line, log: &mut Log) {
-        // The totals of one run stand below its bins; its status lines may, too.
+        // The totals of a run follow its bins, and its status lines may too.
         self.in_histogram = self.in_histogram && what == "Total";
         for (index, text) in numbers.split_whitespace().enumerate().take(MOST_THREADS) {
             let Some(number) = Number::read(text) else {
-                log.unreadable(line, Suite::Cyclictest, "its numbers are none");
+                log.unreadable(line, Suite::Cyclictest, "its numbers are not valid");
                 return;
             };
-            // With -H, what all threads have together stands in a further column.
+            // With -H, an additional column has the sum over all threads.
             let Some(thread) = self.thread(index) else {
                 log.unreadable(line, Suite::Cyclictest, TOO_MANY);
                 return;
@@ -228,7 +229,7 @@ impl Cyclictest {
                 return;
             };
             if times == 0 {
-                // The thread is there, even if nothing of it is.
+                // The thread exists, even if none of its bins can be used.
                 let _ = self.thread(index);
                 continue;
             }
@@ -244,7 +245,7 @@ impl Cyclictest {
         }
     }
 
-    /// Whether there is room for the thread.
+    /// Adds a sample; returns whether there is room for the thread.
     fn sample(&mut self, index: Option<usize>, number: u64, text: &str) -> bool {
         let Some(thread) = index.and_then(|index| self.thread(index)) else { return false };
         thread.next = number.saturating_add(1);
@@ -268,7 +269,7 @@ impl Thread {
             row.flag(FlagKind::Incomplete, "not all of its samples or bins could be kept");
         }
         if negative {
-            row.flag(FlagKind::Wrapped, "some latencies are less than nothing");
+            row.flag(FlagKind::Wrapped, "some latencies are negative");
         }
         if overflows > 0 {
             let why = format!("{overflows} samples were beyond the histogram's end");
@@ -278,7 +279,7 @@ impl Thread {
         if !samples.is_empty() {
             let mut all = Samples::new();
             for run in samples.runs() {
-                // Runs are bounded, what they stand for need not be.
+                // The number of bins is bounded, but the counts in them need not be.
                 for _ in 0..run.times.min(MOST_RUNS as u64) {
                     all.push(run.value.saturating_mul(scale), Disturbance::NONE);
                 }

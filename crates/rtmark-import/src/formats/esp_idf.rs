@@ -1,5 +1,5 @@
-//! What ESP-IDF programs print: `elapsed time[ms]:`, so many calls in so much time, and the
-//! `[Performance]` lines of its own tests.
+//! Reads what ESP-IDF programs print: `elapsed time[ms]:` lines, numbers of calls in a time, and the
+//! `[Performance]` lines of ESP-IDF's own tests.
 
 use std::collections::BTreeMap;
 
@@ -25,19 +25,19 @@ form! {
 /// The reader.
 #[derive(Debug, Default)]
 pub struct EspIdf {
-    /// The section in which what follows was begun.
+    /// The section of the rows that follow.
     section: Option<usize>,
-    /// By the function that printed them: line, samples in nanoseconds, the unit in nanoseconds.
+    /// By printing function: line, samples in nanoseconds, the unit in nanoseconds.
     elapsed: BTreeMap<String, (u64, Samples, u64, bool)>,
     calls: BTreeMap<String, (u64, u64, u64)>,
 }
 
-/// What ESP-IDF is made around.
+/// The kernel that ESP-IDF is based on.
 const KERNEL: &str = "freertos";
 
 const TOO_MANY: &str = "too many functions were timed before";
 
-/// Functions whose times are kept apart.
+/// The number of functions whose times are kept separately.
 const MOST_FUNCTIONS: usize = 4096;
 
 fn nanoseconds_of(unit: &str) -> u64 {
@@ -58,7 +58,7 @@ impl Reader for EspIdf {
             return Took::Nothing;
         }
         if let Some(found) = VERSION.find(text) {
-            // The loader and the application say it, and the clock stands between them.
+            // Both the boot loader and the application print it, with the clock in between.
             self.end(log);
             log.open_section();
             let version = format!("ESP-IDF {}", found.at(1));
@@ -77,7 +77,7 @@ impl Reader for EspIdf {
             let unit = nanoseconds_of(found.at(1));
             let whole = found.at(2).parse::<u64>().ok().and_then(|n| n.checked_mul(unit));
             let Some(ns) = whole else {
-                log.unreadable(line, Suite::EspIdf, "its time is no number that can be");
+                log.unreadable(line, Suite::EspIdf, "its time is not a possible number");
                 return Took::Line;
             };
             let name = line.tag.clone().unwrap_or_else(|| "elapsed time".into());
@@ -92,7 +92,7 @@ impl Reader for EspIdf {
                     .entry(name)
                     .or_insert_with(|| (line.number, Samples::new(), unit, true));
                 entry.1.push(ns, Disturbance::NONE);
-                // FreeRTOS' own tick here is ten milliseconds.
+                // FreeRTOS' tick is ten milliseconds here.
                 entry.3 &= ns.is_multiple_of(10 * unit) && unit == 1_000_000;
             }
             return Took::Line;
@@ -125,7 +125,7 @@ impl Reader for EspIdf {
             return Took::Line;
         }
         if LIKE.fits(text) {
-            log.unreadable(line, Suite::EspIdf, "its number is none");
+            log.unreadable(line, Suite::EspIdf, "its number is not valid");
             return Took::Line;
         }
         Took::Nothing
@@ -152,8 +152,8 @@ impl Reader for EspIdf {
 }
 
 impl EspIdf {
-    /// Rows that are made of several lines stand where the first one does; those of another boot are
-    /// others.
+    /// Rows made of several lines are placed where the first one is; those of another boot are
+    /// separate.
     fn begun(&mut self, log: &mut Log) {
         if self.section.is_some_and(|section| section != log.current() || !log.in_use()) {
             self.end(log);

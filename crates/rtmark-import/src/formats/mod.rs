@@ -1,5 +1,5 @@
-//! One reader for each family of logs. A reader is shown every line and says which are
-//! its own; so logs of several suites, or with anything else in between, need no care.
+//! Readers, one for each family of logs. A reader sees every line and decides which are its own, so
+//! logs of several suites, or with anything else in between, need no special treatment.
 
 mod chibios;
 mod cyclictest;
@@ -26,30 +26,30 @@ pub use own::Document;
 /// Whether a line belongs to a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Took {
-    /// It does, and nobody else needs to see it.
+    /// It does, and no other reader needs to see it.
     Line,
     /// It does not.
     Nothing,
 }
 
-/// Reads one family of logs.
+/// A reader of one family of logs.
 pub trait Reader {
-    /// Is told the log's name, such as that of its file, before its lines.
+    /// Receives the log's name, such as that of its file, before its lines.
     fn named(&mut self, _name: &str) {}
 
-    /// Looks at a line.
+    /// Examines a line.
     fn line(&mut self, line: &Line, log: &mut Log) -> Took;
 
-    /// Looks at a line that no reader took: one that looks like a row of this one is named.
+    /// Examines a line that no reader took, to report it if it resembles one of this reader's rows.
     fn left(&mut self, _line: &Line, _log: &mut Log) -> Took {
         Took::Nothing
     }
 
-    /// The log is over: what was begun is finished.
+    /// Finishes what was begun at the end of the log.
     fn end(&mut self, _log: &mut Log) {}
 }
 
-/// The readers of a format, or of all that are recognised by lines.
+/// Returns the readers for a format, or all that recognise their lines.
 pub fn readers(format: Option<Format>) -> Vec<Box<dyn Reader>> {
     let one = |format: Format| -> Option<Box<dyn Reader>> {
         Some(match format {

@@ -1,5 +1,5 @@
-//! Our own CSV and JSON, as docs/import.md describes them: for figures that no suite
-//! printed, and for programs that make them.
+//! Reads rtmark's own CSV and JSON, described in docs/import.md: for figures that no suite printed, and
+//! for programs that generate them.
 
 use rtmark_model::{
     Basis, Counted, Disturbance, Expected, FlagKind, Overhead, Percentile, Samples, ScenarioId,
@@ -14,10 +14,10 @@ use crate::lines::Line;
 use crate::log::Log;
 use crate::row::{Figures, Number, Row, Said};
 
-/// The version of the JSON form that is read.
+/// The supported version of the JSON format.
 const VERSION: u64 = 1;
 
-/// Samples of one series that are kept.
+/// The number of samples that are kept of one series.
 const MOST_SAMPLES: u64 = 1 << 20;
 
 const COLUMNS: &[&str] = &[
@@ -49,7 +49,7 @@ const COLUMNS: &[&str] = &[
     "note",
 ];
 
-/// The basis of a unit, and how many of it a unit is.
+/// Returns the basis of a unit, and the unit's size in that basis.
 fn unit(name: &str) -> Option<(Basis, f64)> {
     Some(match name {
         "cycles" => (Basis::Cycles, 1.0),
@@ -71,7 +71,7 @@ fn overhead(name: &str) -> Option<Overhead> {
     })
 }
 
-/// What a row of either form says, still as text.
+/// The fields of a row in either format, still as text.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Fields {
     texts: Vec<(&'static str, String)>,
@@ -88,20 +88,20 @@ impl Fields {
         (!text.is_empty()).then(|| text.to_owned())
     }
 
-    /// What rows of one series have in common.
+    /// Returns the fields that rows of one series share.
     fn identity(&self) -> Vec<(&'static str, String)> {
         let mut identity = self.texts.clone();
         identity.retain(|(name, _)| *name != "value");
         identity
     }
 
-    /// The row without its samples.
+    /// Returns the row without its samples.
     fn row(&self, suite: Suite, line: u64) -> Result<(Row, f64), String> {
         let scenario = self.get("scenario");
         let scenario: ScenarioId = scenario.parse().map_err(|error| format!("{error}"))?;
         let (basis, scale) = unit(self.get("unit")).ok_or_else(|| {
             let shown: String = self.get("unit").chars().take(24).collect();
-            format!("`{shown}` is no unit; cycles, instructions, ns, us, ms and s are")
+            format!("`{shown}` is not a unit; use cycles, instructions, ns, us, ms or s")
         })?;
         let mut row = Row::new(suite, scenario.as_str(), line, basis);
         for column in ["first", "min", "mean", "max", "sigma", "resolution", "p50", "p90", "p99"] {
@@ -151,12 +151,14 @@ impl Fields {
                 to,
                 counted: Counted::All,
                 switches: match self.some("switches") {
-                    Some(text) => text.parse().map_err(|_| "switches is no number".to_owned())?,
+                    Some(text) => {
+                        text.parse().map_err(|_| "switches is not a number".to_owned())?
+                    }
                     None => 0,
                 },
                 overhead: match self.some("overhead") {
                     Some(text) => {
-                        overhead(&text).ok_or("overhead is none, subtracted or included")?
+                        overhead(&text).ok_or("overhead must be none, subtracted or included")?
                     }
                     None => Overhead::Included,
                 },
@@ -164,12 +166,16 @@ impl Fields {
                 interrupts: Expected::Any,
             }),
             (None, None) => None,
-            _ => return Err("a span has both from and to".into()),
+            _ => return Err("a span needs both from and to".into()),
         };
         let catalogue_span = match self.get("span") {
             "" => false,
             "catalogue" => true,
-            _ => return Err("span is `catalogue` or empty; from and to say another one".into()),
+            _ => {
+                return Err(
+                    "span must be `catalogue` or empty; use from and to for another one".into()
+                );
+            }
         };
         Ok(Said {
             kernel: self.some("kernel"),
@@ -185,13 +191,13 @@ impl Fields {
     }
 }
 
-/// Reads the CSV form: a line of names, then a line a row or a sample.
+/// A reader of the CSV format: a header line, then one line for each row or sample.
 #[derive(Debug, Default)]
 pub struct Csv {
     header: Option<Vec<&'static str>>,
-    /// How many cells the rows have that are not read, because their first line is none.
+    /// The number of cells in rows that are skipped because their header is not valid.
     passed: Option<usize>,
-    /// The series whose samples come line by line.
+    /// The series whose samples arrive line by line.
     open: Option<Open>,
 }
 
@@ -210,10 +216,10 @@ fn cells(text: &str) -> Option<Vec<String>> {
     Some(record.iter().map(str::to_owned).collect())
 }
 
-/// What the first line of such a file may be.
+/// The kinds of first line of such a file.
 enum Header {
     Known(Vec<&'static str>),
-    /// One with a column that nobody knows.
+    /// A header with an unknown column.
     Unknown(String),
     None,
 }
@@ -243,7 +249,7 @@ impl Reader for Csv {
         match header(text) {
             Header::Known(columns) => {
                 self.end(log);
-                // What other logs in the same file say is not of these rows.
+                // Information from other logs in the same file does not apply to these rows.
                 log.open_section();
                 (self.header, self.passed) = (Some(columns), None);
                 return Took::Line;
@@ -253,7 +259,7 @@ impl Reader for Csv {
                 (self.header, self.passed) = (None, cells(text).map(|cells| cells.len()));
                 let known = COLUMNS.join(", ");
                 let what = format!(
-                    "the first line of our own CSV, whose rows are not read because `{}` is no column; \
+                    "a header of rtmark's CSV, whose rows are not read because `{}` is not a column; \
                      these are: {known}",
                     name.chars().take(40).collect::<String>().escape_debug()
                 );
@@ -266,7 +272,7 @@ impl Reader for Csv {
             && text.contains(',')
             && cells(text).is_some_and(|cells| cells.len() == passed)
         {
-            // The warning says so for all of them.
+            // One warning covers all of them.
             log.unreadable += 1;
             return Took::Line;
         }
@@ -300,7 +306,7 @@ impl Reader for Csv {
         if let Some((open, value)) = self.open.as_mut().zip(value) {
             match Number::read(&value) {
                 Some(number) => open.push(number),
-                None => log.unreadable(line, Suite::Rtmark, "value is no number"),
+                None => log.unreadable(line, Suite::Rtmark, "value is not a number"),
             }
         }
         Took::Line
@@ -325,7 +331,7 @@ impl Open {
 }
 
 fn push(row: &mut Row, samples: &mut Samples, number: &Number) {
-    // What is wrong with it becomes a flag of the series.
+    // Problems with it become flags of the series.
     let value = number.value;
     row.set(|_, _| (), number);
     match value {
@@ -336,7 +342,7 @@ fn push(row: &mut Row, samples: &mut Samples, number: &Number) {
                 samples.push(value.round() as u64, Disturbance::NONE);
             }
         }
-        _ => row.flag(FlagKind::Incomplete, "samples that cannot be are left out"),
+        _ => row.flag(FlagKind::Incomplete, "impossible samples are left out"),
     }
 }
 
@@ -345,12 +351,12 @@ fn finish(row: &mut Row, samples: Samples, scale: f64) {
     row.figures = Figures::Samples(samples, resolution.clamp(1.0, 1e18) as u64);
 }
 
-/// The JSON form, read as a whole.
+/// The JSON format, read as a whole.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Document<'a> {
     rtmark_import: u64,
-    /// What holds for all rows that do not say otherwise.
+    /// Defaults for all rows.
     #[serde(borrow, default)]
     defaults: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -358,14 +364,14 @@ pub struct Document<'a> {
 }
 
 impl<'a> Document<'a> {
-    /// Whether the beginning of a file looks like one.
+    /// Tells whether the beginning of a file looks like this format.
     pub fn recognised(head: &[u8]) -> bool {
         let text = String::from_utf8_lossy(head);
         text.trim_start_matches('\u{feff}').trim_start().starts_with('{')
             && text.contains("\"rtmark_import\"")
     }
 
-    /// Reads the frame; rows are read one by one, so that one does not spoil the others.
+    /// Parses the frame; rows are parsed separately, so that a bad one does not affect the others.
     pub fn parse(text: &'a str) -> Result<Self, String> {
         let document: Self = serde_json::from_str(text.trim_start_matches('\u{feff}'))
             .map_err(|error| error.to_string())?;
@@ -374,12 +380,12 @@ impl<'a> Document<'a> {
         } else {
             let found = document.rtmark_import;
             Err(format!(
-                "it has form {found} of `rtmark_import`, and this rtmark reads form {VERSION}"
+                "it has version {found} of the `rtmark_import` format; this rtmark reads version {VERSION}"
             ))
         }
     }
 
-    /// Gives the rows to a log.
+    /// Passes the rows to a log.
     pub fn read(&self, text: &str, log: &mut Log) {
         let mut finder = Finder::new(text);
         let mut defaults = Fields::default();
@@ -427,7 +433,7 @@ impl<'a> Document<'a> {
     }
 }
 
-/// Finds the lines of values that were borrowed from a text, in their order.
+/// Finds the line numbers of values borrowed from a text, in order.
 struct Finder<'a> {
     text: &'a str,
     offset: usize,
@@ -451,7 +457,7 @@ impl<'a> Finder<'a> {
     }
 }
 
-/// The fields of a JSON object, and its samples.
+/// Returns the fields of a JSON object, and its samples.
 fn fields(text: &str) -> Result<(Fields, Option<Vec<Number>>), String> {
     let object: std::collections::BTreeMap<String, &RawValue> =
         serde_json::from_str(text).map_err(|error| error.to_string())?;
@@ -460,10 +466,10 @@ fn fields(text: &str) -> Result<(Fields, Option<Vec<Number>>), String> {
     for (name, raw) in object {
         if name == "samples" {
             let values: Vec<&RawValue> =
-                serde_json::from_str(raw.get()).map_err(|_| "samples is no list".to_owned())?;
+                serde_json::from_str(raw.get()).map_err(|_| "samples is not a list".to_owned())?;
             let numbers = values.iter().map(|raw| Number::read(raw.get()));
             let numbers: Option<Vec<_>> = numbers.collect();
-            samples = Some(numbers.ok_or("a sample is no number")?);
+            samples = Some(numbers.ok_or("a sample is not a number")?);
             continue;
         }
         let column = COLUMNS.iter().copied().find(|column| *column == name && *column != "value");

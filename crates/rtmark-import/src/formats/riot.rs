@@ -1,4 +1,4 @@
-//! RIOT's `bench_*` tests: how often a thing was done in a second, or what a call took.
+//! Reads RIOT's `bench_*` tests: how many operations were done in a second, or how long a call took.
 
 use rtmark_model::{Basis, FlagKind};
 
@@ -32,7 +32,7 @@ pub struct Riot {
 }
 
 impl Reader for Riot {
-    /// The tests do not print their names; their files have them: `tests_mutex_pingpong.elf`.
+    /// The tests do not print their names, but their files have them: `tests_mutex_pingpong.elf`.
     fn named(&mut self, name: &str) {
         let name = name.rsplit('/').next().unwrap_or(name);
         self.name =
@@ -40,7 +40,7 @@ impl Reader for Riot {
     }
 
     fn line(&mut self, line: &Line, log: &mut Log) -> Took {
-        // RIOT's terminal puts this in front of what the board says.
+        // RIOT's terminal prefixes the board's output with this.
         let text = line.text().trim_start_matches("# ");
         if let Some(found) = NAME.find(text) {
             self.name = Some(found.at(1).to_owned());
@@ -75,7 +75,7 @@ impl Reader for Riot {
         }
         if let Some(found) = CALLS.find(text) {
             let (Some(total), Some(each)) = (found.number(2), found.number(3)) else {
-                log.unreadable(line, Suite::Riot, "its numbers are none");
+                log.unreadable(line, Suite::Riot, "its numbers are not valid");
                 return Took::Line;
             };
             let calls = total.value.zip(each.value).map(|(total, each)| (total / each).round());
@@ -96,14 +96,14 @@ impl Reader for Riot {
             return Took::Line;
         }
         if LIKE.fits(text) {
-            log.unreadable(line, Suite::Riot, "its numbers are none");
+            log.unreadable(line, Suite::Riot, "its numbers are not valid");
             return Took::Line;
         }
         Took::Nothing
     }
 }
 
-/// A loop that counted for a second; the ticks are the clock's by that count.
+/// Converts the result of a loop that counted for a second; the ticks are clock ticks per iteration.
 fn of_a_second(name: String, line: &Line, result: &Number, ticks: Option<&Number>) -> Row {
     let count = result.value.filter(|count| *count >= 1.0 && *count < 1e15);
     let each = count.map(|count| 1e9 / count);

@@ -1,5 +1,5 @@
-//! `rtos-benchmark` of the Zephyr project, on whichever kernel it was ported to:
-//! groups of `name: avg, min, max`.
+//! Reads the Zephyr project's `rtos-benchmark`, on any kernel it was ported to: groups of `name: avg,
+//! min, max`.
 
 use rtmark_model::{Basis, FlagKind};
 
@@ -15,7 +15,7 @@ form! {
     ROW = r"^(\S.*?)\s*:\s*([^\s,:]+)\s*,\s*([^\s,:]+)\s*,\s*([^\s,:]+)$";
     LIKE_ROW = r"^\S.*:.*,.*,|^\S.*?\S\s*:\s*-?\d[\d.]*\s*(?:,|ns\b|us\b|cycles\b|$)|^\S.*?\S\s*:\s*-\s*,";
     FAILED = r"^(\S.*?)\s*:.*\bFAILED\b";
-    /// What is said of a system, which is no row.
+    /// Information about the system, which is not a row.
     CONFIGURATION = r"(?i)^CPU:|\bclock frequency\b|\btimer resolution\b|^Kernel:|^- |\bversion\b";
     BEGIN = r"^\*\*\* Starting! \*\*\*";
     END = r"^\*\*\* Done! \*\*\*";
@@ -32,7 +32,7 @@ form! {
 pub struct RtosBenchmark {
     group: Option<(String, Basis, f64)>,
     section: usize,
-    /// What was said before the first group, in which nothing else is sure to be meant.
+    /// Information before the first group, which can only concern the configuration.
     before: Before,
 }
 
@@ -50,7 +50,7 @@ impl Reader for RtosBenchmark {
     fn line(&mut self, line: &Line, log: &mut Log) -> Took {
         let text = line.text();
         if let Some(found) = GROUP.find(text) {
-            // What was said since the last group, or a boot that another reader saw, begins another run.
+            // Information since the last group, or a boot that another reader saw, begins another run.
             let goes_on = self.group.is_some()
                 && self.before == Before::default()
                 && self.section == log.current()
@@ -72,7 +72,7 @@ impl Reader for RtosBenchmark {
             return Took::Line;
         }
         if BEGIN.fits(text) {
-            // What stands before it is of this run.
+            // The lines before it belong to this run.
             self.group = None;
             return Took::Line;
         }
@@ -81,7 +81,7 @@ impl Reader for RtosBenchmark {
             return Took::Nothing;
         };
         if self.section != log.current() {
-            // Somebody else's rows, of another boot.
+            // The rows belong to something else, after another boot.
             *self = Self::default();
             return Took::Nothing;
         }
@@ -113,7 +113,7 @@ impl Reader for RtosBenchmark {
             let name = found.at(1).split_whitespace().collect::<Vec<_>>().join(" ");
             let name = format!("{group}: {name}");
             let mut row = Row::new(Suite::RtosBenchmark, name, line.number, *basis);
-            row.flag(FlagKind::Failed, "the suite says FAILED in place of figures");
+            row.flag(FlagKind::Failed, "the suite prints FAILED instead of figures");
             log.row(row);
             return Took::Line;
         }
@@ -140,7 +140,7 @@ impl RtosBenchmark {
         self.configure(text);
     }
 
-    /// Takes what can be nothing but the beginning of another run.
+    /// Parses lines that can only be the beginning of another run.
     fn configure(&mut self, text: &str) {
         let before = &mut self.before;
         if let Some(found) = BOARD.find(text) {
@@ -164,7 +164,8 @@ impl RtosBenchmark {
 
     fn begin(&mut self, log: &mut Log) {
         let before = std::mem::take(&mut self.before);
-        // A boot above the groups says what runs, and its version, better than words around it.
+        // A boot message before the groups names the program and its version more reliably than
+        // surrounding text.
         let section = log.open_section();
         let known = section.kernel.is_some();
         section.kernel = section.kernel.take().or(before.kernel);

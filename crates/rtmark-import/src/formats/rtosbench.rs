@@ -1,5 +1,5 @@
-//! RTOSBench: a title, and below it max, min and average, or every sample. The unit is
-//! that of the port; nanoseconds on Linux.
+//! Reads RTOSBench: a title, followed by max, min and average, or every sample. The unit depends on the
+//! port; on Linux it is nanoseconds.
 
 use rtmark_model::Basis;
 
@@ -20,7 +20,7 @@ form! {
 #[derive(Debug, Default)]
 pub struct Rtosbench {
     row: Option<Row>,
-    /// Where its first figure stands.
+    /// The section of its first figure.
     section: Option<usize>,
 }
 
@@ -30,9 +30,9 @@ impl Reader for Rtosbench {
         if let Some(found) = TITLE.find(text) {
             self.end(log);
             let mut row = Row::new(Suite::Rtosbench, found.at(1), line.number, Basis::Ns);
-            row.facts.insert("unit".into(), "not said; taken for ns".into());
+            row.facts.insert("unit".into(), "not stated; assumed to be ns".into());
             self.row = Some(row);
-            // It may be anybody's.
+            // It may belong to any other program.
             return Took::Nothing;
         }
         let Some(row) = &mut self.row else { return Took::Nothing };
@@ -51,7 +51,7 @@ impl Reader for Rtosbench {
             return Took::Line;
         }
         if LIKE.fits(text) {
-            log.unreadable(line, Suite::Rtosbench, "its number is none");
+            log.unreadable(line, Suite::Rtosbench, "its number is not valid");
             return Took::Line;
         }
         Took::Nothing

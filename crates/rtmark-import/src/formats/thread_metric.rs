@@ -1,4 +1,4 @@
-//! Thread-Metric: how often a thing was done in thirty seconds, reported again and again.
+//! Reads Thread-Metric: how many operations were done in thirty seconds, reported repeatedly.
 
 use rtmark_model::{Basis, FlagKind};
 
@@ -27,7 +27,7 @@ struct Test {
     name: String,
     line: u64,
     section: usize,
-    /// Seconds that went by before the present period.
+    /// The time in seconds before the current period.
     before: f64,
     now: f64,
     open: bool,
@@ -35,7 +35,7 @@ struct Test {
     seconds: f64,
     iterations: f64,
     errors: Vec<String>,
-    /// Totals that are none that can be.
+    /// The flag for impossible totals.
     bad: Option<FlagKind>,
 }
 
@@ -44,7 +44,7 @@ impl Reader for ThreadMetric {
         let text = line.text();
         if let Some(found) = TEST.find(text) {
             let Some(now) = Number::read(found.at(2)).and_then(|n| n.value) else {
-                log.unreadable(line, Suite::ThreadMetric, "its time is no number");
+                log.unreadable(line, Suite::ThreadMetric, "its time is not a number");
                 return Took::Line;
             };
             let here = (log.current(), log.in_use());
@@ -77,11 +77,7 @@ impl Reader for ThreadMetric {
         }
         let Some(test) = &mut self.test else {
             if LIKE.fits(text) {
-                log.unreadable(
-                    line,
-                    Suite::ThreadMetric,
-                    "the line with test and time is not there",
-                );
+                log.unreadable(line, Suite::ThreadMetric, "the line with test and time is missing");
                 return Took::Line;
             }
             return Took::Nothing;
@@ -98,7 +94,7 @@ impl Reader for ThreadMetric {
                 _ => log.unreadable(
                     line,
                     Suite::ThreadMetric,
-                    "its total is no number, or has no test",
+                    "its total is not a number, or has no test",
                 ),
             }
             return Took::Line;
@@ -130,7 +126,7 @@ impl Reader for ThreadMetric {
             row.flag(FlagKind::Failed, format!("the suite says: {error}"));
         }
         if let Some(flag) = test.bad {
-            row.flag(flag, "a total is none that can be");
+            row.flag(flag, "a total is impossible");
         }
         if let Some(summary) = row.summary_mut() {
             let count = test.iterations;

@@ -1,4 +1,4 @@
-//! The task-switch example of TI's MCU+ SDK: time per switch over millions of them.
+//! Reads the task-switch example of TI's MCU+ SDK: the time per switch over millions of switches.
 
 use rtmark_model::{Basis, FlagKind};
 
@@ -55,12 +55,13 @@ impl Reader for Ti {
             if let Some((expected, told)) = expected.zip(ns.value)
                 && (expected - told).abs() > 1.0 + expected * 0.01
             {
-                let why = format!("total and number make {expected:.0} ns, the row says {told:.0}");
+                let why =
+                    format!("total and count give {expected:.0} ns, but the row says {told:.0}");
                 row.flag(FlagKind::Contradiction, why);
             }
             log.row(row);
         } else if LIKE.fits(text) {
-            log.unreadable(line, Suite::TiMcuPlusSdk, "its time is no number of ns");
+            log.unreadable(line, Suite::TiMcuPlusSdk, "its time is not a number of ns");
         } else {
             return Took::Nothing;
         }

@@ -1,7 +1,7 @@
-//! Zephyr's `latency_measure` of every era, `timing_info`, `sched_queues`, and the
+//! Reads all versions of Zephyr's `latency_measure`, `timing_info`, `sched_queues`, and the
 //! `recording.csv` that its test runner makes of them.
 //!
-//! Rows were a table of `tcs` up to 2.2, sentences up to 3.5, and are dotted tags since.
+//! Rows were tables in `tcs` up to 2.2, sentences up to 3.5, and have been dotted tags since.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ form! {
     ROW = r"^(.*?\S)\s*:\s*(-?\d+)\s*cycles\s*,\s*(-?\d+)\s*ns\s*(?::\s*(.*))?$";
     FAILED = r"^(.*?\S)\s*:\s*(?:FAILED|-?\d+)\s*(?:cycles)?\s*,\s*(?:FAILED|-?\d+)\s*(?:ns)?\s*(?::\s*(.*))?$";
     LIKE_ROW = r"\bcycles\s*,|,\s*-?\d+\s*ns\b|\bFAILED\s*,";
-    /// What looks like a row among rows that could be read.
+    /// Lines that look like a row among rows that could be read.
     LIKE_AMID = r":\s*-?\d+\s*cycles\b|\d\s*cycles\b.*\d\s*ns\b";
     TAG = r"^([a-z][a-z0-9_+]*(?:\.[A-Za-z0-9_+]+)+)\s+-\s+(.*)$";
     THREAD = r"^([A-Z]+) ([a-z_.+]+?)\.?\(([KU]) -> ([KU])\)$";
@@ -43,17 +43,17 @@ const KERNEL: &str = "zephyr";
 const SUITES: [Suite; 3] =
     [Suite::ZephyrLatencyMeasure, Suite::ZephyrTimingInfo, Suite::ZephyrSchedQueues];
 
-/// No suite has so many rows.
+/// No suite has this many rows.
 const MOST_NAMES: usize = 4096;
 
 /// The reader.
 #[derive(Debug, Default)]
 pub struct Zephyr {
     place: Place,
-    /// The table's title above the rows.
+    /// The title of the table above the rows.
     title: String,
     last_name: String,
-    /// The section that is being read, and the rows that it has: no suite prints one twice.
+    /// The section being read, and the names of its rows: no suite prints one twice.
     section: usize,
     names: BTreeSet<String>,
 }
@@ -88,7 +88,7 @@ impl Reader for Zephyr {
             return Took::Line;
         }
         if START.fits(text) {
-            // Without a boot in between it is another log, of which nothing is known yet.
+            // Without a boot in between, it is another log, about which nothing is known yet.
             log.open_section();
             let timing_info = text.starts_with("starting");
             self.place = if timing_info { Place::TimingInfo } else { Place::Latency };
@@ -125,7 +125,7 @@ impl Reader for Zephyr {
 }
 
 impl Zephyr {
-    /// Notes a row's name. One that was there before begins another run of the suite.
+    /// Records a row's name. A repeated name begins another run of the suite.
     fn begins(&mut self, name: &str, log: &mut Log) {
         log.of_kernel(KERNEL);
         if self.section != log.current() {
@@ -161,7 +161,7 @@ impl Zephyr {
         }
         if let Some(found) = TABLE_ROW.find(text) {
             let name = found.at(1);
-            // These two rows of a table have the same words or nearly so.
+            // These two rows of a table have almost the same words.
             let name = match name {
                 "switching time" => "Switch from ISR back to interrupted thread",
                 "switch time" => "Time from ISR to executing a different thread",
@@ -244,7 +244,7 @@ impl Zephyr {
         None
     }
 
-    /// The suite that a row belongs to.
+    /// Returns the suite that a row belongs to.
     fn suite(&self, name: &str) -> Suite {
         match self.place {
             _ if name.starts_with("sched.") => Suite::ZephyrSchedQueues,
@@ -258,7 +258,7 @@ impl Zephyr {
 
     fn figures(&mut self, name: &str, found: &Found<'_>, first: usize, line: &Line, log: &mut Log) {
         let (Some(cycles), Some(ns)) = (found.number(first), found.number(first + 1)) else {
-            log.unreadable(line, self.suite(name), "its numbers are none");
+            log.unreadable(line, self.suite(name), "its numbers are not valid");
             return;
         };
         let (tag, description) = tagged(name);
@@ -276,7 +276,7 @@ impl Zephyr {
                 row.twin = twin;
             }
             if let Some(flag) = ns.flag {
-                row.flag(flag, "the nanoseconds are none that can be");
+                row.flag(flag, "the nanoseconds are impossible");
             }
             return;
         }
@@ -287,7 +287,7 @@ impl Zephyr {
         }
         row.twin = twin;
         if let Some(flag) = ns.flag {
-            row.flag(flag, "the nanoseconds are none that can be");
+            row.flag(flag, "the nanoseconds are impossible");
         }
         if let Some(summary) = row.summary_mut() {
             summary.resolution = Some(1.0);
@@ -309,7 +309,7 @@ impl Zephyr {
     }
 }
 
-/// The section of a clock: what was timed by another one stands in another log.
+/// Returns the section of a clock: rows timed by another one are treated as another log.
 fn section_of(clock: Option<(f64, Rounding)>, log: &mut Log) -> &mut Section {
     if log.section().clock.is_some_and(|known| Some(known) != clock) {
         log.open_section();
@@ -329,7 +329,7 @@ fn set_statistic(row: &mut Row, which: &str, number: &Number) {
     );
 }
 
-/// A row's tag and its description; a sentence is its own tag.
+/// Returns a row's tag and its description; a sentence is its own tag.
 fn tagged(name: &str) -> (String, String) {
     let name = name.trim().trim_matches('"').trim();
     if let Some(found) = TAG.find(name) {

@@ -1,5 +1,6 @@
-//! Zephyr's `tests/benchmarks/app_kernel`: a table of average times in nanoseconds, then mailboxes and
-//! pipes by the size of what is sent. With user mode there are four such tables, each with its direction.
+//! Reads Zephyr's `tests/benchmarks/app_kernel`: a table of average times in nanoseconds, then
+//! mailboxes and pipes by message size. With user mode there are four such tables, one for each
+//! direction.
 
 use rtmark_model::{Basis, FlagKind};
 
@@ -33,13 +34,13 @@ form! {
 pub struct ZephyrAppKernel {
     place: Place,
     section: usize,
-    /// Which side of the kernel sends, and which one receives, where either is in user mode.
+    /// The sending and the receiving side, if either is in user mode.
     direction: String,
-    /// Which sizes the pipes below have.
+    /// The sizes of the pipes that follow.
     sizes: String,
-    /// Turns that are averaged.
+    /// The number of iterations that are averaged.
     count: Option<u64>,
-    /// The line of an error that belongs to the next row.
+    /// The line of an error that applies to the next row.
     tick: Option<u64>,
 }
 
@@ -56,7 +57,7 @@ impl Reader for ZephyrAppKernel {
     fn line(&mut self, line: &Line, log: &mut Log) -> Took {
         let text = line.text();
         if TITLE.fits(text) {
-            // One boot may bring four of these tables, of threads in either mode.
+            // One boot may print four of these tables, with threads in either mode.
             let goes_on = self.place != Place::Outside && self.section == log.current();
             if !goes_on {
                 log.open_section();
@@ -103,7 +104,7 @@ impl Reader for ZephyrAppKernel {
 }
 
 impl ZephyrAppKernel {
-    /// Whether it is a row, or looks like one.
+    /// Tells whether the line is a row, or looks like one.
     fn row(&mut self, line: &Line, log: &mut Log) -> bool {
         let text = line.text();
         if let Some(found) = SIMPLE.find(text).filter(|_| self.place == Place::Simple) {
@@ -120,7 +121,7 @@ impl ZephyrAppKernel {
         } else if let Some(found) = OVERHEAD.find(text) {
             self.give("mailbox, message overhead".to_owned(), found.number(1), line, log);
         } else if RATE.fits(text) {
-            // No time, and made of the rows above.
+            // Not a time, and derived from the rows above.
         } else if LIKE.fits(text) {
             log.unreadable(line, Suite::ZephyrAppKernel, "has no name and time");
         } else {
@@ -138,7 +139,10 @@ impl ZephyrAppKernel {
             summary.resolution = Some(1.0);
         }
         if let Some(tick) = self.tick {
-            row.flag(FlagKind::Tick, format!("the suite says in line {tick} that a tick occurred"));
+            row.flag(
+                FlagKind::Tick,
+                format!("the suite reports in line {tick} that a tick occurred"),
+            );
         }
         if self.place != Place::Pipe {
             self.tick = None;

@@ -1,5 +1,5 @@
-//! Zephyr's `tests/benchmarks/sched`: the steps of handing over to a thread that waits, a line a
-//! round. The first ten rounds, whose average it prints as 0, are there to warm up.
+//! Reads Zephyr's `tests/benchmarks/sched`: the steps of a handover to a waiting thread, one round a
+//! line. The first ten rounds, for which it prints an average of 0, are warm-up.
 
 use rtmark_model::{Basis, Disturbance, FlagKind, Samples};
 
@@ -16,10 +16,10 @@ form! {
     END = r"^fin$";
 }
 
-/// What the columns are called.
+/// The names of the columns.
 const STEPS: [&str; 5] = ["unpend", "ready", "switch", "pend", "tot"];
 
-/// Rounds that are kept.
+/// The number of rounds kept.
 const MOST: usize = 1 << 20;
 
 /// The reader.
@@ -39,7 +39,7 @@ struct Open {
 #[derive(Debug, Default)]
 struct Step {
     samples: Samples,
-    /// Numbers that cannot be, and those for which there was no room.
+    /// The number of impossible values, and of those that did not fit.
     negative: u64,
     beyond: u64,
 }
@@ -50,7 +50,7 @@ impl Reader for ZephyrSched {
         if let Some(found) = ROUND.find(text) {
             let elsewhere = |open: &Open| open.section != log.current() || !log.in_use();
             let warming = found.at(6) == "0";
-            // Rounds to warm up stand at the beginning only.
+            // Warm-up rounds occur only at the beginning.
             let again = |open: &Open| warming && open.steps.iter().any(|s| !s.samples.is_empty());
             if self.open.as_ref().is_some_and(|open| elsewhere(open) || again(open)) {
                 self.end(log);
@@ -91,7 +91,8 @@ impl Reader for ZephyrSched {
         for (name, step) in STEPS.iter().zip(open.steps) {
             let mut row = Row::new(Suite::ZephyrSched, *name, open.line, Basis::Cycles);
             if step.negative > 0 {
-                let why = format!("less than nothing in {} of the rounds, left out", step.negative);
+                let why =
+                    format!("negative in {} of the rounds, which are left out", step.negative);
                 row.flag(FlagKind::Wrapped, why);
             }
             if step.beyond > 0 {

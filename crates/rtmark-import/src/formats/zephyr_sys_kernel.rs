@@ -1,5 +1,5 @@
-//! Zephyr's `tests/benchmarks/sys_kernel`: pairs of calls in a loop, each a test case with the average
-//! time of a turn in nanoseconds.
+//! Reads Zephyr's `tests/benchmarks/sys_kernel`: pairs of calls in a loop, each a test case with the
+//! average time of an iteration in nanoseconds.
 
 use rtmark_model::{Basis, FlagKind};
 
@@ -43,7 +43,7 @@ impl Reader for ZephyrSysKernel {
             self.end(log);
             let row = Row::new(Suite::ZephyrSysKernel, found.at(1).trim(), line.number, Basis::Ns);
             if !self.inside {
-                // Its beginning was cut off, or it is anybody's: a time will tell.
+                // Its beginning was cut off, or it belongs to something else: a time will show.
                 self.case = Some((log.current(), row));
                 return Took::Nothing;
             }

@@ -1,4 +1,4 @@
-//! Zephyr's `timer_behavior` test: jitter of a periodic timer, as a line of JSON.
+//! Reads Zephyr's `timer_behavior` test: the jitter of a periodic timer, as a line of JSON.
 
 use rtmark_model::{Basis, FlagKind};
 use serde::Deserialize;
@@ -53,7 +53,7 @@ impl Reader for ZephyrTimer {
                 log.of_kernel("zephyr");
                 log.row(record.row(line.number));
             }
-            // Records of other tests are theirs.
+            // Records of other tests belong to them.
             Err(error) if error.is_data() => return Took::Nothing,
             Err(error) => {
                 let problem = format!("its JSON is broken: {error}");
@@ -86,7 +86,7 @@ impl Record {
             let times = self.rollovers;
             row.flag(
                 FlagKind::Wrapped,
-                format!("the suite says that its counter went round {times} times"),
+                format!("the suite reports that its counter wrapped {times} times"),
             );
         }
         row

@@ -1,4 +1,4 @@
-//! Zephyr's ztest benchmarks of 2026: percentiles, and the cold sample apart.
+//! Reads Zephyr's ztest benchmarks of 2026: percentiles, with the cold sample reported separately.
 
 use rtmark_model::{Basis, Percentile};
 
@@ -27,7 +27,7 @@ form! {
 #[derive(Debug, Default)]
 pub struct Ztest {
     group: String,
-    /// The row that is being read, and the section in which its first figure stands.
+    /// The row being read, and the section of its first figure.
     row: Option<(Option<usize>, Row)>,
 }
 
@@ -66,7 +66,7 @@ impl Reader for Ztest {
             return Took::Line;
         }
         if LIKE.fits(text) {
-            log.unreadable(line, Suite::ZephyrZtest, "its number is none");
+            log.unreadable(line, Suite::ZephyrZtest, "its number is not valid");
             return Took::Line;
         }
         Took::Nothing
@@ -74,7 +74,7 @@ impl Reader for Ztest {
 
     fn end(&mut self, log: &mut Log) {
         let Some((section, row)) = self.row.take() else { return };
-        // A heading alone may be anybody's.
+        // A heading alone may belong to anything.
         if row.summary().is_some_and(|summary| summary.typical().is_some()) {
             log.row_of(section.unwrap_or_else(|| log.current()), row);
         }

@@ -1,6 +1,7 @@
-//! Every form of log that is read, written anew for these tests, beside what is found in it.
+//! Reads a sample of every log format, written for these tests, and compares the results with recorded
+//! ones.
 //!
-//! `RTMARK_BLESS=1` writes the findings anew; read them before you keep them.
+//! `RTMARK_BLESS=1` records the results anew; review them before keeping them.
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -1,5 +1,4 @@
-//! Logs that nobody wrote, and those that somebody wrote in bad faith: bounded versions of
-//! the fuzz target.
+//! Random and malicious logs: bounded versions of the fuzz target.
 
 use std::io::{BufReader, Read};
 
@@ -26,7 +25,7 @@ fn figures_below_zero_are_rows_that_are_not_compared() {
     }
 }
 
-/// What every importer owes, whatever it read.
+/// Checks what must hold for every log.
 fn check(imported: &Imported) {
     for answer in &imported.answers {
         assert!(answer.key().scenario.as_str().len() <= LONGEST_ID);
@@ -37,7 +36,7 @@ fn check(imported: &Imported) {
             assert!(any || !series.flags.is_empty(), "no figure and no flag: {series:?}");
         }
     }
-    // What is kept can be written, and read again.
+    // The results can be written and read again.
     let text = serde_json::to_string(&Document::new("x", imported.answers.clone())).expect("JSON");
     let back: Document = serde_json::from_str(&text).expect("reads back");
     assert_eq!(back.answers.len(), imported.answers.len());
@@ -102,7 +101,7 @@ fn names_from_logs_are_only_names() {
 
 #[test]
 fn a_line_without_end_takes_no_memory() {
-    // 256 MiB from a reader that makes it up.
+    // 256 MiB from a reader that generates them.
     let row = " Give (no context switch) : 10, 10, 10\n";
     let head = "** Semaphore stats [avg, min, max] in nanoseconds **\n".as_bytes();
     let long = std::io::repeat(b'7').take(1 << 28);

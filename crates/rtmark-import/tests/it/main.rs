@@ -1,4 +1,4 @@
-//! Logs: well-formed, hostile, and those of others.
+//! Well-formed logs, hostile logs, and logs of others.
 
 mod forms;
 mod hostile;

@@ -1,4 +1,4 @@
-//! Logs of others, where they are at hand: the folder that `RTMARK_LOGS` names.
+//! Reads logs of others, if available, from the folder in `RTMARK_LOGS`.
 
 #![expect(clippy::print_stdout, reason = "a test that is skipped says so")]
 
@@ -35,8 +35,8 @@ fn logs() -> BTreeMap<String, Imported> {
     logs
 }
 
-/// What was found when each log was read beside its text: rows, those with a flag, and lines
-/// that look like rows and are none (descriptions of a form in place of a log).
+/// The results of manual inspection of each log: rows, flagged rows, and lines that look like rows but
+/// are not (descriptions of a format instead of a log).
 const EXPECTED: &[(&str, usize, usize, u64)] = &[
     ("cyclictest_histogram_format_reference.txt", 0, 0, 5),
     ("esp_idf_elapsed_time_format_reference.txt", 0, 0, 2),

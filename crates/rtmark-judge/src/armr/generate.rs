@@ -1,20 +1,20 @@
-//! Random programs: rows of blocks, each of a dozen units and a call that notes all registers.
+//! Random programs: sequences of blocks, each with a dozen units and a call that records all registers.
 //!
-//! Nothing generated is UNPREDICTABLE, and code runs forwards only: every program ends.
+//! Nothing generated is UNPREDICTABLE, and code only runs forwards, so every program ends.
 
 use super::writer::{CLOSED, MODES, SUPERVISOR, SYSTEM, Set, USER, WINDOW, Writer};
 
-/// Where random code begins, behind `harness.s`; its variables.
+/// The address of random code, after `harness.s`, and of its variables.
 pub const BASE: u32 = 0x1000;
 const END_OF_PROGRAM: usize = 0x40;
 const RESUME: u32 = 0x44;
-/// Protection on, vectors low, and what reads as one.
+/// SCTLR with the MPU on and low vectors, and its bits that read as one.
 const SCTLR: u32 = 0x00C5_0079;
 
-/// A register of coprocessor 15: opc1, CRn, CRm, opc2.
+/// A coprocessor 15 register: opc1, CRn, CRm, opc2.
 type Place = (u32, u32, u32, u32);
 
-/// What can be read: identity, control, faults, regions, threads.
+/// The readable registers: identification, control, faults, regions, threads.
 const READABLE: &[Place] = &[
     (0, 0, 0, 0),
     (0, 0, 0, 4),
@@ -38,14 +38,14 @@ const READABLE: &[Place] = &[
     (0, 13, 0, 3),
     (0, 13, 0, 4),
 ];
-/// What keeps what is written: threads' registers, fault status and address.
+/// The registers that keep written values: thread registers, fault status and address.
 const WRITABLE: &[Place] = &[(0, 13, 0, 2), (0, 13, 0, 3), (0, 13, 0, 4), (0, 6, 0, 0)];
 
-/// A row of instructions that a call ends.
+/// A sequence of instructions that ends with a call.
 #[derive(Clone, Copy, Debug)]
 pub struct CodeBlock {
     pub start: u32,
-    /// Where the call leads back to.
+    /// The return address of the call.
     pub end: u32,
     pub set: Set,
     pub mode: u32,
@@ -56,17 +56,17 @@ pub struct CodeBlock {
 pub struct Program {
     pub image: Vec<u8>,
     pub blocks: Vec<CodeBlock>,
-    /// Random instructions by set and mode, of which branches may pass over some.
+    /// The number of random instructions by set and mode; branches may skip some of them.
     pub counts: [[u64; 7]; 2],
 }
 
 impl Program {
-    /// A program of so many blocks behind a harness.
+    /// Generates a program of this many blocks after a harness.
     pub fn new(harness: &[u8], seed: u64, blocks: usize) -> Self {
         let mut writer = Writer::new(seed, BASE);
         let blocks: Vec<_> = (0..blocks).map(|_| writer.block()).collect();
         let end = blocks.last().map_or(BASE, |block: &CodeBlock| block.end);
-        // What literal loads of the last block may look at.
+        // Padding, as literal loads of the last block may read it.
         writer.code.resize(writer.code.len() + 0x2000, 0);
         let mut image = harness.to_vec();
         image[END_OF_PROGRAM..END_OF_PROGRAM + 4].copy_from_slice(&end.to_le_bytes());
@@ -104,7 +104,7 @@ impl Writer {
         CodeBlock { start, end, set, mode }
     }
 
-    /// Nothing that a unit has changed for itself lasts: the pointer is in the window.
+    /// Restores what a unit changed for itself: the pointer is in the window.
     fn be_back(&mut self) {
         self.reserved = 1 << self.pointer;
     }
@@ -192,7 +192,7 @@ impl Writer {
         self.constant(pointer, WINDOW + 0x2000);
         self.aligned = true;
         let loads = self.random.below(2) << 20;
-        // After, before with write-back, after with write-back.
+        // Increment after, decrement before with write-back, increment after with write-back.
         let order = *self.random.pick(&[0x0080_0000, 0x0120_0000, 0x00A0_0000]);
         let registers = if self.random.chance(1, 2) {
             let first = self.random.below(32);
@@ -207,7 +207,7 @@ impl Writer {
         self.point(None);
     }
 
-    /// A branch over something, with a link or on a condition; CBZ.
+    /// A forward branch, with a link or on a condition; CBZ.
     fn branch(&mut self) {
         self.count();
         let condition = self.random.below(15);
@@ -228,7 +228,7 @@ impl Writer {
         self.land(jump);
     }
 
-    /// Over to the other set by a call, or by a loaded or computed address, and back.
+    /// Switches to the other set through a call, or a loaded or computed address, and back.
     fn exchange(&mut self) {
         self.count();
         let (set, other) = match self.set {
@@ -279,7 +279,7 @@ impl Writer {
         self.point(None);
     }
 
-    /// An exclusive load, perhaps an interruption, and an exclusive store.
+    /// An exclusive load, optionally an interruption, and an exclusive store.
     fn exclusive(&mut self) {
         self.count();
         let pointer = self.pointer;
@@ -321,7 +321,7 @@ impl Writer {
         }
     }
 
-    /// Accesses where the protection unit refuses some.
+    /// Accesses of which the protection unit refuses some.
     fn closed(&mut self) {
         let address = CLOSED + 0x800 + self.random.below(16) * 0x1000 + 8 * self.random.below(16);
         self.point(Some(address));
@@ -334,7 +334,7 @@ impl Writer {
         self.point(None);
     }
 
-    /// A jump to where nothing may be executed, or a breakpoint.
+    /// A jump to an address without execute permission, or a breakpoint.
     fn refused_code(&mut self) {
         self.count();
         let (t, n) = (self.low(), self.pointer);
@@ -357,7 +357,7 @@ impl Writer {
         self.point(None);
     }
 
-    /// What is no instruction, or none of users'.
+    /// Undefined instructions, and ones that user mode must not execute.
     fn undefined(&mut self) {
         self.count();
         let (number, d) = (self.random.below(16), self.destination());
@@ -365,7 +365,7 @@ impl Writer {
         match self.random.below(4) {
             0 => self.put_either(0xE7F0_00F0 | number, 0xDE00 | number),
             1 => self.put_either(condition | 0x07F0_00F0 | number, 0xF7F0_A000 | number),
-            // Another coprocessor, and one of which users know nothing.
+            // Another coprocessor, and a register that user mode cannot access.
             2 => self.put_alike(0xEE10_0710 | d << 12),
             _ if self.is_privileged() => self.put_alike(0xEE10_0510 | d << 12),
             _ => self.put_alike(0xEE10_0F10 | d << 12),
@@ -380,7 +380,7 @@ impl Writer {
         self.put_either(0xF101_0000, 0xB650);
     }
 
-    /// CPS and MSR, which users execute in vain.
+    /// CPS and MSR, which have no effect in user mode.
     fn change_mode(&mut self) {
         self.count();
         let mode = *self.random.pick(&MODES);
@@ -388,7 +388,7 @@ impl Writer {
         match self.random.below(4) {
             0 | 1 => self.put_either(0xF102_0000 | mode, 0xF3AF_8100 | mode),
             2 => {
-                // With masks of A, I and F, set or cleared.
+                // With the masks A, I and F, set or cleared.
                 let kind = 2 + self.random.below(2);
                 self.put_either(
                     0xF102_0000 | kind << 18 | mask << 6 | mode,
@@ -408,7 +408,7 @@ impl Writer {
         self.put_either(0xE10F_0000 | d << 12, 0xF3EF_8000 | d << 8); // mrs
     }
 
-    /// From a mode that has a saved status back to any other, in any set.
+    /// From a mode with a saved status back to any other, in any set.
     fn return_from_exception(&mut self) {
         if [USER, SYSTEM].contains(&self.mode) {
             return self.plain();
@@ -429,7 +429,7 @@ impl Writer {
                 self.put_either(0xE25E_F004, 0xF3DE_8F04); // subs pc, lr, #4
             }
             2 => {
-                // Through the window: stored, and loaded by RFE, or by a list in A32.
+                // Through the window: stored, and loaded by RFE, or by a load-multiple in A32.
                 self.constant(n, WINDOW + 0x1E00);
                 self.put_either(0xE580_E000 | n << 16, 0xF8C0_E000 | n << 16);
                 if self.set == Set::A32 && self.random.chance(1, 2) {
@@ -463,7 +463,7 @@ impl Writer {
                 self.put_alike(0xEE00_0F10 | place(at) | d << 12);
                 self.put_alike(0xEE10_0F10 | place(at) | d << 12);
             }
-            // Which region is selected.
+            // The selected region.
             3 | 4 => {
                 let number = self.random.below(16);
                 self.constant(d, number);
@@ -476,7 +476,7 @@ impl Writer {
         }
     }
 
-    /// Accesses that must be aligned for a while; operations while floating point is off.
+    /// Accesses while alignment is enforced, and operations while floating point is off.
     fn strict_or_float_off(&mut self) {
         if !self.is_privileged() {
             return self.plain();
@@ -504,7 +504,8 @@ impl Writer {
         self.put_alike(0xEEE8_0A10 | r << 12);
     }
 
-    /// Registers onto the mode's stack and back to others. Supervisor mode's is the log.
+    /// Pushes registers onto the mode's stack and pops them into others. Supervisor mode's stack is the
+    /// log.
     fn stack(&mut self) {
         if self.mode == SUPERVISOR {
             return self.plain();
@@ -519,7 +520,7 @@ impl Writer {
         self.put_alike(0xE8BD_0000 | to);
     }
 
-    /// A32: an access with a register as offset, shifted or not.
+    /// A32: an access with a register offset, shifted or not.
     fn indexed(&mut self) {
         self.count();
         let index = self.low();
@@ -537,7 +538,7 @@ impl Writer {
         }
     }
 
-    /// Up to four instructions on a condition, which may change it.
+    /// Up to four instructions on a condition, which they may change.
     fn it_block(&mut self) {
         let (condition, mask) = (self.random.below(14), 1 + self.random.below(15));
         self.put(0xBF00 | condition << 4 | mask);

@@ -1,8 +1,8 @@
-//! Random programs for a Cortex-R5 in A32 and T32 and all modes, on the simulator and on QEMU.
+//! Runs random programs for a Cortex-R5 in A32 and T32 and all modes, on the simulator and on QEMU.
 //!
-//! Both run the same image. Calls note the registers of all modes, and handlers of other exceptions
-//! what they were entered with; the program writes its notes and its memory out when it ends.
-//! Interrupts and time are no part of it: QEMU's machine has another controller and no cycles.
+//! Both run the same image. Calls record the registers of all modes, and handlers of other exceptions
+//! record their state on entry; at its end the program writes out its records and its memory.
+//! Interrupts and timing are not covered: QEMU's machine has another controller and no cycles.
 
 mod generate;
 mod patterns;
@@ -21,23 +21,23 @@ use crate::sides::{Ended, words};
 use generate::{BASE, CodeBlock, Program};
 use writer::{MODES, Set, WINDOW};
 
-/// How long QEMU may take for one program.
+/// The time limit of QEMU for one program.
 const DEADLINE: Duration = Duration::from_mins(1);
-/// Cycles after which a program that should have ended is stopped.
+/// The cycles after which a program that should have ended is stopped.
 const MOST_CYCLES: Cycles = Cycles(5_000_000);
-/// Calls of each program.
+/// The number of calls in each program.
 const BLOCKS: usize = 2_000;
 
 const SOC: &str = include_str!("soc.toml");
 const HARNESS: &str = include_str!("harness.s");
-/// QEMU's machine that takes a Cortex-R5 and has RAM at 0. It translates an instruction at a time:
-/// within a block, QEMU 7.2 goes on with the conditions from before an MSR of the flags.
+/// The QEMU machine that accepts a Cortex-R5 and has RAM at 0. It translates one instruction at a time:
+/// within a block, QEMU 7.2 continues with the conditions from before an MSR of the flags.
 const MACHINE: &str = "integratorcp";
 const EXTRA: [&str; 5] = ["-cpu", "cortex-r5f", "-singlestep", "-audiodev", "none,id=none"];
 
-/// Words of the window, which is written out before the notes.
+/// The words of the window, which is written out before the records.
 const WINDOW_WORDS: usize = 0x1000;
-/// Words of each kind of note, and what they are.
+/// The words of each kind of record, and their names.
 const KINDS: [(u32, &[&str]); 3] = [
     (0xC0DE_0001, &["undefined", "lr", "spsr"]),
     (0xC0DE_0002, &["data abort", "lr", "spsr", "dfsr", "dfar"]),
@@ -52,13 +52,13 @@ const NAMES: [&str; 36] = [
 ];
 const NOTE_WORDS: usize = NAMES.len() + 32;
 
-/// What a run without a difference compared: instructions by set (A32, T32) and by mode (user, FIQ,
-/// IRQ, supervisor, abort, undefined, system) besides their sum.
+/// What a run without a difference has compared: instructions by set (A32, T32) and by mode (user, FIQ,
+/// IRQ, supervisor, abort, undefined, system), and their sum.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Scores {
     /// The sums.
     pub all: Score,
-    /// Random instructions, of which branches may pass over some.
+    /// The number of random instructions; branches may skip some of them.
     pub by_mode: [[u64; 7]; 2],
     /// Exceptions other than calls: undefined instructions, data aborts, prefetch aborts.
     pub exceptions: [u64; 3],
@@ -94,10 +94,10 @@ fn machine(program: &Program) -> Machine {
     machine
 }
 
-/// Runs so many random instructions at least, or to the first difference.
+/// Runs at least this many random instructions, or up to the first difference.
 ///
 /// # Errors
-/// When QEMU or the assembler does not answer, a program does not end, or the sides disagree.
+/// When QEMU or the assembler fails, a program does not end, or the two sides disagree.
 pub fn run(
     instructions: u64,
     seed: u64,
@@ -114,7 +114,7 @@ pub fn run(
     Ok(scores)
 }
 
-/// Runs a program on both.
+/// Runs a program on both sides.
 fn compare(program: &Program, seed: u64, scores: &mut Scores) -> Result<(), LockstepError> {
     let core = CoreKind::CortexR5;
     let scratch = Scratch::new(&program.image)?;
@@ -154,7 +154,7 @@ fn compare(program: &Program, seed: u64, scores: &mut Scores) -> Result<(), Lock
     Ok(())
 }
 
-/// The block after the last one that a machine in the middle of a program has noted.
+/// Describes the block after the last one that a machine in the middle of a program has recorded.
 fn last_block(program: &Program, machine: &Machine) -> String {
     let end = machine.register(Register::Msp);
     let log = words(&machine.peek(WINDOW, end.saturating_sub(WINDOW) as usize));
@@ -164,13 +164,13 @@ fn last_block(program: &Program, machine: &Machine) -> String {
     format!("at {pc:#x} after {calls} calls\n{}", block.unwrap_or_default())
 }
 
-/// A note of a log.
+/// A record in a log.
 struct Note<'a> {
     begin: usize,
     words: &'a [u32],
 }
 
-/// The notes of a log, as far as they are whole.
+/// Parses the complete records of a log.
 struct Notes<'a> {
     log: &'a [u32],
     at: usize,
@@ -198,7 +198,7 @@ impl<'a> Iterator for Notes<'a> {
     }
 }
 
-/// Where the notes part, with the instructions that lead there.
+/// Describes where the records differ, with the instructions that lead there.
 fn describe(program: &Program, seed: u64, ours: &[u32], theirs: &[u32]) -> String {
     let first = ours.iter().zip(theirs).position(|(a, b)| a != b);
     let first_note = ours.iter().zip(theirs).skip(WINDOW_WORDS).position(|(a, b)| a != b);
@@ -230,7 +230,7 @@ fn describe(program: &Program, seed: u64, ours: &[u32], theirs: &[u32]) -> Strin
         }
         break;
     }
-    // A call's LR is the block's end; the instructions of the one after the last that agrees.
+    // A call's LR is the block's end, so these are the instructions after the last record that agrees.
     let done = Notes::of(ours).take_while(|note| note.begin + note.words.len() <= at);
     let calls = done.filter(|note| note.words[0] == NOTE).count();
     if let Some(last) = last.filter(|last| last.words[0] != NOTE) {
@@ -242,7 +242,7 @@ fn describe(program: &Program, seed: u64, ours: &[u32], theirs: &[u32]) -> Strin
     }
 }
 
-/// The instructions of a block by the disassembler, in the set in which it begins.
+/// Disassembles a block, in the set in which it begins.
 fn listing(program: &Program, block: CodeBlock) -> String {
     let mut machine = machine(program);
     let mode = MODES.iter().position(|mode| *mode == block.mode);

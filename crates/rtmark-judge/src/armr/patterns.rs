@@ -1,7 +1,9 @@
-//! Instructions of A32 that may stand anywhere, one pattern each.
+//! A32 instructions that may be anywhere, one pattern each.
 //!
-//! Written from the diagrams of DDI 0406, chapter A5, and on purpose not from the simulator's own
-//! tables. `0` and `1` stand for themselves; a letter is a field that the generator fills: `c` a
+//! Written from the diagrams of DDI 0406, chapter A5, and deliberately not from the simulator's own
+//! tables. `0` and `1` are literal; a letter is a field that the generator fills: `c` a condition, `d`
+//! a destination, `e` another one, `q` the first of two, `n m a` sources, `p` the pointer into the
+//! window, `i` anything. T32 uses the patterns of Cortex-M, as far as the profiles agree.
 //! condition, `d` a destination, `e` another one, `q` the first of two, `n m a` sources, `p` the
 //! pointer into the window, `i` anything. T32 has the patterns of Cortex-M, as far as profiles agree.
 
@@ -88,7 +90,7 @@ const MEDIA: &[(&str, Rule)] = &[
     ("cccc_0111110_iiiii_dddd_iiiii_001_1111", ascending), // BFC
 ];
 
-/// Of the sums with bit 7 set only those of bytes exist.
+/// Of the parallel sums with bit 7 set, only those of bytes exist.
 const fn is_lane_of_bytes(bits: u32) -> bool {
     matches!(bits >> 5 & 3, 0 | 3)
 }
@@ -103,7 +105,7 @@ const MEMORY: &[&str] = &[
     "cccc_0101_i000_pppp_1111_iiiiiiiiiiii",   // of the program counter
 ];
 
-/// The same with write-back: the pointer is another one afterwards.
+/// The same accesses with write-back, which changes the pointer.
 const MOVING: &[&str] = &[
     "cccc_0101_ii10_pppp_nnnn_0iiiiiiiiiii",
     "cccc_0101_ii11_pppp_dddd_0iiiiiiiiiii",
@@ -116,14 +118,14 @@ const MOVING: &[&str] = &[
     "cccc_0000_i1i1_pppp_dddd_iiii_11i1_iiii",
 ];
 
-/// Where the pointer must be aligned.
+/// Accesses that need an aligned pointer.
 const ALIGNED: &[&str] = &[
     "cccc_0001_i100_pppp_qqqq_iiii_1101_ii00", // LDRD
     "cccc_0001_i100_pppp_qqqq_iiii_1111_ii00", // STRD
     "cccc_00010i00_pppp_dddd_0000_1001_mmmm",  // SWP, SWPB
 ];
 
-/// Of T32, with write-back.
+/// Accesses in T32 with write-back.
 const THUMB_MOVING: &[&str] = &[
     "11111_00_0_0_00_0_pppp nnnn_1ii1_iiiiiiii",
     "11111_00_0_0_01_0_pppp nnnn_1ii1_iiiiiiii",
@@ -137,7 +139,7 @@ const THUMB_MOVING: &[&str] = &[
     "11101_00_0i11_1_pppp dddd_eeee_000iiiii",
 ];
 
-/// ArmPatterns of one instruction set, by what they need.
+/// The patterns of one instruction set, by what they need.
 #[derive(Clone, Debug)]
 pub struct ArmPatterns {
     pub plain: Vec<Pattern>,
@@ -166,8 +168,8 @@ impl ArmPatterns {
     }
 }
 
-/// Operations of the floating-point unit, as T32 writes them, and loads and stores. Some are of
-/// units that this core does not have: they are undefined.
+/// Operations of the floating-point unit in their T32 encodings, and loads and stores. Some belong to
+/// units that this core does not have, and are undefined.
 pub fn float() -> (Vec<Pattern>, Vec<Pattern>) {
     thumb::float_of_other_profiles()
 }

@@ -1,5 +1,5 @@
-//! Both instruction sets of a Cortex-R5 against GNU objdump: which encodings there are, and what
-//! they are called.
+//! Compares both instruction sets of a Cortex-R5 with GNU objdump: which encodings exist, and their
+//! mnemonics.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -12,28 +12,28 @@ use super::writer::Set;
 use crate::disassembler::{ToolError, objdump, thumb_source};
 use crate::random::Random;
 
-/// What the assembler is to know, so that objdump knows it, too.
+/// The architecture that the assembler, and thereby objdump, is told.
 const FLAGS: [&str; 2] = ["-march=armv7-r+idiv", "-mfpu=vfpv3-d16"];
 /// CPSR in supervisor mode, and its bit for T32.
 const STATUS: u32 = 0x1D3;
 const THUMB: u32 = 1 << 5;
-/// Where an encoding is put that is to be read here.
+/// The address of an encoding that is disassembled here.
 const PLACE: u32 = 0x1000;
 
-/// What comparing many encodings brought.
+/// The result of comparing many encodings.
 #[derive(Debug, Default)]
 pub struct Reading {
-    /// Encodings that are instructions here.
+    /// The number of encodings that are instructions in the simulator.
     pub compared: usize,
-    /// Those that are none for objdump, or other ones: encoding, ours, theirs.
+    /// Encodings that are not instructions for objdump, or different ones: encoding, ours, theirs.
     pub differing: Vec<(u32, String, String)>,
-    /// Names that objdump has for encodings of which none is an instruction here. Of most names
-    /// some encodings are unpredictable, which are not looked at.
+    /// Mnemonics that objdump has for encodings of which none is an instruction in the simulator. Some
+    /// encodings of most mnemonics are unpredictable, and are not compared.
     pub missing: BTreeSet<String>,
 }
 
-/// Random words of A32, so many for each value of the bits that tell instructions apart: most of
-/// them without a condition.
+/// Random A32 words, this many for each value of the bits that distinguish instructions: most of them
+/// without a condition.
 pub fn some_a32(each: u32, seed: u64) -> Vec<u32> {
     let mut random = Random::new(seed);
     let mut words = Vec::new();
@@ -45,7 +45,7 @@ pub fn some_a32(each: u32, seed: u64) -> Vec<u32> {
                 1 => 15,
                 _ => 14,
             };
-            // Fields that are all zeros or ones mean something of their own.
+            // Fields with all zeros or ones often have a special meaning.
             let blank = *random.pick(&[0, 0, 0xF_0000, 0xF000, 0xF00]);
             let bits = random.word() & 0x000F_FF0F;
             let bits = if random.chance(1, 2) { bits | blank } else { bits & !blank };
@@ -55,19 +55,19 @@ pub fn some_a32(each: u32, seed: u64) -> Vec<u32> {
     words
 }
 
-/// Every halfword that is an instruction of T32 by itself.
+/// All halfwords that are T32 instructions on their own.
 pub fn all_narrow() -> Vec<(u16, u16)> {
     (0..0xE800).map(|first| (first, 0)).collect()
 }
 
-/// So many second halves for each first half of T32's longer instructions.
+/// This many second halves for each first half of T32's 32-bit instructions.
 pub fn some_wide(each: u32, seed: u64) -> Vec<(u16, u16)> {
     let mut random = Random::new(seed);
     let halves = (0xE800..=0xFFFF_u16).flat_map(|first| (0..each).map(move |_| first));
     halves.map(|first| (first, random.word() as u16)).collect()
 }
 
-/// Compares encodings of A32; `folder` takes two files.
+/// Compares A32 encodings; `folder` is used for two files.
 ///
 /// # Errors
 /// When a tool is missing or fails.
@@ -80,7 +80,7 @@ pub fn compare_a32(words: &[u32], folder: &Path) -> Result<Reading, ToolError> {
     compare(Set::A32, words, &source, &addresses, folder)
 }
 
-/// Compares encodings of T32; `folder` takes two files.
+/// Compares T32 encodings; `folder` is used for two files.
 ///
 /// # Errors
 /// When a tool is missing or fails.
@@ -91,9 +91,10 @@ pub fn compare_t32(halves: &[(u16, u16)], folder: &Path) -> Result<Reading, Tool
     compare(Set::T32, &words, &source, &addresses, folder)
 }
 
-/// Bits of A32 that should have a value and mean nothing (DDI 0406, A5): where else they have
-/// another one, behaviour is unpredictable, which the core's decoder does not look for and objdump
-/// does. Which instructions: the bits that tell them, and their values; then ones, and zeros.
+/// Bits of A32 that should have a fixed value but have no meaning (DDI 0406, A5): with another value,
+/// behaviour is unpredictable, which the core's decoder does not check but objdump does. Each entry has
+/// the bits that identify the instructions with their values, then the bits that should be ones, and
+/// those that should be zeros.
 const A32_SHOULD_BE: &[[u32; 4]] = &[
     [0x0FF0_00F0, 0x0120_0010, 0x000F_FF00, 0], // BX, BXJ, BLX
     [0x0FF0_00F0, 0x0120_0020, 0x000F_FF00, 0],
@@ -132,7 +133,7 @@ const A32_SHOULD_BE: &[[u32; 4]] = &[
     [0xFE50_0000, 0xF810_0000, 0x0000_0A00, 0x0000_F5FF],
 ];
 
-/// The same of T32, first halves above.
+/// The same kind of table for T32, with first halves in the upper half.
 const T32_SHOULD_BE: &[[u32; 4]] = &[
     [0xFE00_0000, 0xEA00_0000, 0, 0x0000_8000], // by a shifted register
     [0xFB40_8000, 0xF340_0000, 0, 0x0400_0020], // bit fields
@@ -164,14 +165,14 @@ const T32_SHOULD_BE: &[[u32; 4]] = &[
     [0xFFE0_0000, 0xB640_0000, 0x0010_0000, 0x0007_0000],
 ];
 
-/// Whether bits that mean nothing have another value than they should.
+/// Tells whether bits without meaning have another value than they should.
 fn is_unpredictable(table: &[[u32; 4]], bits: u32) -> bool {
     table.iter().any(|[mask, value, ones, zeros]| {
         bits & mask == *value && (bits & ones != *ones || bits & zeros != 0)
     })
 }
 
-/// Compares words, as memory has them, with a source that has them at these addresses.
+/// Compares words, in memory order, with a source that has them at these addresses.
 fn compare(
     set: Set,
     words: &[u32],
@@ -197,9 +198,9 @@ fn compare(
         let ours = machine.disassembly(PLACE).filter(|it| !it.mnemonic.starts_with('.'));
         let their_name = (!is_none(&theirs)).then(|| name(&theirs));
         let Some(ours) = ours.map(|it| it.to_string()) else {
-            // In A32 names of always are told apart from conditions by nothing else.
+            // In A32 nothing else distinguishes unconditional encodings from conditional ones.
             let always = set == Set::T32 || bits >> 28 >= 14;
-            // Floating point is written alike in both, and looked at for the Cortex-M.
+            // Floating-point encodings are the same in both sets, and are compared for Cortex-M.
             let missing = their_name.filter(|name| always && !name.starts_with('v'));
             reading.missing.extend(missing);
             continue;
@@ -215,14 +216,14 @@ fn compare(
     Ok(reading)
 }
 
-/// Whether objdump knows of no instruction.
+/// Tells whether objdump knows no such instruction.
 fn is_none(theirs: &str) -> bool {
     let lower = theirs.to_ascii_lowercase();
     let marks = ["undef", "<und>"].iter().any(|mark| lower.contains(mark));
     marks || lower.contains("??") || lower.starts_with(['.', '@']) || lower.starts_with("udf")
 }
 
-/// The coprocessor that an encoding names, if it does.
+/// Returns the coprocessor that an encoding refers to, if any.
 const fn coprocessor(set: Set, bits: u32) -> Option<u32> {
     let within = match set {
         Set::A32 => bits >> 26 & 3 == 3 && bits >> 24 & 15 != 15,
@@ -231,8 +232,8 @@ const fn coprocessor(set: Set, bits: u32) -> Option<u32> {
     if within { Some(bits >> 8 & 15) } else { None }
 }
 
-/// Whether objdump says nothing that counts: an encoding is unpredictable, or belongs to what this
-/// core does not have and objdump reads all the same: other coprocessors, Advanced SIMD, later
+/// Tells whether objdump's text is irrelevant: the encoding is unpredictable, or belongs to something
+/// that this core does not have but objdump disassembles: other coprocessors, Advanced SIMD, later
 /// versions of the architecture.
 fn is_unjudged(set: Set, bits: u32, theirs: &str) -> bool {
     let lower = theirs.to_ascii_lowercase();
@@ -243,7 +244,7 @@ fn is_unjudged(set: Set, bits: u32, theirs: &str) -> bool {
     };
     let other = match coprocessor(set, bits) {
         Some(15) => !mnemonic.starts_with("mcr") && !mnemonic.starts_with("mrc"),
-        // Both sets write these alike, and they are compared for the Cortex-M.
+        // Both sets encode these in the same way, and they are compared for Cortex-M.
         Some(10 | 11) => unconditional || is_none(theirs) || !mnemonic.starts_with('v'),
         Some(_) => true,
         None => false,
@@ -257,12 +258,12 @@ fn is_unjudged(set: Set, bits: u32, theirs: &str) -> bool {
         "autg", "bxaut", "pacg",
     ];
     let is_later = later.contains(&mnemonic) || mnemonic.starts_with("wls");
-    // Hints about memory, of which the core has two and passes over the others.
+    // Memory hints, of which the core implements two and ignores the others.
     let preload = mnemonic.starts_with("pl")
         || set == Set::T32 && bits >> 25 == 0x7C && bits >> 20 & 1 == 1 && bits >> 12 & 15 == 15
         || set == Set::A32 && bits >> 26 == 0x3D && bits >> 20 & 1 == 1;
     let literal = mnemonic.starts_with("ldr") && mnemonic.ends_with('t') && lower.contains("[pc");
-    // Banked registers, which came with the virtualization extensions.
+    // Banked registers, which were added with the virtualization extensions.
     let banked = ["msr", "mrs"].iter().any(|name| mnemonic.starts_with(name)) && bits & 0x200 != 0;
     lower.contains("unpredictable")
         || lower.contains("illegal")
@@ -277,7 +278,7 @@ fn is_unjudged(set: Set, bits: u32, theirs: &str) -> bool {
         || is_unpredictable(table, bits)
 }
 
-/// The name of an instruction in one form for both texts.
+/// Normalises the mnemonic of an instruction for both texts.
 fn name(text: &str) -> String {
     let text = text.to_ascii_lowercase();
     let name = text.split([' ', '\t']).next().unwrap_or_default();
@@ -289,8 +290,8 @@ fn name(text: &str) -> String {
     if places.contains(&name) && text.contains(", pc, #") {
         return "adr".to_owned();
     }
-    // A shift is a move, lists by the stack pointer have names of their own, and so has the
-    // difference from 0.
+    // A shift is a move, load and store multiple with the stack pointer have mnemonics of their own,
+    // and so has the subtraction from 0.
     let same = [
         ("lsl", "mov"),
         ("lsr", "mov"),
@@ -309,7 +310,7 @@ fn name(text: &str) -> String {
     let single = !text.contains(['-', ',']);
     let same = same.iter().find_map(|(from, to)| Some(((*from, *to), name.strip_prefix(from)?)));
     match same {
-        // A list of one is a single access.
+        // A list of one register is a single access.
         Some((("pop", _), rest)) if single => format!("ldr{rest}"),
         Some((("push", _), rest)) if single => format!("str{rest}"),
         Some(((_, to), rest)) => format!("{to}{rest}"),

@@ -1,4 +1,4 @@
-//! Random code as it is written: instructions of both sets, constants, places filled in later.
+//! Emits random code: instructions of both sets, constants, and addresses that are filled in later.
 
 use super::patterns::{self, ArmPatterns};
 use crate::lockstep::patterns::{Pattern, spelled, width};
@@ -51,7 +51,7 @@ const FLOAT_CORNERS: &[u32] = &[
     0x7FF8_0000,
 ];
 
-/// A constant that is filled in when it is known, in a register.
+/// A constant in a register that is filled in when it is known.
 #[derive(Clone, Copy, Debug)]
 pub struct Later {
     at: usize,
@@ -71,15 +71,15 @@ pub struct Writer {
     base: u32,
     pub code: Vec<u8>,
     pub random: Random,
-    /// In which set and mode what comes next executes.
+    /// The set and mode in which the next instruction executes.
     pub set: Set,
     pub mode: u32,
     /// The low register that points into the window, and whether it is aligned.
     pub pointer: u32,
     pub aligned: bool,
-    /// Registers that must keep their value for now.
+    /// The registers that must keep their values for now.
     pub reserved: u32,
-    /// Random instructions by set and mode.
+    /// The number of random instructions by set and mode.
     pub counts: [[u64; 7]; 2],
     a32: ArmPatterns,
     t32: ArmPatterns,
@@ -147,23 +147,23 @@ impl Writer {
         }
     }
 
-    /// An instruction of the current set; of T32, what has no upper half has 16 bits.
+    /// Emits an instruction of the current set; in T32, one with an empty upper half has 16 bits.
     pub fn put(&mut self, bits: u32) {
         let bytes = Self::raw(self.set, bits);
         self.code.extend(bytes);
     }
 
-    /// One that both sets write alike but for the condition.
+    /// Emits an instruction that both sets encode alike except for the condition.
     pub fn put_alike(&mut self, bits: u32) {
         self.put(bits & 0x0FFF_FFFF | 0xE000_0000);
     }
 
-    /// Of the two the one of the current set.
+    /// Emits the one of the two that belongs to the current set.
     pub fn put_either(&mut self, a32: u32, t32: u32) {
         self.put(if self.set == Set::A32 { a32 } else { t32 });
     }
 
-    /// Fills up to a multiple of four with a NOP.
+    /// Pads with a NOP to a multiple of four.
     pub fn align(&mut self) {
         if !self.code.len().is_multiple_of(4) {
             self.code.extend(0xBF00_u16.to_le_bytes());
@@ -176,7 +176,7 @@ impl Writer {
         self.put(half_constant(self.set, true, register, value >> 16));
     }
 
-    /// Loads a constant that is told later.
+    /// Loads a constant that is filled in later.
     pub fn constant_later(&mut self, register: u32) -> Later {
         let later = Later { at: self.code.len(), register, set: self.set };
         self.constant(register, 0);
@@ -199,7 +199,8 @@ impl Writer {
         self.here() | u32::from(set == Set::T32)
     }
 
-    /// A branch forwards, with a link or without, on a condition. Links are unconditional.
+    /// Emits a forward branch, with or without a link, optionally on a condition. Links are
+    /// unconditional.
     pub fn jump(&mut self, condition: u32, links: bool) -> Jump {
         let jump = Jump { at: self.code.len(), set: self.set };
         match (self.set, links) {
@@ -232,7 +233,7 @@ impl Writer {
         }
     }
 
-    /// Goes over to the other set: by BX to what follows.
+    /// Switches to the other set, through BX to the following instruction.
     pub fn switch_set(&mut self) {
         match self.set {
             Set::A32 => {
@@ -283,7 +284,7 @@ impl Writer {
         }
     }
 
-    /// A number that is likelier to be remarkable than chance has it.
+    /// Returns a number that is more often a special value than a uniform choice would be.
     pub fn interesting(&mut self) -> u32 {
         match self.random.below(5) {
             0 => *self.random.pick(CORNERS),
@@ -294,7 +295,7 @@ impl Writer {
         }
     }
 
-    /// Makes the pointer point somewhere: well within the window, or where it is told.
+    /// Makes the pointer point somewhere: well inside the window, or to the given position.
     pub fn point(&mut self, elsewhere: Option<u32>) {
         let offset = 0x1800 + self.random.below(0x1000);
         let address = elsewhere.unwrap_or(WINDOW + offset);
@@ -304,7 +305,7 @@ impl Writer {
         self.constant(pointer, address);
     }
 
-    /// One random instruction on registers, or of floating point.
+    /// Emits a random instruction on registers, or of floating point.
     pub fn plain(&mut self) {
         self.count();
         if self.random.chance(1, 4) {
@@ -360,7 +361,7 @@ impl Writer {
         self.point(None);
     }
 
-    /// Mostly always.
+    /// Usually unconditional.
     pub fn condition(&mut self) -> u32 {
         if self.random.chance(1, 2) { 14 } else { self.random.below(14) }
     }
@@ -374,7 +375,7 @@ impl Writer {
         }
     }
 
-    /// Fills every field of a pattern in.
+    /// Fills in all fields of a pattern.
     fn fill(&mut self, text: &str, spares_pointer: bool) -> u32 {
         let is_low = |letter| width(text, letter) == 3;
         let d = if is_low(b'd') { self.low() } else { self.destination() };
@@ -384,7 +385,7 @@ impl Writer {
                 break e;
             }
         };
-        // A pair's registers: neither SP nor what is reserved.
+        // The registers of a pair: neither SP nor reserved ones.
         let q = loop {
             let q = 2 * self.random.below(6);
             if self.reserved >> q & 3 == 0 {

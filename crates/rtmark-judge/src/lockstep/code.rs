@@ -1,11 +1,11 @@
-//! Machine code as it is written: addresses, patches and a pool of literals.
+//! Emits machine code, with addresses, patches and a literal pool.
 
-/// Halfwords from a base address on, with literals waiting for their place.
+/// Halfwords from a base address on, with pending literals.
 #[derive(Clone, Debug)]
 pub struct Code {
     base: u32,
     halves: Vec<u16>,
-    /// Literal loads without their literal: where, and the value.
+    /// Literal loads whose literal has not been written: position and value.
     pending: Vec<(u32, u32)>,
 }
 
@@ -40,14 +40,14 @@ impl Code {
         self.halves(&[value as u16, (value >> 16) as u16]);
     }
 
-    /// Fills up with NOPs to an address that is a multiple of `to`.
+    /// Pads with NOPs to an address that is a multiple of `to`.
     pub fn align(&mut self, to: u32) {
         while !self.here().is_multiple_of(to) {
             self.half(0xBF00);
         }
     }
 
-    /// Fills up with zeros to an address, which must not have been passed.
+    /// Pads with zeros to an address, which must not have been passed.
     pub fn pad_to(&mut self, address: u32) {
         assert!(self.here() <= address, "code has outgrown its place before {address:#x}");
         self.halves.resize(((address - self.base) / 2) as usize, 0);
@@ -59,7 +59,7 @@ impl Code {
         self.half(0x4800 | u16::from(rt) << 8);
     }
 
-    /// Writes the literals that are waiting. Nothing may run into them.
+    /// Writes the pending literals. Execution must not run into them.
     pub fn write_literals(&mut self) {
         self.align(4);
         for (at, value) in std::mem::take(&mut self.pending) {
@@ -70,7 +70,7 @@ impl Code {
         }
     }
 
-    /// As `write_literals`, with a branch over them.
+    /// Writes the pending literals with a branch over them.
     pub fn write_literals_in_passing(&mut self) {
         if self.pending.is_empty() {
             return;
@@ -81,7 +81,7 @@ impl Code {
         self.fill(over);
     }
 
-    /// Writes the literals if the first one's load would soon be out of reach.
+    /// Writes the literals if the first one would soon be out of reach of its load.
     pub fn write_distant_literals(&mut self) {
         if self.pending.first().is_some_and(|(at, _)| self.here() - at > 600) {
             self.write_literals_in_passing();
@@ -93,8 +93,8 @@ impl Code {
         Hole(self.here())
     }
 
-    /// Makes the branch at a hole lead here. Knows `B` with and without condition in
-    /// both sizes, and `CBZ`.
+    /// Makes the branch at a hole lead here. Supports `B` with and without condition in both sizes, and
+    /// `CBZ`.
     pub fn fill(&mut self, hole: Hole) {
         self.aim(hole, self.here());
     }
@@ -143,7 +143,7 @@ impl Code {
         }
     }
 
-    /// Makes the `ADR` at a hole name this address, which must be a multiple of 4.
+    /// Makes the `ADR` at a hole refer to this address, which must be a multiple of 4.
     pub fn adr(&mut self, hole: Hole) {
         let offset = (self.here() - ((hole.0 + 4) & !3)) / 4;
         self.halves[((hole.0 - self.base) / 2) as usize] |= offset as u16;

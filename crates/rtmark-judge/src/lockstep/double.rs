@@ -64,7 +64,7 @@ const UNCONDITIONAL: &[(&str, Rule)] = &[
     ("11111110_1_i_11_11ii iiii_1011_i100_iiii", any), // VCVTA, VCVTN, VCVTP, VCVTM
 ];
 
-/// What may stand in an IT block, and what may not.
+/// Operations that an IT block may contain, and those that it may not.
 pub fn patterns() -> (Vec<Pattern>, Vec<Pattern>) {
     (ruled(DOUBLE), ruled(UNCONDITIONAL))
 }

@@ -1,20 +1,19 @@
-//! Programs full of exceptions: faults of every kind at random places, handlers that
-//! note what they see, nested and chained ones, masks and priorities that change.
+//! Programs full of exceptions: faults of every kind at random places, handlers that record what they
+//! see, nesting and chaining, and changing masks and priorities.
 //!
-//! Every handler first stores what it sees: its number, EXC_RETURN, the frame's
-//! return address and status, and the registers that tell of faults and priorities.
-//! All of it goes into a hash as well, so that each checkpoint tells of every
-//! exception since the last one. A fault's handler then goes on behind the
-//! instruction that faulted.
+//! Every handler first stores its observations: its number, EXC_RETURN, the frame's return address and
+//! status, and the registers that describe faults and priorities. All of them go into a hash as well,
+//! so that each checkpoint covers every exception since the last one. A fault's handler then continues
+//! after the instruction that faulted.
 
 use super::code::Code;
 use super::generate::Generator;
 use super::harness::{self, Shape};
 use super::layout::Layout;
 
-/// Where the notes lie, among the harness' variables.
+/// The offset of the records among the harness' variables.
 pub const NOTES: u32 = 0x40;
-/// What is noted, in order; the last word is the hash of all of them.
+/// The recorded items, in order; the last word is the hash of all of them.
 pub const NAMES: [&str; 16] = [
     "exception",
     "exc_return",
@@ -34,7 +33,7 @@ pub const NAMES: [&str; 16] = [
     "exceptions",
 ];
 
-/// No memory and no device, here and there.
+/// Addresses without memory or device.
 const NOWHERE: u32 = 0x6200_0000;
 const CCR: u32 = 0xE000_ED14;
 const SHPR1: u32 = 0xE000_ED18;
@@ -68,7 +67,7 @@ impl Handlers {
 
 /// Writes the handlers.
 pub fn write_handlers(code: &mut Code, shape: Shape, layout: &Layout) -> Handlers {
-    // What comes from outside comes between any two instructions, as timing has it.
+    // External interrupts may come between any two instructions, depending on timing.
     let record = write_record(code, shape, layout, true);
     let record_without_place = write_record(code, shape, layout, false);
     let fault = code.here() | 1;
@@ -104,7 +103,7 @@ pub fn write_handlers(code: &mut Code, shape: Shape, layout: &Layout) -> Handler
     Handlers { fault, supervisor_call, other }
 }
 
-/// r0 becomes the frame, r4 the control block, r5 the notes; then everything is noted.
+/// r0 becomes the frame, r4 the control block, r5 the records; then everything is recorded.
 fn begin_handler(code: &mut Code, layout: &Layout, record: u32) {
     code.halves(&[
         0xF01E, 0x0F04, // tst lr, #4
@@ -215,7 +214,7 @@ impl Generator {
         *self.random.pick(&[0, 0x10, 0x20, 0x40, 0x60, 0x80, 0xC0, 0xFF])
     }
 
-    /// What system handlers are worth, how they group, and which faults have their own.
+    /// Priorities and grouping of system handlers, and which faults have handlers of their own.
     fn priorities(&mut self) {
         match self.random.below(3) {
             0 => {
@@ -308,7 +307,7 @@ impl Generator {
                     generator.code.half(0x4780 | u16::from(n) << 3); // blx
                 }
                 _ => {
-                    // To an even address: the handler goes on there, with EPSR.T set.
+                    // To an even address: the handler continues there, with EPSR.T set.
                     generator.code.align(4);
                     let adr = generator.code.hole();
                     generator.code.half(0xA000 | u16::from(n) << 8);
@@ -324,7 +323,7 @@ impl Generator {
 
     /// Faults and pending exceptions behind PRIMASK or BASEPRI, and what comes when they
     /// go. No SVC: escalated to HardFault it returns to itself (DDI 0403, B1.5.6,
-    /// ReturnAddress), while QEMU goes on behind it.
+    /// ReturnAddress), while QEMU continues after it.
     fn masked(&mut self) {
         let by_priority = self.random.chance(1, 2);
         if by_priority {

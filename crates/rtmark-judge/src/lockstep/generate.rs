@@ -1,9 +1,8 @@
-//! Random programs.
+//! Generates random programs.
 //!
-//! A program is a row of blocks. Each block takes a pointer into the window, then a
-//! dozen units (an instruction, or a few that belong together: a branch and what it
-//! skips, an IT block, a loop, a call), then a checkpoint. Nothing generated is
-//! UNPREDICTABLE, and every program ends.
+//! A program is a sequence of blocks. Each block takes a pointer into the window, then a dozen units
+//! (an instruction, or a few that belong together: a branch and what it skips, an IT block, a loop, a
+//! call), then a checkpoint. Nothing generated is UNPREDICTABLE, and every program ends.
 
 use super::code::Code;
 use super::harness::{self, Harness, Shape};
@@ -11,17 +10,17 @@ use super::layout::Layout;
 use super::patterns::{self, Pattern, Patterns};
 use crate::random::Random;
 
-/// A program and where its parts lie.
+/// A program, and the locations of its parts.
 #[derive(Clone, Debug)]
 pub struct Program {
     pub seed: u64,
     pub shape: Shape,
     pub layout: Layout,
     pub harness: Harness,
-    /// Bytes that were asked for.
+    /// The requested size in bytes.
     pub bytes: u32,
     pub image: Vec<u8>,
-    /// Where each block begins, and what its checkpoint names as the address to return to.
+    /// The beginning of each block, and its checkpoint's return address.
     pub blocks: Vec<Block>,
 }
 
@@ -88,9 +87,9 @@ pub struct Generator {
     /// The low register that points into the window, and whether it is aligned.
     pub(super) pointer: u8,
     pub(super) aligned: bool,
-    /// Registers that must keep their value for now.
+    /// The registers that must keep their values for now.
     pub(super) reserved: u16,
-    /// Registers that hold something remarkable: sources are among them more often.
+    /// Registers that hold special values: they are preferred as sources.
     pub(super) favoured: Option<[u8; 2]>,
     /// Whether memory may be touched now.
     pub(super) memory: bool,
@@ -212,7 +211,7 @@ impl Generator {
         self.shape.core.is_mainline()
     }
 
-    /// A number that is likelier to be remarkable than chance has it.
+    /// Returns a number that is more often a special value than a uniform choice would be.
     pub(super) fn interesting(&mut self) -> u32 {
         match self.random.below(4) {
             0 => *self.random.pick(CORNERS),
@@ -291,7 +290,7 @@ impl Generator {
         }
     }
 
-    /// One instruction that may stand anywhere, in an IT block too.
+    /// One instruction that is allowed anywhere, including IT blocks.
     pub(super) fn simple(&mut self) {
         let kinds = if self.shape.float { 20 } else { 14 };
         match self.random.below(kinds) {

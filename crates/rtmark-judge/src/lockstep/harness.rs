@@ -1,9 +1,8 @@
-//! What surrounds random code: start, checkpoints that log all state, handlers, end.
+//! The code around random code: start, checkpoints that log all state, handlers, end.
 //!
-//! A checkpoint is `PUSH {r0-r7, lr}` and a call. It leaves every register and
-//! flag as it found it, and adds a record to the log in RAM, which is printed
-//! by semihosting whenever it is full, raw. After each pass over the random code
-//! the window of memory that it works on is printed too.
+//! A checkpoint is `PUSH {r0-r7, lr}` and a call. It leaves every register and flag unchanged, and adds
+//! a record to the log in RAM, which is printed raw through semihosting whenever it is full. After each
+//! pass over the random code, the window of memory that it works on is printed too.
 
 use rtmark_sim::CoreKind;
 
@@ -17,13 +16,13 @@ use super::layout::Layout;
 pub struct Shape {
     /// The core.
     pub core: CoreKind,
-    /// Floating-point instructions; the FPU stays off without.
+    /// Floating-point instructions; otherwise the FPU stays off.
     pub float: bool,
-    /// Faults, and handlers that note what they see.
+    /// Faults, and handlers that record what they see.
     pub faults: bool,
-    /// Print what each exception notes, and nothing else.
+    /// Print the records of exceptions, and nothing else.
     pub notes_each: bool,
-    /// How often the random code is passed.
+    /// The number of passes over the random code.
     pub passes: u32,
     /// Print the window after every record, to find the store that went wrong.
     pub window_each: bool,
@@ -40,10 +39,10 @@ const SAVED_APSR: u32 = 24;
 const SVC_HASH: u32 = 28;
 const PENDSV_COUNT: u32 = 32;
 
-/// Where random code begins, so that it lies the same whatever the harness does.
+/// The address of random code, which does not depend on the harness.
 pub const RANDOM_CODE: u32 = 0x600;
 
-/// Names of a record's words, in order.
+/// The names of a record's words, in order.
 const COMMON: [&str; 22] = [
     "r0", "r1", "r2", "r3", "r4", "r5", "r6", "r7", "apsr", "sp", "lr", "return", "r8", "r9",
     "r10", "r11", "r12", "primask", "control", "psp", "svc", "pendsv",
@@ -128,7 +127,7 @@ const BX_LR: u16 = 0x4770;
 /// Writes the vector table and the harness; random code follows at [`RANDOM_CODE`].
 pub fn write(code: &mut Code, shape: Shape, layout: &Layout) -> Harness {
     let table = code.here();
-    // The table needs addresses that are known only afterwards: it is measured first.
+    // The table needs addresses that are known only afterwards, so its size is determined first.
     let mut trial = code.clone();
     let vectors = write_once(&mut trial, shape, layout, [0; 16]).1;
     let (harness, again) = write_once(code, shape, layout, vectors);

@@ -1,4 +1,4 @@
-//! IT blocks: everything that may stand in one.
+//! IT blocks, with everything that they may contain.
 //!
 //! CPS, CBZ and IT may not (DDI 0403, B5.2.1, A7.7.21 and A7.7.38); branches may be the last.
 
@@ -13,7 +13,7 @@ const MASKS: &[u16] = &[16, 17, 18, 19];
 /// How an IT block ends.
 #[derive(Clone, Copy)]
 enum End {
-    /// As it goes on.
+    /// Execution continues after it.
     Any,
     /// By a branch or call of a known target.
     Branch,
@@ -24,7 +24,7 @@ enum End {
 }
 
 impl Generator {
-    /// IT with a condition and room for so many instructions, of it or its opposite.
+    /// IT with a condition and room for this many instructions, each on the condition or its opposite.
     pub(super) fn begin_it_block(&mut self, count: u16) {
         let condition = self.condition();
         // Every later instruction's lowest condition bit, then a one that ends the list.
@@ -117,7 +117,7 @@ impl Generator {
         self.code.fill(hole);
     }
 
-    /// One instruction that may stand anywhere in an IT block.
+    /// One instruction that is allowed anywhere in an IT block.
     fn conditional(&mut self) {
         match self.random.below(16) {
             0 => self.barrier(),

@@ -1,15 +1,15 @@
-//! Where a program and its data lie, for the machines of both sides.
+//! The memory layout of programs and their data, on the machines of both sides.
 
 use rtmark_sim::{CoreKind, Soc};
 
-/// What a program may use, and how QEMU's machine is called.
+/// The memory available to a program, and the name of QEMU's machine.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
     /// QEMU's name of the machine.
     pub machine: &'static str,
     /// Bytes of code memory, from address 0 on.
     pub code: u32,
-    /// Where the same memory is that the core reads its vectors from at reset.
+    /// The address at which the core reads its vectors from the same memory at reset.
     pub vectors: u32,
     /// Variables of the harness: the beginning of RAM.
     pub variables: u32,
@@ -70,8 +70,8 @@ impl Layout {
     /// The layout for a core.
     pub const fn of(core: CoreKind) -> Self {
         match core {
-            // Nobody asks for a Hazard3 or an Ibex here, which are judged by their RTL, nor for a
-            // Cortex-R5, of which programs are made otherwise.
+            // Hazard3 and Ibex are not compared here but with their RTL, and programs for a Cortex-R5
+            // are made in another way.
             CoreKind::CortexM0
             | CoreKind::CortexM0Plus
             | CoreKind::CortexR5
@@ -87,7 +87,7 @@ impl Layout {
     /// The simulator's twin of QEMU's machine.
     ///
     /// # Panics
-    /// Never: the text is the same for ever.
+    /// Never: the text is constant.
     pub fn soc(&self, core: CoreKind) -> Soc {
         // QEMU gives the mainline cores all eight priority bits.
         let (ram, priority_bits) = if core.is_mainline() { (0x2_0000, 8) } else { (0x4000, 2) };

@@ -1,10 +1,9 @@
-//! Random programs on the simulator and on QEMU, compared at every checkpoint.
+//! Runs random programs on the simulator and on QEMU, compared at every checkpoint.
 //!
-//! Both sides run the same image and print the same log, if they agree: after
-//! every dozen instructions all registers and flags, after every pass the memory
-//! that the program works on. The simulator runs each program once more with every
-//! instruction told to an observer, which must change nothing. Where the logs part, the program is run again
-//! instruction by instruction to show the one that did it.
+//! Both sides run the same image and print the same log if they agree: all registers and flags after
+//! every dozen instructions, and the memory that the program works on after every pass. The simulator
+//! runs each program once more with an observer that sees every instruction, which must change nothing.
+//! If the logs differ, the program is run again instruction by instruction to find the one responsible.
 
 mod code;
 mod double;
@@ -30,23 +29,23 @@ use generate::{Generator, Program};
 pub use harness::Shape;
 use layout::Layout;
 
-/// How long QEMU may take for one program.
+/// The time limit of QEMU for one program.
 const DEADLINE: Duration = Duration::from_mins(1);
-/// Cycles after which a program that should have ended is stopped.
+/// The cycles after which a program that should have ended is stopped.
 const MOST_CYCLES: Cycles = Cycles(2_000_000_000);
 
-/// What is to be run.
+/// The runs to perform.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
     /// The core.
     pub core: CoreKind,
-    /// Random instructions to execute at least.
+    /// The minimum number of random instructions.
     pub instructions: u64,
-    /// The seed of the first program; the others follow it.
+    /// The seed of the first program; the others have the following ones.
     pub seed: u64,
-    /// Bytes of each program.
+    /// The size of each program in bytes.
     pub bytes: u32,
-    /// How often each program's code is passed.
+    /// The number of passes over each program's code.
     pub passes: u32,
 }
 
@@ -57,24 +56,24 @@ impl Plan {
     }
 }
 
-/// What a run without a difference compared.
+/// What a run without a difference has compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Score {
-    /// Programs run.
+    /// The number of programs.
     pub programs: u64,
-    /// Random instructions executed, those of the harness not counted.
+    /// The number of random instructions executed, without those of the harness.
     pub instructions: u64,
-    /// Checkpoints compared.
+    /// The number of checkpoints compared.
     pub checkpoints: u64,
-    /// Words of state compared.
+    /// The number of state words compared.
     pub words: u64,
 }
 
-/// Why a comparison ended early.
+/// The reason why a comparison ended early.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LockstepError {
-    /// QEMU gave no answer.
+    /// QEMU failed.
     #[error(transparent)]
     Qemu(#[from] QemuError),
     /// A file could not be written.
@@ -90,8 +89,10 @@ pub enum LockstepError {
         /// How it stopped.
         stop: String,
     },
-    /// The simulator does something else when it is observed.
-    #[error("{core} seed {seed}: an observed run of the simulator is not the one at full speed")]
+    /// The simulator behaves differently when it is observed.
+    #[error(
+        "{core} seed {seed}: an observed run of the simulator differs from the one at full speed"
+    )]
     Modes {
         /// The core.
         core: CoreKind,
@@ -106,7 +107,7 @@ pub enum LockstepError {
 /// Runs a plan to its end or to the first difference.
 ///
 /// # Errors
-/// When QEMU does not answer, a program does not end, or the sides disagree.
+/// When QEMU fails, a program does not end, or the two sides disagree.
 pub fn run(plan: &Plan, mut progress: impl FnMut(&Score)) -> Result<Score, LockstepError> {
     let mut score = Score::default();
     while score.instructions < plan.instructions {
@@ -131,7 +132,7 @@ pub fn run(plan: &Plan, mut progress: impl FnMut(&Score)) -> Result<Score, Locks
 fn machine(program: &Program) -> Machine {
     let mut machine = Machine::new(&program.layout.soc(program.shape.core));
     machine.set_fault_policy(FaultPolicy::Deliver);
-    // The image fits: the generator keeps within the layout's code memory.
+    // The image fits, because the generator stays within the layout's code memory.
     let ready = machine.poke(0, &program.image).is_ok() && machine.reset().is_ok();
     assert!(ready, "the program does not fit its soc");
     machine
@@ -142,7 +143,7 @@ struct Run {
     instructions: u64,
 }
 
-/// Runs a program on the simulator; counts what lies between its checkpoints.
+/// Runs a program on the simulator, and counts the instructions between its checkpoints.
 fn simulate(program: &Program) -> Run {
     let mut machine = machine(program);
     let begins = machine.watch(Watch::Execute(program.harness.checkpoint));
@@ -160,7 +161,7 @@ fn simulate(program: &Program) -> Run {
     for hit in machine.take_hits() {
         let now = hit.instructions.0;
         if hit.watch == begins {
-            // Not counting the checkpoint's own push and call, and the return to here.
+            // Without the checkpoint's own push and call, and the return to here.
             let since = last.map_or(0, |last| now - last);
             instructions += since.saturating_sub(3 + in_handlers);
             last = None;
@@ -177,9 +178,9 @@ fn simulate(program: &Program) -> Run {
     Run { ended, instructions }
 }
 
-/// Starts QEMU with a program, of which it translates an instruction at a time: QEMU 7.2 goes on
-/// within a translated block, and from it to the next one, with the conditions from before an MSR
-/// of the flags in an IT block.
+/// Starts QEMU with a program, translating one instruction at a time: within a translated block, and
+/// from it to the next one, QEMU 7.2 continues with the conditions from before an MSR of the flags in
+/// an IT block.
 fn start(program: &Program, image: &Scratch) -> Result<Qemu, QemuError> {
     let Layout { machine, vectors, .. } = program.layout;
     Qemu::start(machine, image.path(), vectors, &["-singlestep"])
@@ -207,7 +208,7 @@ fn compare(program: &Program, score: &mut Score) -> Result<(), LockstepError> {
     }
     let mut text = describe(program, &ours.console, &theirs.console);
     if ours.stop != Stop::Exit(ExitStatus(0)) {
-        // Once more, stopping at the fault that the program has handled.
+        // Run again, stopping at the fault that the program handled.
         let mut machine = machine(program);
         machine.set_fault_policy(FaultPolicy::Stop);
         match machine.run(MOST_CYCLES) {
@@ -225,7 +226,7 @@ fn compare(program: &Program, score: &mut Score) -> Result<(), LockstepError> {
         text += &first_exception(program)?;
     }
     if !program.shape.window_each {
-        // Once more, with the window printed each time: a load may only show what a store did.
+        // Run again, with the window printed each time: a load may only reveal what a store did.
         let shape = Shape { window_each: true, ..program.shape };
         let closer = Generator::program(shape, program.seed, program.bytes);
         compare(&closer, &mut Score::default())?;
@@ -233,7 +234,7 @@ fn compare(program: &Program, score: &mut Score) -> Result<(), LockstepError> {
     Err(LockstepError::Diverged(text))
 }
 
-/// The first exception that the sides see differently.
+/// Describes the first exception that the two sides see differently.
 fn first_exception(program: &Program) -> Result<String, LockstepError> {
     let shape = Shape { notes_each: true, ..program.shape };
     let program = Generator::program(shape, program.seed, program.bytes);
@@ -254,7 +255,7 @@ fn first_exception(program: &Program) -> Result<String, LockstepError> {
     Ok(text)
 }
 
-/// Where a byte of the log belongs: the pass, the record in it, the offset in that.
+/// The location of a byte in the log: the pass, the record in it, the offset in the record.
 struct Place {
     pass: usize,
     record: usize,
@@ -282,7 +283,7 @@ fn word(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
 
-/// Says where the logs part, and which instruction did it.
+/// Describes where the logs differ, and which instruction is responsible.
 fn describe(program: &Program, ours: &[u8], theirs: &[u8]) -> String {
     let offset = first_difference(ours, theirs);
     let at = place(program, offset);

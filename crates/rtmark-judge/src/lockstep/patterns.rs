@@ -1,11 +1,10 @@
-//! Instructions that may stand anywhere, IT blocks included, one pattern each.
+//! Instructions that may be anywhere, including IT blocks, one pattern each.
 //!
-//! Written from the encoding diagrams of the Architecture Reference Manuals, and on
-//! purpose not from the simulator's own table. `0` and `1` stand for themselves; a
-//! letter is a field that the generator fills: `d` a destination, `e` another one,
-//! `n m a` sources, `r` the same as `m`, `h` any of the sixteen registers, `p` the
-//! pointer into the window, `i` anything. Combinations that the manual calls
-//! UNPREDICTABLE or undefined are refused by a rule.
+//! Written from the encoding diagrams of the Architecture Reference Manuals, and deliberately not from
+//! the simulator's own table. `0` and `1` are literal; a letter is a field that the generator fills:
+//! `d` a destination, `e` another one, `n m a` sources, `r` the same as `m`, `h` any of the sixteen
+//! registers, `p` the pointer into the window, `i` anything. A rule rejects combinations that the
+//! manual calls UNPREDICTABLE or undefined.
 
 use super::double;
 use super::harness::Shape;

@@ -1,4 +1,4 @@
-//! The same block, one instruction at a time on both sides.
+//! Runs the same block one instruction at a time on both sides.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -122,7 +122,7 @@ fn ours(program: &Program, block: Block, most: usize) -> Vec<State> {
             .contains(&machine.register(Register::Pc))
             .then(|| (state(&machine, program.shape.float), machine.instructions()));
         let stop = machine.run(Cycles(machine.cycles().0 + 1));
-        // What begins with an exception has not executed the instruction yet.
+        // A state that begins with an exception has not executed the instruction yet.
         if let Some((state, executed)) = before
             && machine.instructions() > executed
         {

@@ -1,4 +1,4 @@
-//! Units of several instructions: branches, IT blocks, stacks, calls, exceptions.
+//! Emits units of several instructions: branches, IT blocks, stacks, calls, exceptions.
 
 use super::generate::Generator;
 
@@ -369,12 +369,12 @@ impl Generator {
         self.follow_control(live);
     }
 
-    /// CONTROL.FPCA as somebody might write it.
+    /// CONTROL.FPCA, written by software.
     pub(super) fn live_or_not(&mut self) -> u16 {
         if self.shape.float { self.random.below(2) as u16 * 4 } else { 0 }
     }
 
-    /// What has to stand behind a write of CONTROL.
+    /// Emits what must follow a write of CONTROL.
     pub(super) fn follow_control(&mut self, live: u16) {
         self.code.halves(&[0xF3BF, 0x8F6F]); // isb
         // On ARMv8-M that ends the Secure program's floating-point state in any case.
@@ -404,7 +404,7 @@ impl Generator {
         self.take_pointer();
     }
 
-    /// SVC, behind which the pointer may not be used before it is taken anew.
+    /// SVC, after which the pointer must be set again before it is used.
     pub(super) fn bare_supervisor_call(&mut self) {
         let number = self.random.below(256) as u16;
         self.code.half(0xDF00 | number);

@@ -218,7 +218,7 @@ pub struct Operands {
 }
 
 impl Operands {
-    /// One of ten instructions, or the last of them where there is no such one with these operands.
+    /// One of ten instructions, or the last of them if the chosen one cannot have these operands.
     pub fn compressed(self, which: u32) -> u16 {
         let Self { d, b, few, other, pointer, value } = self;
         let shift = value & 31;

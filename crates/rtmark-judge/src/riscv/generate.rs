@@ -1,32 +1,32 @@
-//! Random programs of RV32IMAC with Zba, Zbb, Zbs and Zbkb, which note their registers.
+//! Random programs of RV32IMAC with Zba, Zbb, Zbs and Zbkb, which record their registers.
 
 use super::encode as e;
 use crate::random::Random;
 
-/// Where QEMU's `virt` and the simulator's soc have their memory, and the program begins.
+/// The address of memory on QEMU's `virt` and on the simulator's soc, where the program begins.
 pub const BASE: u32 = 0x8000_0000;
 const RAM: u32 = 0x8010_0000;
-/// The middle of the memory that loads and stores work on: 2 KiB to either side.
+/// The middle of the memory used by loads and stores: 2 KiB to either side.
 const WINDOW: u32 = RAM + 0x1000;
-/// The same for compressed ones, up to 124 bytes behind.
+/// The base of the memory used by compressed ones: up to 124 bytes after it.
 const SMALL: u32 = RAM + 0x3000;
-/// Where the log begins, and what it is written out in pieces of.
+/// The beginning of the log, and the size of the pieces in which it is written out.
 const LOG: u32 = RAM + 0x1_0000;
 const PIECE: u32 = 0x4000;
 
-/// Registers that the program needs for itself: the windows, and the log's end.
+/// Registers reserved for the program itself: the windows, and the log's end.
 const GP: u32 = 3;
 const TP: u32 = 4;
 const FEW: u32 = 8;
-/// Used by the harness where the log is written, when all is over.
+/// Registers used by the harness to write the log at the end.
 const T0: u32 = 5;
 const T1: u32 = 6;
 const A0: u32 = 10;
 const A1: u32 = 11;
 
-/// Instructions between two notes.
+/// The number of instructions between two records.
 const BLOCK: u32 = 12;
-/// Words of a note: all registers but x0.
+/// The number of words in a record: all registers except x0.
 pub const NOTE: usize = 31;
 
 /// A program.
@@ -35,7 +35,7 @@ pub struct Program {
     pub image: Vec<u8>,
     /// Where each block begins.
     pub blocks: Vec<u32>,
-    /// Random instructions, of which branches may pass over some.
+    /// The number of random instructions; branches may skip some of them.
     pub instructions: u64,
 }
 
@@ -189,7 +189,7 @@ impl Writer {
         }
     }
 
-    /// Notes all registers.
+    /// Records all registers.
     fn note(&mut self) {
         for register in 1..=NOTE as u32 {
             self.word(e::store(2, register, TP, 4 * (register.cast_signed() - 1)));
@@ -197,7 +197,7 @@ impl Writer {
         self.word(e::addi(TP, TP, 4 * NOTE as i32));
     }
 
-    /// A call of the host, on one page.
+    /// Emits a semihosting call, on one page.
     fn call(&mut self, operation: u32) {
         while !self.code.len().is_multiple_of(16) {
             self.half(0x0001);
@@ -208,7 +208,7 @@ impl Writer {
         self.word(0x4070_5013);
     }
 
-    /// Copies what the windows hold behind the log, writes it out, and ends.
+    /// Copies the windows after the log, writes it out, and ends.
     fn end(&mut self, notes: usize) -> usize {
         let windows = (SMALL + 0x80).wrapping_sub(RAM);
         self.set(T0, RAM);
@@ -222,7 +222,7 @@ impl Writer {
         self.word(e::branch(6, T0, T1, back));
         let length = notes * 4 * NOTE + windows as usize;
 
-        // The block of three words for SYS_OPEN and SYS_WRITE, and the console's name behind it.
+        // The three parameter words of SYS_OPEN and SYS_WRITE, followed by the console's name.
         let block = RAM + 0x8000;
         self.set(T0, block);
         for (offset, value) in
@@ -253,7 +253,7 @@ impl Writer {
 }
 
 impl Program {
-    /// A program of so many blocks.
+    /// Generates a program of this many blocks.
     pub fn new(seed: u64, blocks: usize) -> Self {
         let mut writer = Writer { code: Vec::new(), random: Random::new(seed), instructions: 0 };
         for register in 1..32 {
@@ -263,7 +263,7 @@ impl Program {
         for (register, value) in [(GP, WINDOW), (FEW, SMALL), (TP, LOG)] {
             writer.set(register, value);
         }
-        // What RAM holds after a reset differs: the windows are filled first.
+        // The contents of RAM after reset differ, so the windows are filled first.
         writer.set(T0, RAM);
         writer.set(T1, SMALL + 0x80);
         let top = writer.here();

@@ -1,8 +1,8 @@
-//! Random programs for a Hazard3 on the simulator and on QEMU's RV32, compared at every note.
+//! Runs random programs for a Hazard3 on the simulator and on QEMU's RV32, compared at every record.
 //!
-//! Both run the same image, which notes all registers after a dozen instructions, and writes its notes
-//! and its memory out when it ends. QEMU 7.2 knows neither Zcb and Zcmp nor the core's own
-//! extensions: those are judged by the RTL's traces alone.
+//! Both run the same image, which records all registers after a dozen instructions, and writes its
+//! records and its memory out at its end. QEMU 7.2 supports neither Zcb and Zcmp nor the core's own
+//! extensions: those are judged by traces of the RTL alone.
 
 pub(crate) mod encode;
 mod generate;
@@ -17,11 +17,11 @@ use crate::qemu::{Emulator, Qemu, Scratch};
 use crate::sides::{Ended, words};
 use generate::{BASE, NOTE, Program};
 
-/// How long QEMU may take for one program.
+/// The time limit of QEMU for one program.
 const DEADLINE: Duration = Duration::from_mins(1);
-/// Cycles after which a program that should have ended is stopped.
+/// The cycles after which a program that should have ended is stopped.
 const MOST_CYCLES: Cycles = Cycles(100_000_000);
-/// Notes of each program: its code and they fit the memories.
+/// The number of records of each program, whose code and records fit the memories.
 const BLOCKS: usize = 2_000;
 
 const SOC: &str = include_str!("../../../../socs/generic-hazard3.toml");
@@ -37,10 +37,10 @@ fn machine(program: &Program) -> Machine {
     machine
 }
 
-/// Runs so many random instructions at least, or to the first difference.
+/// Runs at least this many random instructions, or up to the first difference.
 ///
 /// # Errors
-/// When QEMU does not answer, a program does not end, or the sides disagree.
+/// When QEMU fails, a program does not end, or the two sides disagree.
 pub fn run(
     instructions: u64,
     seed: u64,
@@ -60,7 +60,7 @@ pub fn run(
     Ok(score)
 }
 
-/// Runs a program on both; answers how many words agree.
+/// Runs a program on both sides; returns the number of equal words.
 fn compare(program: &Program, seed: u64) -> Result<u64, LockstepError> {
     let core = CoreKind::Hazard3;
     let scratch = Scratch::new(&program.image)?;
@@ -85,7 +85,7 @@ fn compare(program: &Program, seed: u64) -> Result<u64, LockstepError> {
     Ok(ours.console.len() as u64 / 4)
 }
 
-/// Where the notes part, with the instructions that lead there.
+/// Describes where the records differ, with the instructions that lead there.
 fn describe(program: &Program, seed: u64, ours: &[u8], theirs: &[u8]) -> String {
     let mut text = format!(
         "hazard3 and QEMU's {MACHINE} differ: seed {seed}, {} and {} bytes of notes\n",
@@ -110,7 +110,7 @@ fn describe(program: &Program, seed: u64, ours: &[u8], theirs: &[u8]) -> String 
     {
         let _ = writeln!(text, "    {address:#010x}  {instruction}");
         address += u32::from(instruction.size);
-        // The note itself.
+        // The record itself.
         if instruction.to_string().starts_with("sw      ra, 0(tp)") {
             break;
         }

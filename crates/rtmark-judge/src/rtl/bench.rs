@@ -1,5 +1,5 @@
-//! The testbench of a core's RTL: a program of its own, which is told what to run and tells what came of
-//! it. `rtl/ibex/bench.cpp` says how.
+//! The testbench of a core's RTL: a separate program that receives what to run and reports what
+//! happened. `rtl/ibex/bench.cpp` describes the protocol.
 
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Write};
@@ -8,39 +8,39 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use super::generate::{BASE, END, Program, RAM, SIZE};
 
-/// An instruction that is over.
+/// A completed instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retired {
     pub cycle: u64,
     pub pc: u32,
-    /// It has raised an exception instead.
+    /// Whether it raised an exception instead.
     pub traps: bool,
-    /// The register that it has written, 0 for none, and its value.
+    /// The register that it wrote, 0 for none, and its value.
     pub rd: u8,
     pub value: u32,
 }
 
-/// A store, as the data port has it.
+/// A store, as seen at the data port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stored {
     pub address: u32,
-    /// Which of the word's bytes.
+    /// The written bytes of the word.
     pub bytes: u8,
     pub value: u32,
 }
 
-/// What a program has come to.
+/// The result of a program.
 #[derive(Clone, Debug, Default)]
 pub struct Trace {
     pub retired: Vec<Retired>,
     pub stored: Vec<Stored>,
-    /// The cycles in which interrupts' handlers were jumped to.
+    /// The cycles of jumps to interrupt handlers.
     pub entered: Vec<u64>,
-    /// Whether it has come to its end.
+    /// Whether it reached its end.
     pub ended: bool,
 }
 
-/// Why there is no trace.
+/// The reason why there is no trace.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
     /// It could not be started.
@@ -51,15 +51,17 @@ pub enum BenchError {
         /// Why.
         source: std::io::Error,
     },
-    /// It has ended, or cannot be talked to.
+    /// It has ended, or communication failed.
     #[error("the testbench does not answer: {0}")]
     Talk(#[from] std::io::Error),
-    /// It answers what is no answer.
-    #[error("the testbench answers `{0}`; is it of this version? build it again with scripts/rtl")]
+    /// It sent an invalid answer.
+    #[error(
+        "the testbench answered `{0}`; does its version match? build it again with scripts/rtl"
+    )]
     Answer(String),
 }
 
-/// A testbench that waits for programs.
+/// A testbench that is waiting for programs.
 #[derive(Debug)]
 pub struct Bench {
     process: Child,
@@ -68,7 +70,7 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// Starts it.
+    /// Starts the testbench.
     ///
     /// # Errors
     /// When it cannot be started.
@@ -82,10 +84,10 @@ impl Bench {
         Ok(Self { process, input, output: BufReader::new(output) })
     }
 
-    /// Runs a program with wait states of its two ports, for so many cycles at most.
+    /// Runs a program with wait states at its two ports, for at most this many cycles.
     ///
     /// # Errors
-    /// When the testbench does not answer, or not as it should.
+    /// When the testbench does not answer, or its answer is not valid.
     pub fn run(
         &mut self,
         program: &Program,
@@ -129,20 +131,20 @@ impl Bench {
 
 impl Drop for Bench {
     fn drop(&mut self) {
-        // It ends when there is no more to read.
+        // It ends when its input ends.
         self.input = None;
         let _status = self.process.wait();
     }
 }
 
-/// Whether a line was the last of an answer.
+/// Tells whether a line was the last of an answer.
 enum Told {
     More,
     Over,
 }
 
 impl Trace {
-    /// Takes a line of an answer in; `None` where it is none.
+    /// Parses a line of an answer; returns `None` if it is not valid.
     fn note(&mut self, line: &str) -> Option<Told> {
         let mut words = line.split(' ');
         let what = words.next()?;

@@ -5,17 +5,17 @@ use std::ops::RangeInclusive;
 use crate::random::Random;
 use crate::riscv::encode as e;
 
-/// Where the memory of the program is, and that of its data.
+/// The memory of the program, and that of its data.
 pub const BASE: u32 = 0x8000_0000;
 pub const RAM: u32 = 0x8010_0000;
-/// Bytes of each.
+/// The size of each, in bytes.
 pub const SIZE: u32 = 0x10_0000;
 /// The data that programs access.
 pub const DATA: RangeInclusive<u32> = RAM..=RAM + 0x3FFF;
-/// A store here ends a program.
+/// The address at which a store ends a program.
 pub const END: u32 = RAM + 0xF_FFFC;
 
-/// The first instruction, behind the vectors.
+/// The first instruction, after the vectors.
 const ENTRY: u32 = 0x80;
 /// The middle of what loads and stores work on, 2 KiB to either side, and the beginning of the same for
 /// compressed ones.
@@ -58,21 +58,21 @@ const FREE_CSRS: [u32; 9] = [0x340, MEPC, MCAUSE, 0x343, 0x320, 0x7C0, 0xB00, 0x
 const OTHER_CSRS: [u32; 12] =
     [0x301, 0x305, 0x306, 0x344, 0xB03, 0x323, 0xF11, 0xF12, 0xF14, 0x3A0, 0xC00, 0x7A0];
 
-/// What a program is made of.
+/// The contents of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// Calculations, loads, stores, branches, jumps, loops.
     Plain,
-    /// Exceptions, control registers and user mode besides.
+    /// Also exceptions, control registers and user mode.
     Traps,
-    /// Interrupts and sleeps besides.
+    /// Also interrupts and sleep.
     Interrupts,
 }
 
 /// A program.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// What the memory holds from [`BASE`] on.
+    /// The contents of memory from [`BASE`] on.
     pub image: Vec<u8>,
     /// Interrupt lines from a cycle on, in ascending order: software, timer, external, fast ones.
     pub lines: Vec<(u64, u32)>,
@@ -85,7 +85,7 @@ struct Writer {
 }
 
 impl Program {
-    /// A program of so many blocks, with lines for so many cycles.
+    /// Generates a program of this many blocks, with interrupt lines for this many cycles.
     pub fn new(seed: u64, kind: Kind, blocks: usize, cycles: u64) -> Self {
         let mut writer = Writer { code: Vec::new(), random: Random::new(seed), kind };
         writer.vectors();
@@ -122,7 +122,7 @@ impl Writer {
         self.code.len() as i32
     }
 
-    /// Writes a word or a halfword that was left open.
+    /// Fills in a word or a halfword that was left open.
     fn patch(&mut self, at: i32, bytes: &[u8]) {
         let at = at as usize;
         self.code[at..at + bytes.len()].copy_from_slice(bytes);
@@ -205,12 +205,12 @@ impl Writer {
         self.word(MRET);
         let interrupt = self.here() - branch;
         self.patch(branch, &e::branch(4, SP, 0, interrupt).to_le_bytes());
-        // MIP. What the program does with TP goes on.
+        // MIP. The program's own use of TP continues.
         self.csr(CSRRS, 0x344, SP, 0);
         self.word(MRET);
     }
 
-    /// Lets all interrupts through.
+    /// Enables all interrupts.
     fn open(&mut self) {
         // An interrupt would change SP.
         self.csr(CSRRCI, MSTATUS, 0, 8);
@@ -233,7 +233,7 @@ impl Writer {
         self.word(word);
     }
 
-    /// A load or store, at half of all times at an address that is a multiple of its size.
+    /// Emits a load or store, half of them at an address that is a multiple of the size.
     fn access(&mut self) {
         let loads = self.random.chance(1, 2);
         let (funct3, bytes) =
@@ -294,7 +294,7 @@ impl Writer {
                 self.patch(at, &word.to_le_bytes());
             }
             2 => {
-                // auipc, then jalr behind what comes.
+                // auipc, then a jalr over what follows.
                 self.word(e::auipc(TP, 0));
                 self.word(0);
                 self.some_plain(3);
@@ -431,7 +431,7 @@ impl Writer {
         self.half(half);
     }
 
-    /// Goes to user mode for a few instructions, and back by a call.
+    /// Goes to user mode for a few instructions, and returns with a call.
     fn user_mode(&mut self) {
         // An interrupt would change the registers that lead there.
         self.csr(CSRRCI, MSTATUS, 0, 8);
@@ -473,7 +473,7 @@ impl Writer {
         }
     }
 
-    /// Lines that rise and fall at random.
+    /// Interrupt lines that rise and fall at random.
     fn lines(&mut self, cycles: u64) -> Vec<(u64, u32)> {
         let mut lines = Vec::new();
         let mut cycle = 0;

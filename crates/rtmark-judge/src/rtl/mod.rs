@@ -1,9 +1,9 @@
-//! Random programs for an Ibex on the simulator and on its RTL, compared cycle by cycle.
+//! Runs random programs for an Ibex on the simulator and on its RTL, compared cycle by cycle.
 //!
-//! The RTL is built by `scripts/rtl` from a package, and is no part of the project. Both run the same image
-//! with the same wait states and the same interrupt lines; the model is not told the path. Compared are
-//! each instruction's address and cycles, the register that it writes, traps, the cycle in which each
-//! interrupt's handler is jumped to, and the data at the end.
+//! The RTL is built by `scripts/rtl` from a package, and is not part of the project. Both run the same
+//! image with the same wait states and the same interrupt lines; the model is not given the path. The
+//! comparison covers each instruction's address and cycles, the register that it writes, traps, the
+//! cycle of each jump to an interrupt handler, and the data at the end.
 
 mod bench;
 mod generate;
@@ -19,32 +19,32 @@ pub use generate::Kind;
 use generate::Program;
 use replay::Match;
 
-/// Wait states of instruction fetches and of data with which each program runs.
+/// The wait states of instruction fetches and of data, for each run of a program.
 const WAITS: [(u8, u8); 7] = [(0, 0), (1, 0), (0, 1), (1, 1), (2, 0), (0, 3), (3, 2)];
 const KINDS: [Kind; 3] = [Kind::Plain, Kind::Traps, Kind::Interrupts];
-/// Blocks of a program.
+/// The number of blocks in a program.
 const BLOCKS: usize = 400;
-/// No program takes longer.
+/// The maximum duration of a program.
 const MOST_CYCLES: u64 = 400_000;
 
-/// How many of what agree.
+/// The numbers of items that agree.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Tally {
-    /// Programs that were run.
+    /// The number of programs run.
     pub programs: u64,
-    /// Those of which nothing differs.
+    /// The number of programs without any difference.
     pub whole: u64,
-    /// Instructions of the RTL.
+    /// The number of instructions on the RTL.
     pub instructions: u64,
     /// Those that take as many cycles on the model.
     pub exact: u64,
-    /// Those that do the same.
+    /// Those with the same effect.
     pub equal: u64,
-    /// Interrupts that the RTL has taken.
+    /// The number of interrupts taken by the RTL.
     pub entries: u64,
-    /// Those whose handler is jumped to in the same cycle.
+    /// Those with the jump to the handler in the same cycle.
     pub exact_entries: u64,
-    /// Programs that leave the same data.
+    /// The number of programs with the same final data.
     pub memory: u64,
 }
 
@@ -70,13 +70,13 @@ impl Match {
     }
 }
 
-/// The scores by kind of program and wait states, with the first program of each that differs.
+/// The scores by kind of program and wait states, with the first differing program of each.
 #[derive(Clone, Debug, Default)]
 pub struct Tallies {
     rows: BTreeMap<(Kind, (u8, u8)), Row>,
 }
 
-/// The score of programs of a kind with some wait states, and how the first of them that differs does.
+/// The score of programs of a kind with certain wait states, and how the first differing one differs.
 #[derive(Clone, Debug, Default)]
 struct Row {
     score: Tally,
@@ -84,18 +84,18 @@ struct Row {
 }
 
 impl Tallies {
-    /// All instructions that were compared.
+    /// Returns the number of all compared instructions.
     pub fn instructions(&self) -> u64 {
         self.rows.values().map(|row| row.score.instructions).sum()
     }
 
-    /// Whether anything differs, of any program.
+    /// Tells whether any program differs.
     pub fn differ(&self) -> bool {
         self.rows.values().any(|row| row.score.whole != row.score.programs)
     }
 }
 
-/// A share in percent, rounded down, so that nothing that is missed reads as all.
+/// Formats a share in per cent, rounded down, so that nothing that is missing looks complete.
 fn share(part: u64, whole: u64) -> String {
     if whole == 0 {
         return "-".to_owned();
@@ -143,13 +143,13 @@ impl fmt::Display for Tallies {
     }
 }
 
-/// What went wrong apart from differences.
+/// What went wrong, apart from differences.
 #[derive(Debug, thiserror::Error)]
 pub enum RtlError {
     /// The testbench failed.
     #[error(transparent)]
     Bench(#[from] BenchError),
-    /// A program did not come to its end on the RTL.
+    /// A program did not reach its end on the RTL.
     #[error(
         "seed {seed}, {kind:?}: the RTL does not end within {MOST_CYCLES} cycles; this is a mistake in how programs are made"
     )]
@@ -161,7 +161,7 @@ pub enum RtlError {
     },
 }
 
-/// Runs random programs, until so many instructions have been compared at least.
+/// Runs random programs until at least this many instructions have been compared.
 ///
 /// # Errors
 /// When the testbench fails, or a program does not end.

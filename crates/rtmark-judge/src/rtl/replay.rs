@@ -1,4 +1,4 @@
-//! The same programs on the model, and how far both agree.
+//! Runs the same programs on the model, and determines how far both agree.
 
 use rtmark_sim::riscv::{Drive, Follow, Input, PortWaits, RiscV, Trapped};
 use rtmark_sim::{Cycles, FaultPolicy, Machine, Soc};
@@ -8,18 +8,19 @@ use super::generate::{BASE, DATA, Program, RAM, SIZE};
 
 const SOC: &str = include_str!("../../../../socs/generic-ibex.toml");
 
-/// How far a run agrees.
+/// The agreement of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Match {
     pub instructions: u64,
-    /// Those at the RTL's address that take as many cycles as there.
+    /// Instructions at the RTL's address that take as many cycles.
     pub exact: u64,
-    /// Those at the RTL's address that write the same register with the same value, or trap as there.
+    /// Instructions at the RTL's address that write the same value to the same register, or trap
+    /// likewise.
     pub equal: u64,
     pub entries: u64,
-    /// Interrupts whose handler is jumped to in the same cycle.
+    /// Interrupts with the jump to the handler in the same cycle.
     pub exact_entries: u64,
-    /// The data at the end is the same.
+    /// Whether the final data is the same.
     pub memory: bool,
     /// The first instruction that differs, in words.
     pub first: Option<String>,
@@ -61,7 +62,7 @@ impl Follow for Model {
     }
 }
 
-/// The input of a line, as the testbench numbers them.
+/// The interrupt input of a line, in the testbench's numbering.
 const fn input(line: u16) -> Input {
     match line {
         0 => Input::Software,
@@ -75,7 +76,7 @@ fn core(machine: &mut Machine) -> &mut RiscV {
     machine.riscv().unwrap_or_else(|| panic!("generic-ibex has another core"))
 }
 
-/// A machine that is about to run a program.
+/// Returns a machine that is about to run a program.
 fn machine(program: &Program, (instruction, data): (u8, u8)) -> Machine {
     let soc = Soc::from_toml(SOC).unwrap_or_else(|error| panic!("generic-ibex: {error}"));
     let mut machine = Machine::new(&soc);
@@ -96,13 +97,13 @@ fn machine(program: &Program, (instruction, data): (u8, u8)) -> Machine {
     machine
 }
 
-/// Runs a program on the model and compares.
+/// Runs a program on the model, and compares it.
 pub fn compare(program: &Program, waits: (u8, u8), rtl: &Trace) -> Match {
     let mut machine = machine(program, waits);
     let mut model = Model { wanted: rtl.retired.len(), ..Model::default() };
     let end = rtl.retired.last().map_or(0, |last| last.cycle) + 1000;
     core(&mut machine).run_followed(Cycles(end), &mut model);
-    // The exception of the last instruction, if it has one, is not waited for.
+    // The exception of the last instruction, if any, is not waited for.
     let mut agreement = Match {
         instructions: rtl.retired.len() as u64,
         entries: rtl.entered.len() as u64,
@@ -146,7 +147,7 @@ pub fn compare(program: &Program, waits: (u8, u8), rtl: &Trace) -> Match {
     agreement
 }
 
-/// The data at the end, by the stores of the RTL.
+/// Returns the final data, from the stores of the RTL.
 fn stored(rtl: &Trace) -> Vec<u8> {
     let mut data = vec![0; DATA.count()];
     for store in &rtl.stored {

@@ -1,4 +1,4 @@
-//! Which encodings a Cortex-R5 has in A32 and T32, and what they are called, against GNU objdump.
+//! Compares a Cortex-R5's encodings and mnemonics in A32 and T32 with GNU objdump.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -7,14 +7,14 @@ use rtmark_judge::armr::text::{
     Reading, all_narrow, compare_a32, compare_t32, some_a32, some_wide,
 };
 
-/// Names of what came later than Armv7-R, or with extensions that it cannot have.
+/// Mnemonics that were added after Armv7-R, or with extensions that it cannot have.
 const OTHERS: &[&str] = &[
     "clrm", "crc32b", "crc32cb", "crc32ch", "crc32cw", "crc32h", "crc32w", "hvc", "ldaexd", "mcr2",
     "mcrr2", "mrc2", "mrrc2", "smc", "stl", "stlb", "stlex", "stlexb", "stlexd", "stlexh", "stlh",
 ];
 
 fn assert_same(reading: &Reading, least: usize) {
-    // One of each kind tells more than many of the same.
+    // One of each kind is more informative than many of the same.
     let mut kinds = BTreeMap::new();
     let kind = |text: &str| text.split(' ').next().unwrap_or_default().to_owned();
     for (encoding, ours, theirs) in &reading.differing {

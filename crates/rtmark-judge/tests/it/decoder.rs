@@ -1,4 +1,4 @@
-//! Which encodings are instructions, by the simulator and by an independent decoder.
+//! Compares the set of valid encodings with an independent decoder.
 
 use rtmark_judge::decoder::{Agreement, Comparison};
 use rtmark_sim::CoreKind;

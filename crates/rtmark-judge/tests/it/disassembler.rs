@@ -1,4 +1,4 @@
-//! The disassembler's text against GNU objdump's.
+//! Compares the disassembler's text with GNU objdump's.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ fn assert_same(core: CoreKind, encodings: &[(u16, u16)]) -> usize {
     let folder = tempfile::tempdir().expect("a folder");
     let comparison = compare(core, encodings, folder.path()).expect("the tools work");
     let mut shown = String::new();
-    // One of each kind tells more than many of the same.
+    // One of each kind is more informative than many of the same.
     let mut kinds = std::collections::BTreeSet::new();
     let kind = |text: &str| text.split(' ').next().unwrap_or_default().to_owned();
     let mut differing = comparison.differing.clone();

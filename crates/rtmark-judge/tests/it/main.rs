@@ -1,4 +1,4 @@
-//! The simulator beside judges that are not ours.
+//! Compares the simulator with independent judges.
 
 #[path = "../../../rtmark-sim/tests/it/support/mod.rs"]
 mod support;

@@ -56,19 +56,19 @@ const V8M: Bench = Bench {
 };
 
 const DEADLINE: Duration = Duration::from_secs(20);
-/// Where in RAM programs note what happens, by way of r11.
+/// The RAM in which programs record what happens, through r11.
 const LOG: u32 = 0x8000;
 /// The beginning of RAM is the field that regions divide.
 const FIELD_BYTES: u32 = 0x2000;
-/// Two times `bx lr`: what the field is full of, so that it can be called anywhere.
+/// Twice `bx lr`: the field is filled with it, so that it can be called anywhere.
 const FILLING: u32 = 0x4770_4770;
-/// Where in RAM the parameters of semihosting calls are.
+/// The RAM for the parameters of semihosting calls.
 const BLOCK: u32 = 0x7F00;
-/// Where the random test's table stands in the image.
+/// The position of the random test's table in the image.
 const TABLE: u32 = 0x1000;
 const TRIALS: u32 = 600;
 
-/// The words that the firmware prints, here and on QEMU, or how it fails to.
+/// Returns the words that the firmware prints, here and on QEMU, or how it fails.
 fn both(bench: &Bench, image: &[u8]) -> Result<[Vec<u32>; 2], String> {
     let &Bench { name, soc, vectors, .. } = bench;
     let scratch = Scratch::new(image).expect("a scratch file");
@@ -97,7 +97,7 @@ fn note(firmware: &mut Firmware, register: u16) {
     firmware.op(&[0xF84B, 0x0B04 | register << 12]);
 }
 
-/// Prints what has been noted and ends the program.
+/// Prints the records and ends the program.
 fn finish(firmware: &mut Firmware, ram: u32) {
     let (block, log) = (ram + BLOCK, ram + LOG);
     // SYS_OPEN of `:tt` for writing; SYS_WRITE; SYS_EXIT. Each block of parameters is RAM.
@@ -329,7 +329,7 @@ fn bits_program(count: u32) -> Firmware {
     firmware.set(0, TABLE + count * 12).op(&[0x4580]); // cmp r8, r0
     let back = (top as i32 - (firmware.here() as i32 + 2 + 4)) / 2;
     firmware.op(&[0xD000, 0xE000 | back as u16 & 0x7FF]); // beq on; b top
-    // The words behind the aliases are noted too: ldmia r0!, {r3}
+    // The words that the aliases refer to are recorded too: ldmia r0!, {r3}
     firmware.set(0, RAM).set(1, RAM + 0x100).op(&[0xC808]);
     note(&mut firmware, 3);
     firmware.op(&[0x4288, 0xD1FA]); // cmp r0, r1; bne

@@ -1,7 +1,7 @@
-//! Which encodings a Hazard3 has, and what they are called, against GNU objdump.
+//! Compares a Hazard3's encodings and mnemonics with GNU objdump.
 //!
-//! The assembler of this version knows neither Zcb and Zcmp nor the core's own instructions, and more
-//! of privileged code than the core has: those are left out.
+//! This version of the assembler knows neither Zcb and Zcmp nor the core's own instructions, and more
+//! privileged instructions than the core has: those are left out.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -28,7 +28,7 @@ fn tool(name: &str, arguments: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// The mnemonics that objdump has for encodings, `None` for those that are none.
+/// Returns objdump's mnemonics for encodings, `None` for those that are not instructions.
 fn theirs(encodings: &[u32], folder: &Path) -> Vec<Option<String>> {
     let mut source = String::from(".text\n");
     for encoding in encodings {
@@ -50,7 +50,7 @@ fn theirs(encodings: &[u32], folder: &Path) -> Vec<Option<String>> {
     lines.collect()
 }
 
-/// Those that the simulator has.
+/// Returns the mnemonics of the simulator.
 fn ours(encodings: &[u32]) -> Vec<Option<String>> {
     let soc = include_str!("../../../../socs/generic-hazard3.toml");
     let mut machine = Machine::new(&Soc::from_toml(soc).expect("a soc"));
@@ -62,7 +62,7 @@ fn ours(encodings: &[u32]) -> Vec<Option<String>> {
     encodings.iter().map(name).collect()
 }
 
-/// The first encodings about which both differ.
+/// Returns the first encodings on which both differ.
 fn differing(encodings: &[u32], same: impl Fn(&Option<String>, &Option<String>) -> bool) -> String {
     let folder = tempfile::tempdir().expect("a folder");
     let (ours, theirs) = (ours(encodings), theirs(encodings, folder.path()));

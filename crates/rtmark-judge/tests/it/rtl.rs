@@ -1,4 +1,4 @@
-//! The Ibex beside its RTL, where `scripts/rtl` has built that.
+//! Compares the Ibex with its RTL, if `scripts/rtl` has built it.
 
 use std::io::Write as _;
 use std::path::Path;

@@ -1,29 +1,29 @@
-//! Axes: where a value lies, and at which values stands a number.
+//! Axes of charts: where a value is placed, and which values are labelled.
 
 use crate::matrix::grouped;
 
-/// A direction of a picture: from values to places.
+/// One dimension of a chart, which maps values to positions.
 #[derive(Clone, Debug)]
 pub struct Axis {
     low: f64,
     high: f64,
     division: Division,
-    /// Values that have a number, with it.
+    /// The labelled values, with their labels.
     pub ticks: Vec<(f64, String)>,
 }
 
-/// How an axis is divided.
+/// How an axis is scaled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Division {
     Even,
     Logarithmic,
 }
 
-/// What a logarithm is taken of, at least.
+/// The smallest value of which a logarithm is taken.
 const LEAST: f64 = 1e-9;
 
 impl Axis {
-    /// An axis of even steps, from the first to the last round number.
+    /// Creates a linear axis from the first to the last round number.
     pub fn even(low: f64, high: f64) -> Self {
         let (low, high) = finite(low, high);
         let span = if high > low { high - low } else { 1.0 };
@@ -38,7 +38,7 @@ impl Axis {
         Self { low, high, division: Division::Even, ticks }
     }
 
-    /// An axis of equal factors that holds both values.
+    /// Creates a logarithmic axis that includes both values.
     pub fn logarithmic(low: f64, high: f64) -> Self {
         let (low, high) = finite(low, high);
         let low = low.max(LEAST);
@@ -55,7 +55,7 @@ impl Axis {
             values = of(&[1.0, 2.0, 5.0]);
         }
         if values.len() < 2 {
-            // Less than a factor of two: as an even axis has them.
+            // For less than a factor of two, use the ticks of a linear axis.
             values = Self::even(low, high).ticks.into_iter().map(|tick| tick.0).collect();
             values.retain(within);
         }
@@ -63,13 +63,13 @@ impl Axis {
         Self { low, high, division: Division::Logarithmic, ticks }
     }
 
-    /// This axis with numbers at these values alone.
+    /// Replaces the ticks of this axis.
     pub fn with_ticks(mut self, values: impl IntoIterator<Item = (f64, String)>) -> Self {
         self.ticks = values.into_iter().collect();
         self
     }
 
-    /// Where a value lies: 0 at the axis' beginning, 1 at its end.
+    /// Returns the position of a value: 0 at the beginning of the axis, 1 at its end.
     pub fn place(&self, value: f64) -> f64 {
         let of = |value: f64| match self.division {
             Division::Even => value,
@@ -80,12 +80,12 @@ impl Axis {
     }
 }
 
-/// The ends of an axis; of one without values, some.
+/// Returns the ends of an axis, with defaults if there are no values.
 fn finite(low: f64, high: f64) -> (f64, f64) {
     if low.is_finite() && high.is_finite() { (low, high) } else { (0.0, 1.0) }
 }
 
-/// A number at an axis, in few characters.
+/// Formats a number for an axis in few characters.
 pub fn short(value: f64) -> String {
     let cut = |value: f64, unit: &str| {
         let text = format!("{value:.1}");
@@ -101,7 +101,7 @@ pub fn short(value: f64) -> String {
     }
 }
 
-/// A part of all as per cent, or as one of so many.
+/// Formats a share as per cent, or as one in so many.
 pub fn part(value: f64) -> String {
     if value >= 0.0099 {
         format!("{:.0} %", value * 100.0)

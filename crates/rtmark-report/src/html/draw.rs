@@ -1,5 +1,5 @@
-//! Charts as pictures that stand in the page itself: their colours are the page's, so that they
-//! follow its theme, can be printed, and need no script.
+//! Draws charts as SVG in the page itself: they use the page's colours, so that they follow its theme,
+//! can be printed, and need no script.
 
 use std::fmt::Write as _;
 
@@ -9,21 +9,21 @@ use super::axis::{Axis, part, short};
 use crate::kernels::{Looks, written};
 use crate::sheet::{Chart, Line, Scales, Style};
 
-/// The size that a chart is drawn for; the page stretches it.
+/// The nominal size of a chart; the page scales it.
 const WIDTH: f64 = 360.0;
 const HEIGHT: f64 = 218.0;
 const TOP: f64 = 20.0;
 const BOTTOM: f64 = HEIGHT - 34.0;
 const LEFT: f64 = 44.0;
-/// Where a chart ends whose lines have their names behind them.
+/// The right end of a chart whose lines are labelled at their ends.
 const NAMED: f64 = WIDTH - 92.0;
 const RIGHT: f64 = WIDTH - 14.0;
-/// How far names behind lines are apart, at least.
+/// The minimum distance between line labels.
 const NAME_HEIGHT: f64 = 12.5;
-/// Numbers closer than this, in the units of the picture, would touch each other.
+/// The minimum distance between tick labels, in units of the picture.
 const TICK_WIDTH: f64 = 26.0;
 
-/// The least factor between the ends of an upright axis of growth.
+/// The minimum factor between the ends of the vertical axis of a growth chart.
 const DECADE: f64 = 10.0;
 
 struct Frame {
@@ -58,7 +58,7 @@ impl Frame {
                 counts.dedup();
                 let x = Axis::logarithmic(low, high);
                 let x = x.with_ticks(counts.into_iter().map(|count| (count, short(count))));
-                // A decade at least, so that what is level looks level.
+                // At least a decade, so that constant costs look constant.
                 let (low, top) = (least(|p| p.1).max(1.0) * 0.9, top.max(1.0) * 1.1);
                 let wider = (DECADE * low / top).max(1.0).sqrt();
                 let y = Axis::logarithmic((low / wider).max(0.9), top * wider);
@@ -92,7 +92,7 @@ impl Frame {
     }
 }
 
-/// A chart with its title, drawn.
+/// Draws a chart with its title.
 pub fn chart(chart: &Chart, looks: &Looks) -> Markup {
     let frame = Frame::of(chart);
     let mut picture = axes(&frame, chart);
@@ -110,7 +110,7 @@ pub fn chart(chart: &Chart, looks: &Looks) -> Markup {
         let _ = write!(
             picture,
             "<g class=\"{class}\"{kernel}><title>{}</title>{drawn}</g>",
-            told(chart, line)
+            tooltip(chart, line)
         );
     }
     match chart.scales {
@@ -122,14 +122,14 @@ pub fn chart(chart: &Chart, looks: &Looks) -> Markup {
         figure {
             figcaption { (chart.title) }
             svg class="chart" viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img"
-                aria-label=(format!("{}; the figures stand in a table", chart.title)) {
+                aria-label=(format!("{}; a table has the figures", chart.title)) {
                 (PreEscaped(picture))
             }
         }
     }
 }
 
-/// The attribute by which the page hides what is a kernel's.
+/// Returns the attribute by which the page hides elements of a kernel.
 fn data_kernel(kernel: &str) -> String {
     format!(" data-kernel=\"{}\"", escaped(kernel))
 }
@@ -138,8 +138,8 @@ fn escaped(text: &str) -> String {
     html! { (text) }.into_string()
 }
 
-/// What a pointer that rests on a line is told.
-fn told(chart: &Chart, line: &Line) -> String {
+/// Returns the tooltip of a line.
+fn tooltip(chart: &Chart, line: &Line) -> String {
     let ends = line.points.first().zip(line.points.last());
     let name = match (&line.kernel, chart.scales) {
         (Some(kernel), Scales::Growth) => written(kernel).to_owned(),
@@ -201,7 +201,7 @@ fn axes(frame: &Frame, chart: &Chart) -> String {
     out
 }
 
-/// Lines along which the cost is proportional to the count.
+/// Draws guide lines along which the cost is proportional to the count.
 fn guides(frame: &Frame) -> String {
     let (Some(first), Some(last)) = (frame.x.ticks.first(), frame.x.ticks.last()) else {
         return String::new();
@@ -209,7 +209,8 @@ fn guides(frame: &Frame) -> String {
     let inside = |value: f64| frame.y.place(value * 1.001) > 0.0 && frame.y.place(value) < 1.0;
     let mut out = String::new();
     for power in -3..12 {
-        // Each begins where it enters the picture, at the left or from below, and ends where it leaves it.
+        // Each begins where it enters the picture, at the left or from below, and ends where it leaves
+        // it.
         let factor = 3.0 * 10_f64.powi(power);
         let steps = 64;
         let along = |step: i32| {
@@ -227,7 +228,7 @@ fn guides(frame: &Frame) -> String {
     out
 }
 
-/// The path along points; those that would fall on the one before are left out.
+/// Returns the path through the points, without those that would coincide with the previous one.
 fn path(frame: &Frame, line: &Line) -> String {
     let mut out = String::new();
     let mut last: Option<(f64, f64)> = None;
@@ -252,8 +253,8 @@ fn path(frame: &Frame, line: &Line) -> String {
 }
 
 fn drawn(frame: &Frame, chart: &Chart, line: &Line) -> String {
-    // Along runs a figure stays what it was until the run that changes it; of a distribution the
-    // part falls at each length. Both are level from left to right.
+    // A figure stays the same up to the run that changes it, and a distribution falls at each length,
+    // so both are drawn as steps.
     let d = match (chart.scales, line.style) {
         (Scales::Even, Style::Steps) => level(frame, line),
         _ => path(frame, line),
@@ -283,7 +284,7 @@ fn drawn(frame: &Frame, chart: &Chart, line: &Line) -> String {
     out
 }
 
-/// A line that is level up to the next point.
+/// Draws a line in steps that are level up to the next point.
 fn level(frame: &Frame, line: &Line) -> String {
     let mut out = String::new();
     for (index, point) in line.points.iter().enumerate() {
@@ -294,7 +295,7 @@ fn level(frame: &Frame, line: &Line) -> String {
     out
 }
 
-/// What lies between two lines.
+/// Draws the area between two lines.
 fn band(frame: &Frame, low: &Line, high: &Line) -> String {
     let mut out = level(frame, low);
     for (index, point) in high.points.iter().enumerate().rev() {
@@ -311,8 +312,8 @@ fn band(frame: &Frame, low: &Line, high: &Line) -> String {
     )
 }
 
-/// The power of the count by which a cost grows, over the larger half of the counts: the slope of
-/// the straight line through its points where both axes are logarithmic.
+/// Returns the power with which a cost grows, over the upper half of the counts: the slope of the
+/// straight line fitted through its points on logarithmic axes.
 pub fn slope(points: &[(f64, f64)]) -> Option<f64> {
     let larger = points.get(points.len() / 2..)?;
     let logs: Vec<_> = larger
@@ -328,7 +329,7 @@ pub fn slope(points: &[(f64, f64)]) -> Option<f64> {
     (logs.len() > 1 && square > 0.0).then(|| product / square)
 }
 
-/// Names behind the lines with their slopes, moved apart where they would touch.
+/// Labels the lines with their names and slopes, moved apart where they would overlap.
 fn names(frame: &Frame, chart: &Chart, looks: &Looks) -> String {
     let mut names: Vec<(f64, f64, &Line)> = Vec::new();
     for line in &chart.lines {
@@ -342,7 +343,7 @@ fn names(frame: &Frame, chart: &Chart, looks: &Looks) -> String {
         let after = places.last().map_or(TOP, |last| last + NAME_HEIGHT);
         places.push(y.max(after));
     }
-    // What would fall out of the picture moves up again.
+    // Labels that would leave the picture move up again.
     let mut most = BOTTOM + 3.0;
     for place in places.iter_mut().rev() {
         *place = place.min(most);
@@ -373,7 +374,7 @@ fn names(frame: &Frame, chart: &Chart, looks: &Looks) -> String {
     out
 }
 
-/// The names of the lines with the longest of each, the longest first.
+/// Names the lines with their longest samples, the longest first.
 fn longest(chart: &Chart, looks: &Looks) -> String {
     let of = |line: &&Line| line.points.last().map_or(0.0, |point| point.0);
     let mut lines: Vec<&Line> = chart.lines.iter().collect();
@@ -410,7 +411,7 @@ mod tests {
         assert!((of(|n| 7.0 * n) - 1.0).abs() < 1e-9);
         assert!((of(|n| 7.0 * n * n) - 2.0).abs() < 1e-9);
         assert!(of(|_| 40.0).abs() < 1e-9);
-        // What is laid out first weighs less and less.
+        // Points at smaller counts weigh less and less.
         assert!((0.6..1.0).contains(&of(|n| 50.0 + 7.0 * n)));
         assert_eq!(slope(&[(1.0, 2.0)]), None);
         assert_eq!(slope(&[]), None);

@@ -1,4 +1,4 @@
-//! How much memory each firmware takes.
+//! Shows how much memory each firmware uses.
 
 use maud::{Markup, html};
 
@@ -7,7 +7,7 @@ use super::view::View;
 use crate::kernels::Looks;
 use crate::matrix::grouped;
 
-/// Flash and RAM of each image, kernels across; nothing where no image is known.
+/// Renders flash and RAM of each image, with a column for each kernel; nothing if no image is known.
 pub fn memory(view: &View<'_>, looks: &Looks) -> Markup {
     let block = &view.block;
     let firmware: Vec<_> =
@@ -31,7 +31,7 @@ pub fn memory(view: &View<'_>, looks: &Looks) -> Markup {
                 h3 id=(view.id("memory-head")) { "Memory" }
                 details {
                     summary { "Flash and static RAM of each firmware image, in bytes" }
-                    p.aside { "Every image holds all scenarios of its group. Bars are as long as the largest of the chip allows." }
+                    p.aside { "Each image contains all scenarios of its group. The longest bar is the largest image on the chip." }
                     div.wide tabindex="0" role="region" aria-label=(format!("Memory on {}", view.chip)) {
                         table.sizes {
                             thead {

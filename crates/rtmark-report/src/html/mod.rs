@@ -1,9 +1,9 @@
-//! The report: one HTML file that needs nothing else.
+//! Writes the report as one self-contained HTML file.
 //!
-//! Everything that a reader is to know stands in the page as plain HTML, pictures included; the
-//! script in it only hides, sorts and shows the same figures in other units. The page's own policy
-//! lets it load nothing and run nothing but that script, so text from firmware, logs and bundles can
-//! do no harm. It is written part by part, so that no part is kept longer than it takes to write.
+//! Everything a reader needs is in the page as plain HTML, including pictures. Its script only hides,
+//! sorts, and shows the same figures in other units. The page's content security policy lets it load
+//! nothing and run nothing but that script, so text from firmware, logs and bundles can do no harm. It
+//! is written part by part, so that no part is kept in memory longer than it takes to write.
 
 mod axis;
 mod draw;
@@ -34,7 +34,7 @@ use view::View;
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
-/// The marks of kernels, drawn about the middle, by the numbers of their looks.
+/// The marks of kernels, drawn around the origin, in the order of their looks.
 const MARKS: [&str; LOOKS] = [
     "M-.9 -8h1.8V8h-1.8z",
     "M-5 0a5 5 0 1 0 10 0a5 5 0 1 0 -10 0",
@@ -46,7 +46,7 @@ const MARKS: [&str; LOOKS] = [
     "M-5.7 -2L0 -6L5.7 -2L3.5 5h-7z",
 ];
 
-/// Why a report could not be made.
+/// The reason why a report could not be written.
 #[derive(Debug, thiserror::Error)]
 #[error("the report could not be written: {0}")]
 pub struct HtmlError(#[from] io::Error);
@@ -58,17 +58,17 @@ impl From<HtmlError> for io::Error {
 }
 
 impl Report<'_> {
-    /// Renders it as one HTML page.
+    /// Renders the report as one HTML page.
     ///
     /// # Errors
-    /// None that answers could cause; those of [`Self::html_to`] are passed on.
+    /// Answers cannot cause any; those of [`Self::html_to`] are passed on.
     pub fn html(&self) -> Result<String, HtmlError> {
         let mut page = Vec::new();
         self.html_to(&mut page)?;
         Ok(String::from_utf8_lossy(&page).into_owned())
     }
 
-    /// Writes the same page part by part, which takes no more memory than its longest part.
+    /// Writes the same page part by part, which needs no more memory than its longest part.
     ///
     /// # Errors
     /// Those of the writer.
@@ -87,7 +87,7 @@ impl Report<'_> {
         for view in &views {
             self.view_to(view, &looks, &sheets, &mut part)?;
         }
-        part(html! { h2 #beside { "Beside these figures" } })?;
+        part(html! { h2 #beside { "Other results" } })?;
         let others = self.runs.iter().map(|other| other.answers.as_slice());
         for (index, answers) in std::iter::once(self.answers).chain(others).enumerate() {
             let mut logs = empty_sheet();
@@ -124,9 +124,9 @@ impl Report<'_> {
             part(html! {
                 h3 id=(view.id("growth")) { "Growth" }
                 p.key {
-                    "What one thing costs against a count. Both axes are logarithmic: along the dotted lines the cost "
-                    "is proportional to the count, and behind each kernel stands the slope over the larger half of the "
-                    "counts, which is the power by which it grows: 0 is constant, 1 linear, 2 quadratic."
+                    "How the cost of one operation depends on a count. Both axes are logarithmic: along the dotted lines "
+                    "the cost is proportional to the count. The number after each kernel is its slope over the upper half "
+                    "of the counts, that is, the power with which the cost grows: 0 is constant, 1 linear, 2 quadratic."
                 }
             })?;
             part(PreEscaped("<div class=\"curves\">".to_owned()))?;
@@ -146,10 +146,10 @@ impl Report<'_> {
         let late = scenario::lateness(view);
         if !late.is_empty() {
             part(html! {
-                h3 id=(view.id("late")) { "How late it can be" }
+                h3 id=(view.id("late")) { "Latency tails" }
                 p.key {
-                    "The part of the samples that is at least so long, by its logarithm, so that the rare ones show: "
-                    "a line that falls steeply is punctual, one that trails off to the right is late at times."
+                    "The share of samples that take at least as long, on a logarithmic scale that shows rare ones too: "
+                    "a steeply falling line means punctual, one that trails off to the right means occasionally late."
                 }
                 (scenario::marks())
             })?;
@@ -166,7 +166,7 @@ impl Report<'_> {
         if !groups.is_empty() {
             part(html! {
                 h3 id=(view.id("each")) { "Each scenario" }
-                p.key { "What it means, from where to where it is timed, its samples, and what is behind each figure." }
+                p.key { "What each scenario means, where timing starts and ends, its samples, and how each figure was made." }
             })?;
         }
         for (title, rows) in groups {
@@ -180,7 +180,7 @@ impl Report<'_> {
             part(PreEscaped("</details>".to_owned()))?;
         }
         part(html! {
-            h3 id=(view.id("behind")) { "Behind the figures" }
+            h3 id=(view.id("behind")) { "How the figures were made" }
             p.key { (view.rests_on()) }
         })?;
         for sheet in open.iter().chain(&folded) {
@@ -190,7 +190,7 @@ impl Report<'_> {
     }
 }
 
-/// The opening tag of a view, by whose attributes the script knows it.
+/// Renders the opening tag of a view, whose attributes identify it to the script.
 fn opening(view: &View<'_>) -> Markup {
     let block = &view.block;
     let model = block.any_series().and_then(|series| series.provenance.timing_model.as_deref());
@@ -226,7 +226,7 @@ fn head(report: &Report<'_>) -> Markup {
     )
 }
 
-/// The marks that charts and tables refer to.
+/// Renders the marks that charts and tables refer to.
 fn marks() -> Markup {
     html! {
         svg.marks-of-kernels aria-hidden="true" {
@@ -242,20 +242,20 @@ fn marks() -> Markup {
 
 fn top(report: &Report<'_>, views: &[View<'_>], sheets: &[Sheet], looks: &Looks) -> Markup {
     html! {
-        a.skip href="#tables" { "To the figures" }
+        a.skip href="#tables" { "Skip to the figures" }
         header {
             h1 { (breakable(report.title)) }
             details.made {
                 summary { "About this page" }
                 @if let Some(run) = report.run { (made(run)) }
                 @for other in report.runs { (made(&other.run)) }
-                p { "Written by " (report.generator) ". Every figure is exact unless it says otherwise." }
+                p { "Written by " (report.generator) ". Every figure is exact unless marked otherwise." }
                 nav aria-label="Contents" {
                     ul.contents {
                         @for view in views {
                             li { a href=(format!("#{}", view.id("block"))) { (breakable(&view.chip)) ", " (breakable(&view.build)) } }
                         }
-                        li { a href="#beside" { "Beside these figures" } }
+                        li { a href="#beside" { "Other results" } }
                         @for sheet in sheets.iter().filter(|sheet| sheet.place != Place::Below) {
                             li { a href=(format!("#{}", sheet.id)) { (breakable(&sheet.title)) } }
                         }
@@ -278,7 +278,7 @@ fn made(run: &RunFacts) -> Markup {
     }
 }
 
-/// Names of one kind, each once, in the order of the views.
+/// Returns the distinct names of one kind, in the order of the views.
 fn distinct<'a>(views: &'a [View<'_>], of: fn(&'a View<'_>) -> &'a str) -> Vec<&'a str> {
     let mut names: Vec<&str> = Vec::new();
     for name in views.iter().map(of) {
@@ -332,7 +332,7 @@ fn controls(views: &[View<'_>], looks: &Looks) -> Markup {
     }
 }
 
-/// What the table shows: the script puts it above the one that is seen.
+/// Renders the controls of the table's contents: the script places them above the visible table.
 fn figures() -> Markup {
     html! {
         form.controls.figures-of #figures aria-label="Which figures" hidden {
@@ -346,16 +346,16 @@ fn figures() -> Markup {
                 option value="c" { "typical" }
                 option value="f" { "first" }
                 option value="m" { "longest" }
-                option value="e" { "from emptied caches" }
+                option value="e" { "with emptied caches" }
             } }
-            label.field hidden { "Against " select name="against" { option value="" { "nothing" } } }
+            label.field hidden { "Compare with " select name="against" { option value="" { "nothing" } } }
             label.field { "Find " input #filter type="search" placeholder="queue, wake …" autocomplete="off"; }
             output #shown aria-live="polite" {}
         }
     }
 }
 
-/// A content security policy's name for a text.
+/// Returns the content security policy's hash of a text.
 fn hash(text: &str) -> String {
     format!("sha256-{}", base64::prelude::BASE64_STANDARD.encode(Sha256::digest(text)))
 }

@@ -1,4 +1,5 @@
-//! The table of all operations: one figure a cell, kernels across, scenarios down in their groups.
+//! The table of all operations: one figure in each cell, with a column for each kernel and scenarios in
+//! groups.
 
 use maud::{Markup, html};
 use rtmark_model::{Answer, ScenarioId, Series};
@@ -13,11 +14,11 @@ use crate::notes::{Notes, one_line, remarks, summary, without_figures};
 use crate::rank::{Ranking, heat};
 use crate::unequal::unequal;
 
-/// Half the width of a spread's bar, and the factor that it stands for.
+/// Half the width of a spread's bar, and the factor that it represents.
 const HALF: f64 = 20.0;
 const FACTOR: f64 = 1.25;
 
-/// The scenarios of a view in their groups.
+/// Returns the scenarios of a view in their groups.
 pub fn by_group<'a>(view: &View<'a>) -> Vec<(Group, Vec<&'a ScenarioId>)> {
     let of = |group: Group| {
         let rows = view.block.rows().filter(|scenario| Group::of(scenario) == group);
@@ -26,7 +27,7 @@ pub fn by_group<'a>(view: &View<'a>) -> Vec<(Group, Vec<&'a ScenarioId>)> {
     Group::ALL.into_iter().map(of).filter(|(_, rows)| !rows.is_empty()).collect()
 }
 
-/// The table of a view, or nothing where it has no rows.
+/// Renders the table of a view, or nothing if it has no rows.
 pub fn operations(view: &View<'_>, looks: &Looks) -> Markup {
     let groups = by_group(view);
     if groups.is_empty() {
@@ -39,17 +40,17 @@ pub fn operations(view: &View<'_>, looks: &Looks) -> Markup {
             h3 id=(view.id("operations-head")) { "Every operation" }
             p.key {
                 span.what-is-shown { "Typical " (view.unit()) ": the median of the steady samples" }
-                ". The floor is the least that the hardware allows, written by hand. "
+                ". The floor is hand-written code that does the least the hardware allows. "
                 span.legend {
-                    "The colour is how many times the row’s best kernel it is: "
+                    "Colours show the multiple of the row’s best kernel: "
                     @for (class, range) in LEGEND { span class=(class) { (range) } " " }
                 }
                 span.legend-of-changes hidden {
-                    "Coloured is what is a per cent or more " span.worse { "above" } " or " span.good { "below" } "."
+                    "Colours mark figures at least 1 % " span.worse { "above" } " or " span.good { "below" } " the other build’s."
                 }
                 @if placements(view) > 1 {
-                    " The bar below a figure spans what it is in " (placements(view))
-                    " placements of the same code, " span.nobreak { "25 %" } " either way from edge to edge."
+                    " The bar below a figure shows its range over " (placements(view))
+                    " placements of the same code; its edges are at " span.nobreak { "25 %" } " below and above."
                 }
             }
             (difference())
@@ -83,7 +84,7 @@ const LEGEND: [(&str, &str); 6] = [
     ("h5", "more"),
 ];
 
-/// Where the script says how two builds differ.
+/// The place in which the script reports how two builds differ.
 fn difference() -> Markup {
     html! { p.difference hidden aria-live="polite" {} }
 }
@@ -114,7 +115,7 @@ fn head<'a>(
     }
 }
 
-/// The number of a note, which leads to it.
+/// Renders a note's number as a link to the note.
 fn mark(view: &View<'_>, group: &str, number: usize) -> Markup {
     let id = view.id_of("n", &format!("{group}-{number}"));
     html! { a.mark href=(format!("#{id}")) aria-describedby=(id) { (number) } }
@@ -207,7 +208,7 @@ fn cell<'a>(
     }
 }
 
-/// What must be equal for two figures to be compared: what is counted, from where to where.
+/// Returns a hash of what must be equal for two figures to be compared: the basis and the span.
 fn fingerprint(series: &Series) -> String {
     let span = &series.span;
     let text = format!(
@@ -226,7 +227,7 @@ fn fingerprint(series: &Series) -> String {
     format!("{first:08x}")
 }
 
-/// Between which figures the placements of the same code lie, as a bar about the typical one.
+/// Draws the range of a figure over placements of the same code, as a bar around the typical one.
 fn spread(series: &Series, typical: u64) -> Markup {
     let Some(spread) = series.spread().filter(|spread| spread.min < spread.max && typical > 0)
     else {
@@ -253,7 +254,7 @@ fn spread(series: &Series, typical: u64) -> Markup {
     }
 }
 
-/// The kernels of a view in words, for a command.
+/// Lists the kernels of a view for a command line.
 pub fn kernels_of(view: &View<'_>) -> String {
     let mut kernels: Vec<&str> =
         view.block.kernels.iter().map(|kernel| kernel.0.as_str()).collect();

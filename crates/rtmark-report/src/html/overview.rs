@@ -1,5 +1,5 @@
-//! The first screen of a view: what it comes to in sentences, what operations cost, how long
-//! interrupts are held back and by which line, and how much memory it takes.
+//! The first screen of a view: the findings in sentences, what operations cost, how long interrupts are
+//! held back and by which line, and how much memory is used.
 
 use maud::{Markup, html};
 use rtmark_model::{HeldInterval, ScenarioId, Victim};
@@ -15,19 +15,19 @@ use crate::matrix::{FLOOR, KernelColumn, grouped, short_count};
 use crate::notes::{one_line, without_figures};
 use crate::worst::Worst;
 
-/// How many operations stand for a group.
+/// The number of operations that represent a group.
 const STAND: usize = 2;
-/// For which width of the chart, in pixels, numbers are kept from touching.
+/// The chart width, in pixels, at which labels are kept from overlapping.
 const NOMINAL: f64 = 480.0;
-/// The room that a number takes there.
+/// The width reserved for a label at that size.
 const NUMBER: f64 = 34.0;
 
-/// The first screen of a view.
+/// Renders the first screen of a view.
 pub fn overview(view: &View<'_>, looks: &Looks, worst: &[Worst]) -> Markup {
     let found = findings(&view.block);
     let rows = headlines(view);
     html! {
-        section.overview id=(view.id("overview")) aria-label=(format!("{} at first sight", view.chip)) {
+        section.overview id=(view.id("overview")) aria-label=(format!("{} at a glance", view.chip)) {
             @if !found.is_empty() {
                 ul.findings {
                     @for finding in &found {
@@ -47,14 +47,14 @@ pub fn overview(view: &View<'_>, looks: &Looks, worst: &[Worst]) -> Markup {
     }
 }
 
-/// An operation of the chart.
+/// An operation in the chart.
 struct Row<'a> {
     group: Group,
     label: String,
     scenario: &'a ScenarioId,
     /// The figures by column.
     figures: Vec<(KernelColumn<'a>, u64)>,
-    /// Whose answer is no figure.
+    /// The kernels whose answer is not a figure.
     without: Vec<String>,
 }
 
@@ -73,8 +73,8 @@ fn row<'a>(view: &View<'a>, group: Group, scenario: &'a ScenarioId, label: &str)
     Row { group, label: label.to_owned(), scenario, figures, without }
 }
 
-/// What stands for each group: the operations that are listed for it, as far as kernels have
-/// figures, else the one that most kernels have.
+/// Selects the representatives of each group: the operations listed for it that kernels have figures
+/// for, or else the one that most kernels have.
 fn headlines<'a>(view: &View<'a>) -> Vec<Row<'a>> {
     let mut all = Vec::new();
     for (group, scenarios) in by_group(view) {
@@ -111,7 +111,7 @@ fn costs(view: &View<'_>, looks: &Looks, rows: &[Row<'_>]) -> Markup {
         figure.costs {
             figcaption {
                 b { "What it costs, in " (view.unit()) } " "
-                span.aside { "each mark a kernel; further right is dearer; each line is ten times the one before" }
+                span.aside { "one mark per kernel; further right costs more; grid lines are factors of ten" }
             }
             table.strip {
                 thead {
@@ -154,7 +154,7 @@ fn costs(view: &View<'_>, looks: &Looks, rows: &[Row<'_>]) -> Markup {
     }
 }
 
-/// Whose answer is no figure, where that is not almost everybody.
+/// Names the kernels without a figure, or those with one if they are fewer.
 fn without(row: &Row<'_>, view: &View<'_>) -> String {
     let few = row.without.len() * 2 <= view.block.kernels.len();
     let have = || {
@@ -168,7 +168,7 @@ fn without(row: &Row<'_>, view: &View<'_>) -> String {
     }
 }
 
-/// The marks of one operation, with the numbers for which there is room.
+/// Draws the marks of one operation, with as many labels as fit.
 fn strip(view: &View<'_>, row: &Row<'_>, axis: &Axis, looks: &Looks) -> Markup {
     let told: Vec<_> = row
         .figures
@@ -177,7 +177,7 @@ fn strip(view: &View<'_>, row: &Row<'_>, axis: &Axis, looks: &Looks) -> Markup {
         .collect();
     let mut numbers: Vec<(KernelColumn<'_>, u64, &str)> = Vec::new();
     let kernels = || row.figures.iter().filter(|figure| figure.0.0.as_str() != FLOOR);
-    // The least and the most come first, then whatever lies far enough from those.
+    // The minimum and maximum are labelled first, then whatever is far enough from those.
     let ends = [kernels().min_by_key(|f| f.1), kernels().max_by_key(|f| f.1)];
     for (column, figure) in ends.into_iter().flatten().chain(kernels()) {
         let far = |other: &(KernelColumn<'_>, u64, &str)| {
@@ -212,7 +212,7 @@ fn strip(view: &View<'_>, row: &Row<'_>, axis: &Axis, looks: &Looks) -> Markup {
     }
 }
 
-/// What a kernel's line of the card is made of.
+/// The contents of a kernel's line in the card.
 struct Line<'a> {
     column: KernelColumn<'a>,
     urgent: Option<Wait<'a>>,
@@ -221,15 +221,15 @@ struct Line<'a> {
 }
 
 impl Line<'_> {
-    /// The longer of the waits: what causes it is told.
+    /// Returns the longer of the waits, whose cause is shown.
     fn longest(&self) -> Option<&HeldInterval> {
         let waits = [self.urgent, self.calling].into_iter().flatten();
         waits.map(|wait| wait.held).max_by_key(|held| held.cycles)
     }
 }
 
-/// The image whose sizes are told: that of the mixed load, which asks the same of every kernel,
-/// else the one that most of them have.
+/// Returns the image whose sizes are shown: that of the mixed load, which does the same with every
+/// kernel, or else the one that most of them have.
 fn image<'a>(view: &View<'a>) -> Option<&'a str> {
     let of =
         |column: &KernelColumn<'a>| view.block.firmware(*column).into_keys().collect::<Vec<_>>();
@@ -239,7 +239,7 @@ fn image<'a>(view: &View<'a>) -> Option<&'a str> {
     load.or_else(|| all.iter().rev().max_by_key(|image| count(image))).copied()
 }
 
-/// How long interrupts are held back, by which line, and what it all takes.
+/// Renders how long interrupts are held back, by which line, and the memory used.
 fn card(view: &View<'_>, looks: &Looks, worst: &[Worst]) -> Markup {
     let (urgent, calling) =
         (waits(&view.block, Victim::MostUrgent), waits(&view.block, Victim::MayCall));
@@ -259,7 +259,7 @@ fn card(view: &View<'_>, looks: &Looks, worst: &[Worst]) -> Markup {
         });
     }
     lines.retain(|line| line.longest().is_some() || line.memory.is_some());
-    // The least that the hardware allows comes last: it is nobody's choice.
+    // The floor comes last, as it is not a kernel to choose.
     lines.sort_by_key(|line| line.column.0.as_str() == FLOOR);
     let any_wait = lines.iter().any(|line| line.longest().is_some());
     let longest = lines.iter().filter_map(|line| Some(line.longest()?.cycles)).max().unwrap_or(0);
@@ -272,7 +272,7 @@ fn card(view: &View<'_>, looks: &Looks, worst: &[Worst]) -> Markup {
                     b { @if any_wait { "Longest an interrupt is held back, and memory" } @else { "Memory" } }
                     " "
                     span.aside {
-                        @if any_wait { "under one mixed load, in " (view.unit()) ", with the lines between which it is; flash and RAM of that load in bytes" }
+                        @if any_wait { "under one mixed load, in " (view.unit()) ", with the source lines; flash and RAM of that load in bytes" }
                         @else if let Some(image) = image { "of the firmware " (one_line(image)) ", in bytes" }
                     }
                 }
@@ -300,7 +300,7 @@ fn card(view: &View<'_>, looks: &Looks, worst: &[Worst]) -> Markup {
     }
 }
 
-/// A heading in two parts, the second one where there is room for it.
+/// Renders a heading in two parts, the second one shown only if there is room for it.
 fn linked(view: &View<'_>, victim: Victim, [text, more]: [&str; 2]) -> Markup {
     html! {
         a href=(format!("#{}", view.id_of("r", held_scenario(victim)))) { (text) span.wide { (more) } }
@@ -334,7 +334,7 @@ fn card_line(
     }
 }
 
-/// A figure with a bar below it.
+/// Renders a figure with a bar below it.
 fn measure(class: &str, figure: Option<u64>, most: u64) -> Markup {
     let Some(figure) = figure else { return html! { "–" } };
     let width = figure as f64 / most.max(1) as f64 * 100.0;
@@ -346,7 +346,7 @@ fn measure(class: &str, figure: Option<u64>, most: u64) -> Markup {
     }
 }
 
-/// What holds an interrupt back, and between which lines: `by PRIMASK, at src/exec.rs:545`.
+/// Formats what holds an interrupt back, and between which lines: `by PRIMASK, at src/exec.rs:545`.
 fn cause(held: &HeldInterval) -> Markup {
     html! {
         span.wide { "by " (breakable(&list(&held.by))) ", " }
@@ -354,7 +354,7 @@ fn cause(held: &HeldInterval) -> Markup {
     }
 }
 
-/// The worst of what `rtmark worst` has found on this chip.
+/// Shows the worst case that `rtmark worst` has found on this chip.
 fn searched(view: &View<'_>, worst: &[Worst]) -> Markup {
     let of_chip = worst.iter().filter(|worst| worst.soc == view.block.soc);
     let found = of_chip.filter_map(|worst| Some((worst, worst.handler()?)));
@@ -363,7 +363,7 @@ fn searched(view: &View<'_>, worst: &[Worst]) -> Markup {
     html! {
         p.aside {
             a href="#worst" {
-                "The worst moment searched for: " (breakable(&worst.title())) ", " (timed.max) " cycles"
+                "Worst case found by search: " (breakable(&worst.title())) ", " (timed.max) " cycles"
                 @if let Some(place) = place { ", at " (breakable(&place)) }
             }
             "."

@@ -124,9 +124,9 @@
       if (before.has(key) && before.get(key)[1] !== value) names.add(name);
     const models = [state.base.dataset.model, view.dataset.model];
     place.textContent =
-      `${view.dataset.build} against ${state.base.dataset.build}: ${state.differ} figures differ. ` +
+      `${view.dataset.build} compared with ${state.base.dataset.build}: ${state.differ} figures differ. ` +
       (names.size ? `Settings that differ: ${[...names].join(", ")}. ` : "No setting differs. ") +
-      (models[0] !== models[1] ? `The timing models differ, too (${models.join(" and ")}), which alone moves figures.` : "");
+      (models[0] !== models[1] ? `The timing models differ too (${models.join(" and ")}), which by itself changes figures.` : "");
   };
 
   // Which chip, in which build.

@@ -1,4 +1,4 @@
-//! A scenario at length: what it means, its samples, what is behind each figure.
+//! The details of a scenario: its meaning, its samples, and how each figure was made.
 
 use std::collections::BTreeMap;
 
@@ -17,12 +17,12 @@ use crate::notes::{one_line, remarks, without_figures};
 use crate::report::Report;
 use crate::sheet::{Chart, Line, Row, Scales, Sheet};
 
-/// All scenarios of a view, folded, in their groups.
+/// Returns all scenarios of a view in their groups, to be shown folded.
 pub fn groups<'a>(view: &View<'a>) -> Vec<(&'static str, Vec<&'a ScenarioId>)> {
     by_group(view).into_iter().map(|(group, rows)| (group.title(), rows)).collect()
 }
 
-/// One scenario.
+/// Renders one scenario.
 pub fn scenario<'a>(
     report: &Report<'a>,
     view: &View<'a>,
@@ -46,7 +46,7 @@ pub fn scenario<'a>(
             div.wide tabindex="0" role="region" aria-label=(format!("Figures of {name}")) {
                 (figures(view, scenario, looks))
             }
-            (told(view, scenario))
+            (remark_list(view, scenario))
             (spent(report, view, scenario, looks))
             @if let Some(distribution) = &distribution {
                 div.charts { (chart(distribution, looks)) }
@@ -58,14 +58,14 @@ pub fn scenario<'a>(
             }
             p.aside {
                 a href=(format!("#{}", view.id_of("r", name))) { "Back to the table" } ", "
-                a href=(format!("#{}", view.id("settings"))) { "settings side by side" } ". The same again: "
+                a href=(format!("#{}", view.id("settings"))) { "settings side by side" } ". To repeat the measurement: "
                 (command(&again(view, scenario)))
             }
         }
     }
 }
 
-/// What the marks along a distribution are.
+/// Explains the marks along a distribution.
 pub fn marks() -> Markup {
     html! {
         p.aside {
@@ -82,14 +82,14 @@ fn span(series: &Series) -> Markup {
             dt { "to" } dd { (breakable(&span.to)) }
             dt { "inside" }
             dd {
-                "context switches " (span.switches) "; ticks " (span.ticks) "; interrupts " (span.interrupts)
-                "; overhead of measuring " (span.overhead)
+    "context switches " (span.switches) "; ticks " (span.ticks) "; interrupts " (span.interrupts)
+                "; measuring overhead " (span.overhead)
             }
         }
     }
 }
 
-/// What is told of each kernel's samples. What none of them has takes no column.
+/// The columns of the samples' figures. A column that would be empty is omitted.
 const HEADS: [&str; 13] = [
     "samples",
     "first",
@@ -102,27 +102,27 @@ const HEADS: [&str; 13] = [
     "modes",
     "emptied",
     "placements",
-    "hit by others",
+    "disturbed",
     "time",
 ];
 
-/// A kernel's line: its figures by column and its image, or what it says in place of them.
-enum Told {
+/// A kernel's line: its figures by column with its image, or the word and the reason shown instead.
+enum KernelLine {
     Figures(Vec<String>, String, String),
     Word(&'static str, String),
 }
 
 fn figures<'a>(view: &View<'a>, scenario: &'a ScenarioId, looks: &Looks) -> Markup {
-    let lines: Vec<(KernelColumn<'a>, Told)> = view
+    let lines: Vec<(KernelColumn<'a>, KernelLine)> = view
         .block
         .kernels
         .iter()
         .filter_map(|column| Some((*column, line(view, scenario, *column)?)))
         .collect();
     let has = |at: &usize| {
-        lines
-            .iter()
-            .any(|(_, told)| matches!(told, Told::Figures(cells, ..) if !cells[*at].is_empty()))
+        lines.iter().any(
+            |(_, line)| matches!(line, KernelLine::Figures(cells, ..) if !cells[*at].is_empty()),
+        )
     };
     let shown: Vec<usize> = (0..HEADS.len()).filter(has).collect();
     html! {
@@ -135,16 +135,16 @@ fn figures<'a>(view: &View<'a>, scenario: &'a ScenarioId, looks: &Looks) -> Mark
                 }
             }
             tbody {
-                @for (column, told) in &lines {
+                @for (column, line) in &lines {
                     @let kernel = column.0.as_str();
                     tr data-kernel=(kernel) {
                         th scope="row" { (swatch(&looks.class(kernel))) " " (view.name(*column)) }
-                        @match told {
-                            Told::Figures(cells, image, elf) => {
+                        @match line {
+                            KernelLine::Figures(cells, image, elf) => {
                                 @for at in &shown { td.n { (cells[*at]) } }
                                 td { (image) " " code { (elf) } }
                             }
-                            Told::Word(word, text) => {
+                            KernelLine::Word(word, text) => {
                                 td.why colspan=(shown.len() + 1) { (word) ": " (breakable(text)) }
                             }
                         }
@@ -155,10 +155,14 @@ fn figures<'a>(view: &View<'a>, scenario: &'a ScenarioId, looks: &Looks) -> Mark
     }
 }
 
-fn line<'a>(view: &View<'a>, scenario: &'a ScenarioId, column: KernelColumn<'a>) -> Option<Told> {
+fn line<'a>(
+    view: &View<'a>,
+    scenario: &'a ScenarioId,
+    column: KernelColumn<'a>,
+) -> Option<KernelLine> {
     let answer = view.block.answer(scenario, column)?;
     if let Some((word, text)) = without_figures(answer) {
-        return Some(Told::Word(word, text));
+        return Some(KernelLine::Word(word, text));
     }
     let series = answer.series()?;
     let found = view.block.figures(series)?;
@@ -169,8 +173,9 @@ fn line<'a>(view: &View<'a>, scenario: &'a ScenarioId, column: KernelColumn<'a>)
     let modes = found.modes.iter().map(|mode| grouped(mode.value)).collect::<Vec<_>>();
     let spread = found.spread.filter(|spread| spread.min < spread.max);
     let spread = spread.map(|spread| format!("{} to {}", grouped(spread.min), grouped(spread.max)));
-    let hit =
-        statistics.disturbed.map(|hit| format!("{}, to {}", grouped(hit.count), grouped(hit.max)));
+    let hit = statistics
+        .disturbed
+        .map(|hit| format!("{}, up to {}", grouped(hit.count), grouped(hit.max)));
     let cells = vec![
         grouped(statistics.count),
         grouped(statistics.first),
@@ -188,11 +193,11 @@ fn line<'a>(view: &View<'a>, scenario: &'a ScenarioId, column: KernelColumn<'a>)
     ];
     let firmware = &series.provenance.firmware;
     let (image, elf) = (one_line(&firmware.image), one_line(&short_hash(&firmware.elf_sha256)));
-    Some(Told::Figures(cells, image, elf))
+    Some(KernelLine::Figures(cells, image, elf))
 }
 
-/// What is to be said about the figures of each kernel.
-fn told<'a>(view: &View<'a>, scenario: &'a ScenarioId) -> Markup {
+/// Renders the remarks about each kernel's figures.
+fn remark_list<'a>(view: &View<'a>, scenario: &'a ScenarioId) -> Markup {
     let mut all: Vec<(&str, String)> = Vec::new();
     for column in &view.block.kernels {
         let Some(series) = view.block.answer(scenario, *column).and_then(|answer| answer.series())
@@ -201,7 +206,7 @@ fn told<'a>(view: &View<'a>, scenario: &'a ScenarioId) -> Markup {
         };
         all.extend(remarks(series).map(|remark| (column.0.as_str(), remark)));
         if let Some(reason) = series.no_multiple.as_ref().filter(|_| all.is_empty()) {
-            all.push(("", format!("No multiple of the floor: {reason}.")));
+            all.push(("", format!("Not shown as a multiple of the floor: {reason}.")));
         }
     }
     html! {
@@ -215,15 +220,15 @@ fn told<'a>(view: &View<'a>, scenario: &'a ScenarioId) -> Markup {
     }
 }
 
-/// How many scenarios show their latency without being asked.
+/// The number of scenarios whose latency distribution is shown up front.
 const LATE: usize = 4;
-/// They have as many samples in each kernel that has any, at least.
+/// The minimum number of samples of each kernel that has any.
 const MANY: u64 = 100;
-/// So many times the typical sample is the longest one.
+/// The minimum ratio of the longest sample to the typical one.
 const FAR: f64 = 1.25;
 
-/// How late things can be: the distributions of those scenarios about interrupts and time whose
-/// longest sample is furthest from the typical one.
+/// Selects latency distributions: those of the scenarios about interrupts and time whose longest
+/// sample is furthest from the typical one.
 pub fn lateness(view: &View<'_>) -> Vec<Chart> {
     let mut found: Vec<(f64, &ScenarioId)> = Vec::new();
     for scenario in view.block.rows().filter(|id| Group::of(id) == Group::Interrupts) {
@@ -245,7 +250,7 @@ pub fn lateness(view: &View<'_>) -> Vec<Chart> {
     found.into_iter().take(LATE).filter_map(|(_, id)| distribution(view, id)).collect()
 }
 
-/// Which part of the samples is at least how long, where any kernel's differ at all.
+/// Returns the share of samples that take at least each length, if any kernel's samples differ at all.
 fn distribution<'a>(view: &View<'a>, scenario: &'a ScenarioId) -> Option<Chart> {
     let mut lines = Vec::new();
     let mut differ = false;
@@ -266,17 +271,17 @@ fn distribution<'a>(view: &View<'a>, scenario: &'a ScenarioId) -> Option<Chart> 
     }
     differ.then(|| Chart {
         title: format!(
-            "{scenario}: part of the samples that is at least as long, the first left out"
+            "{scenario}: share of samples that take at least as long, without the first"
         ),
         across: view.unit().to_owned(),
-        up: "part of the samples".to_owned(),
+        up: "share of samples".to_owned(),
         scales: Scales::Exceedance,
         places: Vec::new(),
         lines,
     })
 }
 
-/// How often each length came behind the first sample.
+/// Counts how often each length occurred after the first sample.
 pub fn lengths(samples: &Samples) -> BTreeMap<u64, u64> {
     let mut counts = BTreeMap::new();
     for (index, run) in samples.runs().iter().enumerate() {
@@ -288,10 +293,10 @@ pub fn lengths(samples: &Samples) -> BTreeMap<u64, u64> {
     counts
 }
 
-/// Figures of others that a scenario shows; the table of all of them has the rest.
+/// The number of others' figures shown with a scenario; the table of all of them has the rest.
 const PUBLISHED: usize = 6;
 
-/// What others have published with this span.
+/// Renders what others have published or measured with this span.
 fn published(scenario: &ScenarioId, others: &[Sheet]) -> Markup {
     let beside = others.iter().filter(|sheet| sheet.id == "others").flat_map(|sheet| &sheet.rows);
     let theirs = beside.filter(|row| {
@@ -300,8 +305,8 @@ fn published(scenario: &ScenarioId, others: &[Sheet]) -> Markup {
     });
     let rows: Vec<&Row> = theirs.collect();
     let cell = |row: &Row, at: usize| row.cells.get(at).map(|cell| cell.text.clone());
-    // In the order of that table: kernel, chip, ..., statistic, cycles, time, ratio, source.
-    let told = |row: &Row| {
+    // The columns of that table are kernel, chip, ..., statistic, cycles, time, ratio, source.
+    let described = |row: &Row| {
         let part = |at| cell(row, at).unwrap_or_default();
         let ratio = Some(part(8)).filter(|ratio| !ratio.is_empty());
         let ratio = ratio.map(|ratio| format!(", {ratio}")).unwrap_or_default();
@@ -309,14 +314,14 @@ fn published(scenario: &ScenarioId, others: &[Sheet]) -> Markup {
     };
     html! {
         @if !rows.is_empty() {
-            p.aside { a href="#others" { "Figures of others with this span" } ":" }
-            ul.told { @for row in rows.iter().take(PUBLISHED) { li { (breakable(&told(row))) } } }
-            @if rows.len() > PUBLISHED { p.aside { "And " (rows.len() - PUBLISHED) " more." } }
+            p.aside { a href="#others" { "Published and imported figures for this span" } ":" }
+            ul.told { @for row in rows.iter().take(PUBLISHED) { li { (breakable(&described(row))) } } }
+            @if rows.len() > PUBLISHED { p.aside { "and " (rows.len() - PUBLISHED) " more" } }
         }
     }
 }
 
-/// Where more is said of a scenario.
+/// Returns links to further results about a scenario.
 fn links(
     report: &Report<'_>,
     view: &View<'_>,
@@ -334,7 +339,7 @@ fn links(
     links
 }
 
-/// What measures a row of a view again.
+/// Returns the command that measures a row of a view again.
 fn again(view: &View<'_>, scenario: &ScenarioId) -> String {
     let block = &view.block;
     let mut command = format!(

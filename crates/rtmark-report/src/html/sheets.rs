@@ -1,4 +1,4 @@
-//! Sheets as the page shows them: their tables, and their charts above.
+//! Renders sheets in the page: their charts, and their tables below.
 
 use std::io;
 
@@ -9,10 +9,10 @@ use super::text::{breakable, command};
 use crate::kernels::{Looks, written};
 use crate::sheet::{Cell, Kind, Place, Row, Sheet};
 
-/// Rows above which a sheet is folded.
+/// The number of rows above which a sheet is folded.
 const LONG: usize = 12;
 
-/// A sheet with its heading. What is long is folded.
+/// Renders a sheet with its heading, folded if it is long.
 pub fn sheet(sheet: &Sheet, looks: &Looks) -> Markup {
     let class = if sheet.place == Place::Below { "sheet below" } else { "sheet" };
     let folded = sheet.place == Place::Folded || sheet.rows.len() > LONG;
@@ -36,7 +36,7 @@ pub fn sheet(sheet: &Sheet, looks: &Looks) -> Markup {
     }
 }
 
-/// A curve: its question, its chart, and its figures folded below.
+/// Renders a curve: its question, its chart, and its figures folded below.
 pub fn curve(sheet: &Sheet, looks: &Looks) -> Markup {
     html! {
         section.curve id=(sheet.id) data-scenario=[sheet.rows.first().and_then(|row| row.scenario.as_deref())] {
@@ -56,10 +56,10 @@ fn charts(sheet: &Sheet, looks: &Looks) -> Markup {
     }
 }
 
-/// Where rows would stand in a table that has none.
+/// The text of an empty table body, where rows are inserted.
 const NO_ROWS: &str = "<tbody></tbody>";
 
-/// Writes a sheet whose rows are made one at a time; nothing where there is none.
+/// Writes a sheet whose rows are generated one at a time; nothing if there is none.
 pub fn streamed(
     sheet: &Sheet,
     rows: impl Iterator<Item = Row>,
@@ -85,7 +85,7 @@ pub fn streamed(
     part(PreEscaped(format!("</tbody>{after}")))
 }
 
-/// The table of a sheet.
+/// Renders the table of a sheet.
 pub fn table(sheet: &Sheet) -> Markup {
     html! {
         div.wide tabindex="0" role="region" aria-label=(sheet.title) {
@@ -105,9 +105,9 @@ pub fn table(sheet: &Sheet) -> Markup {
     }
 }
 
-/// One row of a sheet's table.
+/// Renders one row of a sheet's table.
 fn row(sheet: &Sheet, row: &Row) -> Markup {
-    // A kernel has the same name in each table.
+    // A kernel has the same name in every table.
     let text = |cell: &Cell| {
         let is_kernel = row.kernel.as_deref() == Some(cell.text.as_str());
         breakable(if is_kernel { written(&cell.text) } else { &cell.text })

@@ -1,4 +1,4 @@
-//! What the typical sample of a scenario was spent on, as a bar for each kernel.
+//! Shows where the cycles of a scenario's typical sample went, as a bar for each kernel.
 
 use maud::{Markup, html};
 use rtmark_model::{ScenarioId, Series};
@@ -10,7 +10,7 @@ use crate::matrix::grouped;
 use crate::report::Report;
 use crate::why::{Cost, Part, Spent};
 
-/// The kinds of work: their names in data and in words, in the order in which bars show them.
+/// The kinds of work: their names in data and in words, in the order of the bars.
 const ROLES: [(&str, &str); 10] = [
     ("thread", "thread code"),
     ("switch", "handlers of calls and switches"),
@@ -23,7 +23,7 @@ const ROLES: [(&str, &str); 10] = [
     ("memory", "copying and filling memory"),
     ("sleep", "sleep"),
 ];
-/// The functions that are named for each kind of work.
+/// The number of functions named for each kind of work.
 const MOST: usize = 4;
 
 /// A kind of work in one sample.
@@ -35,7 +35,7 @@ struct Kind<'a> {
     parts: Vec<&'a Part>,
 }
 
-/// The bars; nothing where nobody has asked `rtmark why` about the scenario.
+/// Renders the bars; nothing if `rtmark why` was not run for the scenario.
 pub fn spent<'a>(
     report: &Report<'a>,
     view: &View<'a>,
@@ -61,7 +61,7 @@ pub fn spent<'a>(
     let shown = (0..=ROLES.len())
         .filter(|number| kinds.iter().flatten().any(|kind| kind.number == *number));
     html! {
-        h4 { "What the typical sample was spent on" }
+        h4 { "Where the typical sample’s cycles went" }
         p.key {
             @for number in shown {
                 span.nobreak { svg.part aria-hidden="true" { (piece(number, 0.0, 100.0)) } " " (ROLES.get(number).map_or("other", |role| role.1)) } " "
@@ -75,9 +75,9 @@ pub fn spent<'a>(
                     td.n { (grouped(spent.cost.cycles)) }
                     td {
                         svg.parts aria-hidden="true" { (pieces(kinds, most)) }
-                        (breakable(&told(kinds)))
+                        (breakable(&described(kinds)))
                         @if spent.elf_sha256 != series.provenance.firmware.elf_sha256 {
-                            " (in the placement " code { (short_hash(&spent.elf_sha256)) } ")"
+                            " (in placement " code { (short_hash(&spent.elf_sha256)) } ")"
                         }
                     }
                 }
@@ -123,7 +123,7 @@ fn pieces(kinds: &[Kind<'_>], most: u64) -> Markup {
 }
 
 /// `thread code 34 (vTaskSwitchContext 20, xTaskNotify 14), exception entry 12`
-fn told(kinds: &[Kind<'_>]) -> String {
+fn described(kinds: &[Kind<'_>]) -> String {
     let functions = |kind: &Kind<'_>| {
         let named = kind.parts.iter().filter(|part| !part.function.starts_with('['));
         let named: Vec<_> = named
@@ -133,7 +133,7 @@ fn told(kinds: &[Kind<'_>]) -> String {
         if named.is_empty() { String::new() } else { format!(" ({})", named.join(", ")) }
     };
     let kinds = kinds.iter();
-    let told =
+    let names =
         kinds.map(|kind| format!("{} {}{}", kind.name, grouped(kind.cycles), functions(kind)));
-    told.collect::<Vec<_>>().join("; ")
+    names.collect::<Vec<_>>().join("; ")
 }

@@ -1,4 +1,4 @@
-//! Text as it stands in the page.
+//! Prepares text for the page.
 
 use std::fmt::Write as _;
 
@@ -6,18 +6,17 @@ use maud::{Markup, PreEscaped, html};
 
 use crate::notes::one_line;
 
-/// Letters behind which a name may go on in the next line.
+/// Characters after which a name may be broken across lines.
 const JOINTS: &[char] = &['.', '/', ':', '_', '+', ',', '=', '@', '>'];
-/// Longer runs of hexadecimal digits are cut into pieces, where a line may end.
+/// Longer runs of hexadecimal digits are divided into pieces between which a line may be broken.
 const DIGITS: usize = 16;
 
-/// Words that stay with the number before them.
+/// Units that are kept together with the number before them.
 const UNITS: &[&str] = &["ns", "\u{b5}s", "ms", "MHz", "kHz"];
-/// Words that are no longer than this stay whole.
+/// Words up to this length are never broken.
 const WHOLE: usize = 12;
 
-/// Text from outside as one harmless line. Its long words may be broken where names have their
-/// joints.
+/// Renders text from outside as one harmless line. Its long words may be broken after joints.
 pub fn breakable(text: &str) -> Markup {
     let text = one_line(text);
     let mut out = String::with_capacity(text.len() + 16);
@@ -31,7 +30,7 @@ pub fn breakable(text: &str) -> Markup {
     PreEscaped(out)
 }
 
-/// A word as markup, with places behind these letters where a line may end.
+/// Adds a word as markup, with line-break opportunities after the given characters.
 fn push_word(out: &mut String, word: &str, joints: &[char]) {
     let (mut digits, mut before) = (0, ' ');
     let mut letters = word.chars().peekable();
@@ -45,7 +44,7 @@ fn push_word(out: &mut String, word: &str, joints: &[char]) {
             _ => out.push(letter),
         }
         digits = if letter.is_ascii_hexdigit() { digits + 1 } else { 0 };
-        // Two dots or colons stay together, and so do a number, and a file with its line.
+        // Two dots or colons stay together, and so do a number, and a file name with its line.
         let number = next.is_ascii_digit() && (before.is_ascii_digit() || letter == ':');
         let joint = joints.contains(&letter) && next.is_alphanumeric() && !number;
         before = letter;
@@ -56,12 +55,12 @@ fn push_word(out: &mut String, word: &str, joints: &[char]) {
     }
 }
 
-/// What can be typed into a shell.
+/// Renders a shell command.
 pub fn command(text: &str) -> Markup {
     html! { code.command { (breakable(text)) } }
 }
 
-/// A picture of a kernel's mark, as wide as a letter.
+/// Draws a kernel's mark, as wide as a letter.
 pub fn swatch(class: &str) -> Markup {
     let mark = class.replace('k', "m");
     html! {
@@ -72,12 +71,12 @@ pub fn swatch(class: &str) -> Markup {
     }
 }
 
-/// The first letters of a hash.
+/// Returns the first digits of a hash.
 pub fn short_hash(hash: &str) -> String {
     hash.chars().take(12).collect()
 }
 
-/// A list of names: `a`, `a and b`, `a, b and c`.
+/// Formats a list of names: `a`, `a and b`, `a, b and c`.
 pub fn list(names: &[String]) -> String {
     match names {
         [] => String::new(),

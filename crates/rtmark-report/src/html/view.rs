@@ -1,4 +1,4 @@
-//! What a page shows one at a time: a chip in one build of one run.
+//! The unit that a page shows at a time: a chip in one build of one run.
 
 use rtmark_model::{Backend, Basis, Series};
 
@@ -9,46 +9,46 @@ use crate::report::{Report, RunFacts};
 /// A chip in one build of one run.
 #[derive(Debug)]
 pub struct View<'a> {
-    /// From 1, in the order of the page.
+    /// Counted from 1, in page order.
     pub number: usize,
-    /// The run that it is of.
+    /// The run that it belongs to.
     pub run: Option<&'a RunFacts>,
     /// Its answers.
     pub block: Block<'a>,
-    /// What it is called among chips.
+    /// Its name among chips.
     pub chip: String,
-    /// What it is called among those of the same chip.
+    /// Its name among the builds of the same chip.
     pub build: String,
 }
 
 impl<'a> View<'a> {
-    /// The name of a part of it, for links.
+    /// Returns the id of a part of the view.
     pub fn id(&self, part: &str) -> String {
         format!("{part}-{}", self.number)
     }
 
-    /// The name of a scenario's row, or of its part.
+    /// Returns the id of a scenario's row or other part.
     pub fn id_of(&self, part: &str, scenario: &str) -> String {
         format!("{part}{}-{scenario}", self.number)
     }
 
-    /// What is counted, in a word.
+    /// Returns what is counted, in one word.
     pub fn unit(&self) -> &'static str {
         self.block.basis.map_or("", Basis::name)
     }
 
-    /// What a column is called.
+    /// Returns the name of a column.
     pub fn name(&self, column: KernelColumn<'a>) -> String {
         self.block.name(column)
     }
 
-    /// The clock in hertz, where cycles are counted.
+    /// Returns the clock in hertz, if cycles are counted.
     pub fn clock(&self) -> Option<u32> {
         let series = self.block.any_series()?;
         (series.basis == Basis::Cycles && series.clock.0 > 0).then_some(series.clock.0)
     }
 
-    /// How the figures came to be, in a line.
+    /// Describes how the figures were made, in one line.
     pub fn about(&self) -> String {
         let block = &self.block;
         let profile = one_line(block.profile().unwrap_or_default());
@@ -59,7 +59,7 @@ impl<'a> View<'a> {
         format!("{core} at {}, {build}", series.clock)
     }
 
-    /// What the figures rest on, in a sentence.
+    /// Describes what the figures rest on, in a sentence.
     pub fn rests_on(&self) -> String {
         let block = &self.block;
         let backend = match block.backend {
@@ -77,7 +77,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// The views of a report, in the order of its runs.
+/// Returns the views of a report in the order of its runs.
 pub fn views<'a>(report: &Report<'a>) -> Vec<View<'a>> {
     let mut views: Vec<View<'a>> = Vec::new();
     let first = (report.run, report.answers);
@@ -108,7 +108,8 @@ fn chip(block: &Block<'_>) -> String {
     }
 }
 
-/// What tells a view from the others: its profile where they have several, its commit, or its run.
+/// Returns what distinguishes a view from the others: its profile if they have several, its commit, or
+/// its run.
 fn build(view: &View<'_>, all: &[View<'_>]) -> String {
     let profile = |view: &View<'_>| one_line(view.block.profile().unwrap_or_default());
     let commit = |view: &View<'_>| {
@@ -117,7 +118,7 @@ fn build(view: &View<'_>, all: &[View<'_>]) -> String {
     };
     let run = |view: &View<'_>| view.run.map(|run| one_line(&run.id)).unwrap_or_default();
     let differs = |of: &dyn Fn(&View<'_>) -> String| all.iter().any(|other| of(other) != of(view));
-    // Runs are told apart only where profiles and commits do not.
+    // Runs are distinguished only if profiles and commits are equal.
     let alike = |other: &&View<'_>| {
         profile(other) == profile(view) && commit(other) == commit(view) && run(other) != run(view)
     };

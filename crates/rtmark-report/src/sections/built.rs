@@ -9,14 +9,14 @@ use crate::notes::one_line;
 use crate::sheet::{Cell, Column, Place, Row, Sheet};
 use crate::unequal::{usual, value};
 
-/// Settings down, kernels across; what differs and matters is marked.
+/// Renders the settings as rows and the kernels as columns; relevant differences are marked.
 pub fn settings(block: &Block<'_>, id: &str) -> Option<Sheet> {
-    let about = "What differs from most columns and is known to change figures is marked, unless \
-                 it comes with the kernel or its language; rtmark fairness measures by how much.";
+    let about = "A setting is marked if it differs from most columns and is known to change figures, \
+                 unless it comes with the kernel or its language; rtmark fairness measures by how much.";
     let mut sheet = Sheet::new(id, "Settings side by side", about);
     let kernels = block.kernels.iter().map(|(id, ..)| Column::text(id.to_string()).of(id.as_str()));
     let before = std::iter::once(Column::text("setting")).chain(kernels);
-    sheet.columns = before.chain([Column::text("what it is")]).collect();
+    sheet.columns = before.chain([Column::text("meaning")]).collect();
     sheet.rows = SETTINGS.iter().filter_map(|info| known(block, info)).collect();
     sheet.rows.extend(own(block));
     (!sheet.rows.is_empty()).then_some(sheet)
@@ -34,9 +34,7 @@ fn known(block: &Block<'_>, info: &SettingInfo) -> Option<Row> {
     row.cells.extend(block.kernels.iter().map(cell));
     row.cells.push(match info.weight {
         Weight::Matters(how) => format!("{}: {how}", info.meaning).into(),
-        Weight::Inherent(how) => {
-            format!("{}: {how}, and nobody can choose it", info.meaning).into()
-        }
+        Weight::Inherent(how) => format!("{}: {how}, and it cannot be chosen", info.meaning).into(),
         Weight::Told => info.meaning.into(),
     });
     Some(row)
@@ -49,7 +47,7 @@ fn settings_of<'a>(
     Some(&block.series_of(kernel).next()?.provenance.settings)
 }
 
-/// Remarks of single kernels that are on no list.
+/// Returns settings of single kernels that are not in the list of known settings.
 fn own(block: &Block<'_>) -> Vec<Row> {
     let all: Vec<_> = block.kernels.iter().map(|kernel| settings_of(block, kernel)).collect();
     let mut names: Vec<&String> =
@@ -69,12 +67,12 @@ fn own(block: &Block<'_>) -> Vec<Row> {
     names.into_iter().map(row).collect()
 }
 
-/// What produced the figures of each column.
+/// Lists what produced the figures of each column.
 pub fn made(block: &Block<'_>, id: &str) -> Option<Sheet> {
-    let about = "What made each kernel\u{2019}s figures: with the same of all of it they come out \
-                 the same on every computer.";
+    let about = "Everything that produced each kernel\u{2019}s figures: with all of it equal, the \
+                 figures are equal on every computer.";
     let mut sheet = Sheet::new(id, "What produced the figures", about);
-    sheet.columns = ["kernel", "what", "which"].map(Column::text).into();
+    sheet.columns = ["kernel", "item", "value"].map(Column::text).into();
     sheet.place = Place::Folded;
     for kernel in &block.kernels {
         for (what, which) in facts(block, *kernel) {
@@ -105,7 +103,7 @@ fn facts(block: &Block<'_>, kernel: Kernel<'_>) -> Vec<(String, String)> {
     tell("timing model", provenance.timing_model.as_deref().unwrap_or_default());
     tell("emulator", provenance.emulator.as_deref().unwrap_or_default());
     tell("soc file, SHA-256", &provenance.soc_sha256);
-    tell("commit of the firmware's sources", provenance.commit.as_deref().unwrap_or_default());
+    tell("commit of the firmware sources", provenance.commit.as_deref().unwrap_or_default());
     for (image, firmware) in block.firmware(kernel) {
         tell(&format!("image {image}, SHA-256"), &firmware.elf_sha256);
     }

@@ -1,4 +1,4 @@
-//! What the first samples, emptied caches and ticks cost beside the steady state.
+//! Compares first samples, emptied caches and ticks with the steady state.
 
 use rtmark_model::{ScenarioId, Statistics};
 
@@ -6,12 +6,12 @@ use crate::matrix::{Block, KernelColumn as Kernel, grouped};
 use crate::sheet::{Column, Row, Sheet};
 use crate::table::multiple;
 
-/// How many times the steady median something is, in which scenario.
+/// Multiples of the steady median, with their scenarios.
 struct Ratios<'a>(Vec<(f64, &'a ScenarioId)>);
 
 impl Ratios<'_> {
-    /// The middle one, and the largest with its scenario.
-    fn told(mut self) -> [String; 2] {
+    /// Returns the middle multiple, and the largest with its scenario.
+    fn formatted(mut self) -> [String; 2] {
         self.0.sort_by(|a, b| a.0.total_cmp(&b.0));
         let middle = self.0.len().saturating_sub(1) / 2;
         let (Some(typical), Some((most, scenario))) = (self.0.get(middle), self.0.last()) else {
@@ -21,12 +21,12 @@ impl Ratios<'_> {
     }
 }
 
-/// One line a kernel: how far cold samples are from warm ones.
+/// Renders one line for each kernel: how far cold samples are from warm ones.
 pub fn cold(block: &Block<'_>, id: &str) -> Option<Sheet> {
-    let about = "Over all scenarios: how many times the median of the steady samples the first \
-                 sample is, and the median when all caches and buffers are emptied before each \
-                 span; and by how much the largest sample that a tick or another interrupt hit \
-                 exceeds the median. Each scenario\u{2019}s own figures stand with it.";
+    let about = "Over all scenarios, as multiples of the median of the steady samples: the first \
+                 sample, and the median with all caches and buffers emptied before each span. Also, \
+                 how far the largest sample disturbed by a tick or another interrupt exceeds the \
+                 median. Each scenario lists its own figures.";
     let mut sheet = Sheet::new(id, "Cold and warm", about);
     sheet.columns = vec![
         Column::text("kernel"),
@@ -35,7 +35,7 @@ pub fn cold(block: &Block<'_>, id: &str) -> Option<Sheet> {
         Column::text("most, in"),
         Column::number("emptied: typical"),
         Column::text("most, in"),
-        Column::number("samples hit"),
+        Column::number("samples disturbed"),
         Column::text("most added, in"),
     ];
     sheet.rows = block.kernels.iter().filter_map(|kernel| row(block, *kernel)).collect();
@@ -70,8 +70,8 @@ fn row(block: &Block<'_>, kernel: Kernel<'_>) -> Option<Row> {
         })
     };
     let most = hits().max_by_key(|(_, added, _)| *added);
-    let [first, first_most] = Ratios(first).told();
-    let [emptied, emptied_most] = Ratios(emptied.collect()).told();
+    let [first, first_most] = Ratios(first).formatted();
+    let [emptied, emptied_most] = Ratios(emptied.collect()).formatted();
     let row = Row::new([
         kernel.0.to_string(),
         scenarios.len().to_string(),

@@ -1,4 +1,4 @@
-//! How costs grow: a sheet and a chart for each curve.
+//! Shows how costs grow: a sheet and a chart for each curve.
 
 use rtmark_model::{Catalogue, Curve};
 
@@ -7,7 +7,7 @@ use crate::matrix::{Block, grouped};
 use crate::notes::Notes;
 use crate::sheet::{Chart, Column, Line, Place, Row, Scales, Sheet, Style};
 
-/// The curves of a block; their missing points become notes.
+/// Returns the curves of a block; reasons for missing points become notes.
 pub fn curves(block: &Block<'_>, catalogue: &Catalogue, id: &str, notes: &mut Notes) -> Vec<Sheet> {
     let curves = of_block(block);
     let mut sheets: Vec<Sheet> = Vec::new();

@@ -1,4 +1,4 @@
-//! Under which conditions a report's figures were made.
+//! The conditions under which a report's figures were measured.
 
 use std::collections::BTreeSet;
 
@@ -8,12 +8,12 @@ use crate::notes::rests_on;
 use crate::report::Report;
 use crate::sheet::{Column, Row, Sheet};
 
-/// The run, the programs and the socs.
+/// Lists the run, the programs and the socs.
 pub fn environment(report: &Report<'_>) -> Sheet {
-    let about = "What the simulator counts depends on nothing else: not on the computer, its \
-                 load, or the moment.";
+    let about = "The simulator\u{2019}s counts depend on nothing else: not on the computer, its \
+                 load, or the time.";
     let mut sheet = Sheet::new("environment", "Environment", about);
-    sheet.columns = vec![Column::text("what"), Column::text("which")];
+    sheet.columns = vec![Column::text("item"), Column::text("value")];
     let mut tell = |what: &str, which: String| {
         if !which.is_empty() {
             sheet.rows.push(Row::new([what.to_owned(), which]));
@@ -35,7 +35,7 @@ pub fn environment(report: &Report<'_>) -> Sheet {
     tell("timing model", each(&|s| s.provenance.timing_model.clone()));
     tell("emulator", each(&|s| s.provenance.emulator.clone()));
     tell("compilers", each(&|s| Some(s.provenance.compiler.version.clone())));
-    tell("firmware's commit", each(&|s| s.provenance.commit.clone()));
+    tell("firmware commit", each(&|s| s.provenance.commit.clone()));
     let soc = |s: &Series| {
         let (p, clock) = (&s.provenance, s.clock);
         let sha = p.soc_sha256.get(..16).unwrap_or(&p.soc_sha256);

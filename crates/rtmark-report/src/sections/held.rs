@@ -1,15 +1,15 @@
-//! Where interrupts are held back for longest, from one equal load of all kernels.
+//! Where interrupts are held back for longest, under the same load for all kernels.
 
 use rtmark_units::Cycles;
 
 use crate::matrix::{Block, grouped, short_time};
 use crate::sheet::{Column, Row, Sheet};
 
-/// The longest stretch of each kernel for each interrupt that was looked at.
+/// Lists each kernel's longest stretch for each interrupt examined.
 pub fn held(block: &Block<'_>, id: &str) -> Option<Sheet> {
     let about = "The longest stretch of the mixed load, which is the same for all kernels, in which \
-                 an interrupt is held back by whatever it is: a mask, a handler, an instruction. It \
-                 waits as long, besides its own entry.";
+                 anything holds an interrupt back: a mask, a handler or an instruction. An interrupt \
+                 can wait this long, plus its own entry.";
     let mut sheet = Sheet::new(id, "Longest held back", about);
     let texts = ["by", "from", "to"].map(Column::text);
     let before = [

@@ -1,34 +1,34 @@
-//! Figures over runs: those that changed, and how many did not.
+//! Figures over several runs: those that changed, and how many did not.
 
 use rtmark_model::{Basis, Key};
 
 use crate::matrix::grouped;
 use crate::sheet::{Chart, Column, Line, Row, Scales, Sheet, Style};
 
-/// Figures that have a chart; the table has all that changed.
+/// The number of figures with a chart; the table lists all that changed.
 const CHARTS: usize = 24;
 
-/// One figure over runs.
+/// One figure over several runs.
 #[derive(Clone, Debug)]
 pub struct History {
-    /// Of what.
+    /// The question that it answers.
     pub key: Key,
     /// What is counted.
     pub basis: Basis,
-    /// The oldest first.
+    /// The figure in each run, the oldest first.
     pub points: Vec<HistoryPoint>,
 }
 
-/// A run's figure.
+/// The figure in one run.
 #[derive(Clone, Debug)]
 pub struct HistoryPoint {
-    /// The run as people name it.
+    /// The run's name, as shown to people.
     pub run: String,
-    /// When it was, in words.
+    /// The time of the run, in words.
     pub when: String,
     /// The median of the steady samples.
     pub value: u64,
-    /// What happened since the run before, in words, where something did.
+    /// What changed since the previous run, in words, if anything.
     pub step: Option<String>,
 }
 
@@ -41,14 +41,14 @@ impl History {
     }
 }
 
-/// What changed over the runs that were looked at.
+/// Renders what changed over the given runs.
 pub fn histories(histories: &[History]) -> Option<Sheet> {
     let several: Vec<_> = histories.iter().filter(|history| history.points.len() > 1).collect();
     let longest = several.iter().map(|history| history.points.len()).max()?;
     let mut changed = several.clone();
     changed.retain(|history| history.changes().next().is_some());
     let about = format!(
-        "{} figures were measured in more than one run, the most in {longest}; {} of them changed.",
+        "{} figures were measured in more than one run, at most in {longest}; {} of them changed.",
         several.len(),
         changed.len()
     );

@@ -1,4 +1,4 @@
-//! The parts of a report besides the matrix, each a list of sheets.
+//! The parts of a report besides the matrix, each as a list of sheets.
 
 mod built;
 mod cold;

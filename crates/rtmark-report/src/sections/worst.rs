@@ -1,4 +1,4 @@
-//! Worst cases: how long an interrupt waited, where, and by what it was held back.
+//! Worst cases: how long an interrupt waited, where, and what held it back.
 
 use rtmark_model::Answer;
 
@@ -7,16 +7,16 @@ use crate::report::Report;
 use crate::sheet::{Chart, Column, Line, Place, Row, Scales, Sheet, Style};
 use crate::worst::{Stretch, Timed, Witness, Worst};
 
-/// Results whose charts are drawn, the worst first.
+/// The number of results with charts, the worst first.
 const CHARTED: usize = 24;
-/// Witnesses of one result that are told.
+/// The number of witnesses shown for each result.
 const WITNESSES: usize = 3;
-/// Stretches of one result that are told.
+/// The number of stretches shown for each result.
 const STRETCHES: usize = 5;
-/// Into how many slices a path is cut.
+/// The number of slices into which a path is divided.
 const SLICES: f64 = 480.0;
 
-/// All results, the worst first: a line each, and then each one at length.
+/// Renders all results, the worst first: a summary with one line each, then each one in detail.
 pub fn worst_cases(report: &Report<'_>) -> Vec<Sheet> {
     if report.worst.is_empty() {
         return Vec::new();
@@ -24,12 +24,12 @@ pub fn worst_cases(report: &Report<'_>) -> Vec<Sheet> {
     let mut results: Vec<&Worst> = report.worst.iter().collect();
     results.sort_by_key(|worst| std::cmp::Reverse(worst.handler().map_or(i64::MIN, |t| t.max)));
     let about = "An interrupt became pending at every cycle of each scenario\u{2019}s spans, one at a \
-                 time. Cycles from there to the first instruction of its handler: exact for the \
-                 path that the scenario takes, and no bound over all inputs.";
+                 time. Figures are the cycles until the first instruction of its handler: exact for \
+                 the path that the scenario takes, but not a bound over all inputs.";
     let mut summary = Sheet::new("worst", "Worst case", about);
     summary.columns = ["kernel", "scenario", "soc"].map(Column::text).into();
     summary.columns.extend(["points", "min", "p50", "p99", "max"].map(Column::number));
-    summary.columns.extend(["the worst one came at", "held back by"].map(Column::text));
+    summary.columns.extend(["worst case at", "held back by"].map(Column::text));
     for worst in &results {
         let Some(timed) = worst.handler() else { continue };
         let witness = timed.witnesses.first();
@@ -70,7 +70,7 @@ pub fn worst_cases(report: &Report<'_>) -> Vec<Sheet> {
 }
 
 fn latencies(report: &Report<'_>, worst: &Worst, number: usize) -> Sheet {
-    let part = if worst.complete { "every one" } else { "INCOMPLETE: a part" };
+    let part = if worst.complete { "all" } else { "INCOMPLETE: some" };
     let mut about = format!(
         "{} at interrupt {} with priority {:#04x}, {} points, {part} of them; timing model {}; {}; \
          {} functions of the image were not executed.",
@@ -83,12 +83,12 @@ fn latencies(report: &Report<'_>, worst: &Worst, number: usize) -> Sheet {
         worst.not_executed.len()
     );
     if !is_of_the_same_firmware(report, worst) {
-        about.push_str(" It is of another build than the figures of this report.");
+        about.push_str(" The search used another build than this report\u{2019}s figures.");
     }
     let mut sheet = Sheet::new(format!("worst-{number}"), worst.title(), about);
     sheet.columns = vec![Column::text("cycles")];
     sheet.columns.extend(["min", "p50", "p90", "p99", "max"].map(Column::number));
-    sheet.columns.push(Column::number("1000 random tries meet it"));
+    sheet.columns.push(Column::number("chance in 1000 random tries"));
     sheet.columns.push(Column::number("without an answer"));
     sheet.rows = worst
         .latencies
@@ -103,7 +103,8 @@ fn latencies(report: &Report<'_>, worst: &Worst, number: usize) -> Sheet {
     sheet
 }
 
-/// Whether any figure of the report is of the image that was searched, or none tells.
+/// Tells whether the report has a figure from the image that was searched, or none identifies its
+/// image.
 fn is_of_the_same_firmware(report: &Report<'_>, worst: &Worst) -> bool {
     let of_it = report.answers.iter().filter_map(Answer::series).filter(|series| {
         Some(series.key.kernel.as_str()) == worst.kernel.as_deref()
@@ -114,14 +115,14 @@ fn is_of_the_same_firmware(report: &Report<'_>, worst: &Worst) -> bool {
 }
 
 fn witnesses(worst: &Worst, number: usize) -> Option<Sheet> {
-    let about = "Where the interrupt became pending, the functions that had called each other up \
-                 to there, and the command that runs it again.";
+    let about = "Where the interrupt became pending, the call stack at that point, and the command \
+                 that repeats the run.";
     let title = format!("Witnesses of {}", worst.title());
     let mut sheet = Sheet::new(format!("witnesses-{number}"), title, about);
     sheet.columns =
-        vec![Column::text("what"), Column::number("cycles"), Column::number("pended in")];
+        vec![Column::text("what"), Column::number("cycles"), Column::number("pending in")];
     sheet.columns.extend(["at", "in", "held back by"].map(Column::text));
-    sheet.columns.push(Column::code("once more"));
+    sheet.columns.push(Column::code("command"));
     for timed in &worst.latencies {
         for witness in timed.witnesses.iter().take(WITNESSES) {
             sheet.rows.push(Row::new([
@@ -140,8 +141,8 @@ fn witnesses(worst: &Worst, number: usize) -> Option<Sheet> {
 
 fn stretches(worst: &Worst, number: usize) -> Option<Sheet> {
     let title = format!("Longest held back in {}", worst.title());
-    let about = "Stretches in which the interrupt would not have been taken, the longest of its \
-                 kind, by whatever held it back; and the longest by each thing alone.";
+    let about = "The longest stretches in which the interrupt would not have been taken, whatever \
+                 held it back; and the longest for each cause alone.";
     let mut sheet = Sheet::new(format!("held-{number}"), title, about);
     sheet.columns = vec![Column::number("cycles"), Column::number("times")];
     sheet.columns.extend(["by", "from", "to"].map(Column::text));
@@ -161,7 +162,7 @@ fn stretches(worst: &Worst, number: usize) -> Option<Sheet> {
     (!sheet.rows.is_empty()).then_some(sheet)
 }
 
-/// The latency along the path, and how often each length came.
+/// Draws the latency along the path, and its distribution.
 fn charts(worst: &Worst, timed: &Timed) -> [Chart; 2] {
     let line = |name: &str, style, points| Line {
         name: name.to_owned(),
@@ -169,7 +170,7 @@ fn charts(worst: &Worst, timed: &Timed) -> [Chart; 2] {
         style,
         points,
     };
-    // A slice without points breaks the line; its place is told by the number.
+    // A slice without points breaks the line; its position follows from its number.
     let along = |of: &dyn Fn(&(u32, i64, i64)) -> i64| -> Vec<(f64, f64)> {
         let place = |slice: u32| (f64::from(slice) * 1000.0 / SLICES).round() / 10.0;
         timed.along_the_path.iter().map(|at| (place(at.0), of(at) as f64)).collect()
@@ -181,19 +182,19 @@ fn charts(worst: &Worst, timed: &Timed) -> [Chart; 2] {
         scales: Scales::Even,
         places: Vec::new(),
         lines: vec![
-            line("least", Style::Steps, along(&|at| at.1)),
-            line("most", Style::Band, along(&|at| at.2)),
+            line("min", Style::Steps, along(&|at| at.1)),
+            line("max", Style::Band, along(&|at| at.2)),
         ],
     };
     let counts = timed.histogram.iter().map(|(cycles, points)| (*cycles as f64, *points));
     let often = Chart {
         title: format!(
-            "{}: {}, and how many moments wait at least as long",
+            "{}: {}, share of moments that wait at least as long",
             worst.title(),
             timed.text
         ),
         across: "cycles".into(),
-        up: "part of all moments".into(),
+        up: "share of moments".into(),
         scales: Scales::Exceedance,
         places: Vec::new(),
         lines: vec![Line::exceedance("moments", worst.kernel.clone(), counts)],

@@ -1,6 +1,6 @@
-//! The report in a real browser: it loads without a word on the console and without a request, under
-//! its own policy; each control does what it says; it is as high, as readable and as quiet as it
-//! ought to be at each width; and hostile text stays text.
+//! The report in a real browser: it loads without console messages and without requests under its own
+//! policy, each control does what it says, its height, legibility and contrast are right at each width,
+//! and hostile text stays text.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -12,13 +12,13 @@ use rtmark_report::{OtherRun, Report, RunFacts};
 use crate::fixture::Fixture;
 use crate::suite::{changed, suite};
 
-/// What checks are written with: the page is in a frame, whose document is `d`.
+/// Helpers for the checks: the page is in a frame, whose document is `d`.
 const WORDS: &str = include_str!("browser/words.js");
-/// What is done in a page of the fixture, and what must then be so.
+/// Actions on the fixture's page, and what must hold afterwards.
 const CONTROLS: &str = include_str!("browser/controls.js");
-/// What is done in a page of several runs.
+/// Actions on a page of several runs.
 const RUNS: &str = include_str!("browser/runs.js");
-/// What must be so at a width, in light and in dark.
+/// What must hold at each width, in light and in dark.
 const LOOKS: &str = include_str!("browser/looks.js");
 
 fn browser() -> Option<&'static str> {
@@ -28,7 +28,7 @@ fn browser() -> Option<&'static str> {
     ["chromium", "chromium-browser", "google-chrome"].into_iter().find(runs)
 }
 
-/// The browser, or none where there is none, which is said.
+/// Returns the browser, or none if it is not installed, which is printed.
 #[expect(clippy::print_stderr, reason = "a test that is passed over says so")]
 fn found() -> Option<&'static str> {
     let found = browser();
@@ -38,7 +38,7 @@ fn found() -> Option<&'static str> {
     found
 }
 
-/// The page after its scripts have run, and what the browser said meanwhile.
+/// Returns the page after its scripts have run, and what the browser printed meanwhile.
 fn loaded(browser: &str, page: &Path, home: &Path) -> (String, String) {
     let output = Command::new("timeout")
         .args(["-s", "KILL", "120", browser, "--headless", "--no-sandbox", "--disable-gpu"])
@@ -52,8 +52,8 @@ fn loaded(browser: &str, page: &Path, home: &Path) -> (String, String) {
     (text(&output.stdout), text(&output.stderr))
 }
 
-/// Shows a page in a frame of this size, does what the script says, and returns each check's name
-/// and whether it held.
+/// Shows a page in a frame of this size, runs the script, and returns each check's name and whether it
+/// held.
 fn verdicts(browser: &str, report: &str, script: &str, size: (u32, u32)) -> Vec<(String, bool)> {
     let home = tempfile::tempdir().expect("a scratch folder");
     std::fs::write(home.path().join("report.html"), report).expect("writable");

@@ -1,10 +1,10 @@
-//! The sentences of the first screen: each follows from figures, and turns with them.
+//! The sentences of the first screen follow from the figures and change with them.
 
 use rtmark_model::{Answer, Catalogue};
 use rtmark_report::Report;
 use serde_json::json;
 
-/// A kernel's figure; of waits, what holds back and where.
+/// Returns a kernel's figure; for waits, with what holds the interrupt back and where.
 fn answer(kernel: &str, scenario: &str, cycles: u64, by: &str) -> Answer {
     let held = json!({"cycles": cycles, "began": 0, "ended": cycles, "times": 1, "total_cycles": cycles,
         "by": [by], "from": {"address": 1, "line": {"file": format!("/x/{kernel}/src/exec.rs"), "line": 7}},
@@ -25,7 +25,7 @@ fn answer(kernel: &str, scenario: &str, cycles: u64, by: &str) -> Answer {
     .expect("an answer")
 }
 
-/// The sentences of a report of these answers, each with where it leads.
+/// Returns the sentences of a report of these answers, each with its link target.
 fn sentences(answers: &[Answer]) -> Vec<(String, String)> {
     let catalogue = Catalogue::builtin().expect("good");
     let page = Report::of(answers, &catalogue).html().expect("rendered");
@@ -57,26 +57,27 @@ fn who_holds_interrupts_back_turns_with_the_figures() {
     let (text, link) = sentences(&waits(14, 2835)).remove(0);
     assert_eq!(
         text,
-        "Under one mixed load FreeRTOS never holds the most urgent interrupt back for longer than one \
-         instruction takes; lilos does for up to 2835 cycles (28.4 \u{b5}s), at lilos/src/exec.rs:7."
+        "Under one mixed load, FreeRTOS never holds back the most urgent interrupt for longer \
+         than one instruction takes; lilos does so for up to 2835 cycles (28.4 \u{b5}s), at \
+         lilos/src/exec.rs:7."
     );
     assert_eq!(link, "r1-load.held.most_urgent");
     let (text, _) = sentences(&waits(2835, 14)).remove(0);
     assert!(
-        text.contains("lilos never holds") && text.contains("FreeRTOS does for up to 2835"),
+        text.contains("lilos never holds") && text.contains("FreeRTOS does so for up to 2835"),
         "{text}"
     );
     let (text, _) = sentences(&waits(300, 200)).remove(0);
     assert!(
-        text.contains("lilos holds the most urgent interrupt back least, 200 cycles"),
+        text.contains("lilos holds back the most urgent interrupt least, for 200 cycles"),
         "{text}"
     );
-    assert!(text.contains("FreeRTOS most, 300 cycles"), "{text}");
+    assert!(text.contains("FreeRTOS does so most, for 300 cycles"), "{text}");
     let (text, _) = sentences(&waits(300, 300)).remove(0);
     assert!(text.contains("every kernel"), "{text}");
     let alone = waits(300, 300).into_iter().take(2).collect::<Vec<_>>();
     let (text, _) = sentences(&alone).remove(0);
-    assert!(text.starts_with("Under a mixed load FreeRTOS holds"), "{text}");
+    assert!(text.starts_with("Under a mixed load, FreeRTOS holds back"), "{text}");
 }
 
 #[test]
@@ -117,15 +118,15 @@ fn who_is_the_fastest_turns_with_the_figures() {
     assert_eq!(
         texts,
         [
-            "Of 3 operations that two kernels or more have, Embassy is the fastest in 2 and FreeRTOS in 1.",
-            "Sending 16 bytes takes Embassy 50 cycles and FreeRTOS 150: 3.0 times as many.",
+            "Of 3 operations that several kernels offer, Embassy is the fastest in 2 and FreeRTOS in 1.",
+            "Sending 16 bytes takes Embassy 50 cycles, but FreeRTOS 150: 3.0 times as many.",
         ]
     );
     assert_eq!(found[0].1, "operations-1");
     assert_eq!(found[1].1, "r1-queue.send.16b");
     let found = sentences(&operations([150, 110, 160], [50, 100, 170]));
     assert!(found[0].0.contains("FreeRTOS is the fastest in 2 and Embassy in 1"), "{found:?}");
-    assert!(found[1].0.contains("takes FreeRTOS 50 cycles and Embassy 150"), "{found:?}");
+    assert!(found[1].0.contains("takes FreeRTOS 50 cycles, but Embassy 150"), "{found:?}");
     let found = sentences(&operations([100, 100, 700], [100, 100, 100]));
     assert!(
         found[1].0.starts_with("Waking a thread from an interrupt takes FreeRTOS"),
@@ -139,7 +140,7 @@ fn where_nothing_can_be_said_nothing_is() {
     assert!(sentences(&[]).is_empty());
     let alone = [answer("freertos", "thread.yield", 100, "")];
     assert!(sentences(&alone).is_empty());
-    // Neither what has a flag nor what is asked for rather than spent is ranked.
+    // Neither flagged figures nor requested ones are ranked.
     let mut both = operations([50, 100, 170], [150, 110, 160]);
     for each in &mut both {
         if let Answer::Measured(series) = each {

@@ -1,4 +1,4 @@
-//! What renderers write, and what a browser makes of it.
+//! Tests what the renderers write, and how a browser displays it.
 
 mod browser;
 mod findings;

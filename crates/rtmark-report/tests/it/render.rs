@@ -1,4 +1,4 @@
-//! Small sets of answers through every renderer.
+//! Renders small sets of answers with every renderer.
 
 use std::collections::BTreeMap;
 
@@ -146,7 +146,7 @@ fn kernels_that_do_not_fit_beside_each_other_have_narrow_columns() {
     assert!(compact.contains("90 1.50\u{d7}") && compact.contains("max 142\n"), "{compact}");
     assert!(compact.contains("142.1M") && compact.contains("n/a [1]"), "{compact}");
 
-    // Those that still do not fit go below.
+    // Kernels that still do not fit go below.
     let below = plain(&rtmark_report::table(&answers, 60));
     assert!(below.lines().all(|line| line.chars().count() <= 60), "{below}");
     assert!(below.matches("thread.yield").count() > 1, "{below}");
@@ -291,7 +291,7 @@ fn of_samples_with_several_modes_the_mean_and_the_modes_are_shown() {
     for width in [100, 200] {
         let table = rtmark_report::table(&answers, width);
         assert!(table.contains("192") && table.contains("135 | 249"), "{table}");
-        assert!(table.contains("a | b: samples lie about several lengths"), "{table}");
+        assert!(table.contains("a | b: samples cluster around several lengths"), "{table}");
     }
     let csv = rtmark_report::csv(&answers).expect("renders");
     assert!(csv.contains("\"135 x 50, 249 x 50\""), "{csv}");
@@ -314,7 +314,7 @@ fn what_caches_hide_is_shown_apart() {
     assert!(json.contains("emptied_statistics"), "{json}");
 }
 
-/// A row of a log: its suite's name of it, a mean in cycles, and what it is on.
+/// Returns a row of a log: its name in the suite, a mean in cycles, and its core.
 fn of_a_log(suite: Suite, row: &str, mean: f64, core: &str) -> Series {
     let mut told = series("zephyr", "x.y", &[]);
     told.key.backend = Backend::Log;
@@ -408,7 +408,7 @@ fn imported_rows_stand_below_each_other_whatever_they_are_called() {
     assert_eq!(text.matches("uart.log").count(), 1, "one heading, also after n/a: {text}");
 }
 
-/// Seven points of a curve, of which the last does not fit.
+/// Returns seven points of a curve, of which the last does not fit.
 fn curve() -> Vec<Answer> {
     let counts = [1_u32, 2, 4, 8, 16, 32];
     let point = |kernel: &str, n: u32, cost: u64| {
@@ -461,7 +461,7 @@ fn curves_are_in_every_form() {
     assert!(!markdown.contains("| scenario |"), "no other rows: {markdown}");
 
     let csv = rtmark_report::csv(&answers).expect("rendered");
-    // Columns are only ever added behind those that there are.
+    // New columns are only ever added at the end.
     let header = csv.lines().next().expect("a header").split(',').collect::<Vec<_>>();
     let line = csv.lines().nth(3).expect("a line").split(',').collect::<Vec<_>>();
     let of = |name| header.iter().position(|column| *column == name).map(|at| line[at]);

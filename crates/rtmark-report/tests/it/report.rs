@@ -5,7 +5,7 @@ use rtmark_report::Report;
 
 use crate::fixture::{Fixture, HOSTILE};
 
-/// Headings of all that a report can hold.
+/// The headings of everything that a report can contain.
 const PARTS: &[&str] = &[
     "Longest held back",
     "Cold and warm",
@@ -73,9 +73,9 @@ fn markdown_fits_a_comment_and_says_what_is_left_out() {
         let last = long.lines().last().expect("a line");
         assert!(last.contains("Left out are times"), "{last}");
         assert!(last.contains("report.html"), "{last}");
-        // What has no room at all is named.
+        // Pieces that do not fit at all are listed.
         assert_eq!(last.contains("and: one"), scenarios == 2000, "{last}");
-        // Medians stand there as long as there is room for them at all.
+        // Medians remain as long as there is room for them.
         assert_eq!(long.contains("thread.yield.s699 "), scenarios == 700, "{scenarios}");
     }
 }
@@ -101,9 +101,9 @@ fn two_versions_of_a_kernel_are_told_apart() {
 #[test]
 fn other_forms_of_worst_cases_are_refused() {
     let refused = |text: &str| rtmark_report::worst(text).expect_err(text).to_string();
-    assert!(refused("\u{1b}[2J").contains("no result of `rtmark worst --format json`"));
+    assert!(refused("\u{1b}[2J").contains("not a result of `rtmark worst --format json`"));
     assert!(refused("{}").contains("schema_version"));
-    assert!(refused("{\"schema_version\": 2}").contains("form 2"));
+    assert!(refused("{\"schema_version\": 2}").contains("version 2"));
     let text = refused("{\"schema_version\": 1, \"results\": [{\"kernel\": \"\u{1b}\"}]}");
     assert!(!text.contains('\u{1b}'), "{text}");
 }
@@ -122,7 +122,7 @@ fn a_bar_for_each_kernel_says_what_its_sample_was_spent_on() {
     let html = fixture.report().html().expect("rendered");
     let (_, bars) = html.split_once("<table class=\"spent\">").expect("bars");
     let (bars, _) = bars.split_once("</table>").expect("their end");
-    // Of the floor's 50 cycles 30 are the thread's, of freertos' 100 80: shares of the longest bar.
+    // Of the floor's 50 cycles, 30 are the thread's; of FreeRTOS' 100, 80: shares of the longest bar.
     for piece in [
         "class=\"w0\" x=\"0.00%\" width=\"30.00%\"",
         "class=\"w5\" x=\"30.00%\" width=\"12.00%\"",
@@ -133,12 +133,8 @@ fn a_bar_for_each_kernel_says_what_its_sample_was_spent_on() {
     }
     assert!(bars.contains("exception entry 12") && bars.contains("other 8"), "{bars}");
     assert!(!bars.contains("<script") && !bars.contains("<img"), "{bars}");
-    assert_eq!(
-        bars.matches("in the placement").count(),
-        1,
-        "only freertos' is another one: {bars}"
-    );
-    // Bars of other timing rules stand beside no figure.
+    assert_eq!(bars.matches("in placement").count(), 1, "only freertos' is another one: {bars}");
+    // Bars of other timing rules are not shown with a figure.
     let mut answers = fixture.report().answers.to_vec();
     for answer in &mut answers {
         if let Answer::Measured(series) = answer {
@@ -153,6 +149,6 @@ fn a_bar_for_each_kernel_says_what_its_sample_was_spent_on() {
 fn other_forms_of_what_cycles_were_spent_on_are_refused() {
     let refused = |text: &str| rtmark_report::why(text).expect_err(text).to_string();
     assert!(refused("{}").contains("schema_version"));
-    assert!(refused("{\"schema_version\": 2}").contains("form 2"));
+    assert!(refused("{\"schema_version\": 2}").contains("version 2"));
     assert!(refused("{\"schema_version\": 1}").contains("`rtmark why --format json`"));
 }

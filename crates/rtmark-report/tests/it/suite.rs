@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 /// The kernels of the suite, the floor first.
 pub const KERNELS: [&str; 6] = ["floor", "evloop", "freertos", "embassy", "lilos", "rtic"];
 
-/// A kernel's figure for a scenario: some number that is always the same, more for later kernels.
+/// Returns a kernel's figure for a scenario: some constant number, larger for later kernels.
 fn figure(kernel: usize, scenario: &str) -> u64 {
     let letters = scenario.bytes().fold(7_u64, |sum, letter| (sum * 31 + u64::from(letter)) % 997);
     let n = scenario.rsplit('.').next().and_then(|n| n.parse::<u64>().ok()).unwrap_or(1);
@@ -56,7 +56,7 @@ fn answer(soc: &str, kernel: usize, profile: &str, scenario: &str, span: &Value)
     .expect("an answer")
 }
 
-/// Every scenario of the catalogue in every kernel on two chips, in one profile.
+/// Returns answers to every scenario of the catalogue with every kernel on two chips, in one profile.
 pub fn suite(catalogue: &Catalogue, profile: &str) -> Vec<Answer> {
     let mut answers = Vec::new();
     for soc in ["stm32c031", "stm32f405"] {
@@ -69,7 +69,7 @@ pub fn suite(catalogue: &Catalogue, profile: &str) -> Vec<Answer> {
     answers
 }
 
-/// The same with one thing changed in each series.
+/// Changes one thing in each series.
 pub fn changed(mut answers: Vec<Answer>, change: impl Fn(&mut Series)) -> Vec<Answer> {
     for answer in &mut answers {
         if let Answer::Measured(series) = answer {

@@ -1,4 +1,4 @@
-//! Answers of a column: series by calls, rows by calls and by what was printed.
+//! Builds a column's answers: series from calls, and rows from calls and from console output.
 
 use std::collections::BTreeMap;
 
@@ -14,21 +14,22 @@ use super::{Asked, Column, Foreign};
 use crate::platform::Platform;
 use crate::socs::SocFile;
 
-/// What stands where other columns name the build settings they were made with.
+/// Takes the place of the build profile, which is unknown for a finished image.
 const PROFILE: &str = "image";
 
-/// How calls of a function differ from those that have a scenario's span, where nothing else is known.
+/// How calls of a function differ from those with a scenario's span, where nothing more specific is
+/// known.
 const ALL_CALLS: &str = "these are all of its calls that went on so, whatever was found; those with \
                          the scenario's span stand there";
 
-/// What all answers of an image on a soc share.
+/// Fields common to all answers of an image on a soc.
 #[derive(Clone, Debug)]
 pub(super) struct Source<'a> {
     pub foreign: &'a Foreign,
     pub soc: &'a SocFile,
-    /// As the image prints it.
+    /// The version that the image prints.
     pub version: String,
-    /// Its kernel, by the names of its functions.
+    /// Its kernel, recognised by the names of its functions.
     pub kernel: Option<&'a str>,
 }
 
@@ -90,14 +91,14 @@ impl Source<'_> {
         }
     }
 
-    /// What went wrong with the image as a whole.
+    /// Returns the answer that reports a failure of the image as a whole.
     pub fn failed(&self, kind: FailureKind, message: String, hint: &str, console: &[u8]) -> Answer {
         let tail = console.get(console.len().saturating_sub(4096)..).unwrap_or_default();
         let failure = Failure { kind, message, hint: hint.to_owned(), console: visible(tail) };
         Answer::Failed { key: self.key(id("image.run"), Backend::Log), failure }
     }
 
-    /// Calls that have a scenario's span, as samples of it.
+    /// Turns calls that match a scenario's span into samples of that scenario.
     pub fn scenarios(&self, all: &[EqualCalls], asked: &Asked<'_>) -> Vec<Answer> {
         let mut found: Vec<(usize, Answer)> = Vec::new();
         for EqualCalls { scenario, functions, calls, .. } in all {
@@ -107,7 +108,7 @@ impl Source<'_> {
             };
             let mut samples = Samples::new();
             for call in calls {
-                // A kernel's own exceptions are not among these.
+                // The kernel's own exceptions are not counted here.
                 let hit = Disturbance { tick: call.ticks > 0, interrupt: call.interrupts > 0 };
                 samples.push(call.cycles, hit);
             }
@@ -124,12 +125,12 @@ impl Source<'_> {
         found.into_iter().map(|(_, answer)| answer).collect()
     }
 
-    /// All calls by function and by how they went on, in a part of their own.
+    /// Reports all calls by function and outcome, in a section of their own.
     pub fn near(&self, called: &[Called], equal: &[EqualCalls], api: &Api) -> Vec<Answer> {
         let row = |called: &Called| {
             let cycles = called.cycles?;
             let (how, to) = match called.outcome {
-                Outcome::Returned => ("returns", "the instruction behind it"),
+                Outcome::Returned => ("returns", "the instruction after it"),
                 Outcome::Switched => {
                     ("switches", "the first instruction of another thread outside the kernel")
                 }
@@ -189,10 +190,10 @@ impl Source<'_> {
         called.iter().filter_map(row).collect()
     }
 
-    /// What it has printed, read as the log of a suite.
+    /// Parses the console as the log of a known suite.
     ///
     /// # Errors
-    /// When it looks like a document of ours and is none.
+    /// When it looks like a document of rtmark's own but is not valid.
     pub fn read(&self, console: &[u8], asked: &Asked<'_>) -> Result<Reading, ImportError> {
         let soc = &self.soc.soc;
         let told = Told {
@@ -208,9 +209,9 @@ impl Source<'_> {
         rtmark_import::read(console, &self.foreign.path, &options)
     }
 
-    /// A row that has a scenario's span, in that scenario's place, where no calls are there. What
-    /// reading the clock takes is in it or was taken off, and its span says which. Its cycles must be
-    /// the core's: a suite may count those of another clock.
+    /// Returns a row that has a scenario's span as that scenario's answer, if there are no calls for
+    /// it. Whether the cost of reading the clock is included or was subtracted is stated in the row's
+    /// span. Its cycles must be the core's, as a suite may count those of another clock.
     fn promoted(&self, series: &Series, asked: &Asked<'_>, known: &[Answer]) -> Option<Answer> {
         let log = series.provenance.log.as_ref()?;
         let (scenario, equal) = asked.catalogue.equal_to(log.suite, &log.row)?;
@@ -218,13 +219,13 @@ impl Source<'_> {
         let is_sound = series.flags.is_empty() && equal.times.get() == 1;
         let is_new = known.iter().all(|answer| *answer.key() != key);
         let (counted, core) = (f64::from(series.clock.0), f64::from(self.soc.soc.clock.0));
-        // Suites cut clocks to whole megahertz.
+        // Suites truncate clocks to whole megahertz.
         let is_cores = series.basis == Basis::Cycles && (counted - core).abs() <= 1e6;
         let fits = is_sound && is_new && is_cores && asked.wants(scenario);
         fits.then(|| Answer::Measured(Box::new(Series { key, ..series.clone() })))
     }
 
-    /// Adds the rows that it has printed, under the column's name, and what is odd about them.
+    /// Adds the printed rows under the column's name, with notes on anything unusual about them.
     pub fn rows(&self, reading: &Reading, asked: &Asked<'_>, column: &mut Column) {
         let mut promoted = Vec::new();
         for mut answer in reading.answers(asked.catalogue) {
@@ -254,7 +255,7 @@ impl Source<'_> {
     }
 }
 
-/// A name with everything replaced that no scenario's has.
+/// Replaces every character that a scenario's name cannot contain.
 fn id(text: &str) -> ScenarioId {
     let plain = |c: char| match c.to_ascii_lowercase() {
         c if c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '-' | '.') => c,

@@ -1,4 +1,4 @@
-//! What an image prints, until it has ended.
+//! Runs an image and collects what it prints until it ends.
 
 use rtmark_import::Program;
 use rtmark_sim::{Image, Machine};
@@ -6,41 +6,42 @@ use rtmark_units::Cycles;
 
 use crate::run::{Ending, Session};
 
-/// More text than any suite prints, in bytes.
+/// The most console output to keep, in bytes; no suite prints this much.
 const LONGEST: usize = 64 << 20;
 
-/// Cycles for which a program may go on printing the line that says it has ended.
+/// Cycles for which a program may continue to print the line that announces its end.
 const REST_OF_LINE: u64 = 10_000_000;
 
-/// What a run at full speed brought.
+/// The result of a run at full speed.
 #[derive(Debug)]
 pub(super) struct Printed {
     pub console: Vec<u8>,
     pub ending: Ending,
-    /// The ending in words.
+    /// The ending, in words.
     pub told: String,
-    /// How long it was.
+    /// How long the run was.
     pub ran: Cycles,
-    /// Whether the program has said that it had ended, and how.
+    /// Whether the program announced its end, and with which result.
     pub said: Option<Said>,
 }
 
-/// How a benchmark program says that it has ended.
+/// How a benchmark program announces its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Said {
     Well,
     Failed,
 }
 
-/// Has a machine stop where a program says that it has ended; the numbers of the texts, and what each
-/// says.
+/// Makes a machine stop when the program prints one of its end texts. Returns the number of each text
+/// with its meaning.
 pub(super) fn stop_at_end(machine: &mut Machine, program: &Program) -> Vec<(usize, Said)> {
     let ends = program.ends.iter().map(|text| (text, Said::Well));
     let fails = program.fails.iter().map(|text| (text, Said::Failed));
     ends.chain(fails).map(|(text, said)| (machine.stop_at_output(text.as_bytes()), said)).collect()
 }
 
-/// Runs an image until it ends, its program says so, or so many cycles have passed.
+/// Runs an image until it ends, the program announces its end, or the given number of cycles has
+/// passed.
 pub(super) fn run(
     mut machine: Machine,
     image: &Image,
@@ -69,7 +70,7 @@ pub(super) fn run(
         _ => None,
     };
     let told = session.tell(&ending);
-    // The line goes on behind the text, perhaps with the figure.
+    // The line continues after the text, perhaps with the figure.
     let last = ran.saturating_add(Cycles(REST_OF_LINE));
     let mut at = ran;
     while said.is_some() && at < last && !console.ends_with(b"\n") {

@@ -1,9 +1,9 @@
-//! A firmware image that somebody else has built, as a kernel's column.
+//! Measures a finished firmware image, built by somebody else, as a column of the table.
 //!
-//! It is run twice: at full speed, until it ends or its output says so, for what it prints; and observed,
-//! for its calls of its kernel's functions. Calls that have a scenario's span become samples of that
-//! scenario; all others, and the rows that a benchmark program prints, are answers of backend `log`,
-//! which say what they are like and what keeps them from being compared.
+//! The image runs twice: at full speed until it ends or announces its end, to collect what it prints;
+//! and observed, to record the calls of its kernel's functions. Calls that match a scenario's span
+//! become samples of that scenario. All other calls, and the rows that a benchmark program prints,
+//! become answers of backend `log`, which state what they resemble and why they cannot be compared.
 
 mod answers;
 mod console;
@@ -25,23 +25,23 @@ use crate::socs::SocFile;
 
 pub use observed::ImageFootprint;
 
-/// A firmware image of somebody else's, and what its column is called.
+/// A foreign firmware image and the name of its column.
 #[derive(Clone, Debug)]
 pub struct Foreign {
-    /// What the column is called.
+    /// The column's name.
     pub name: KernelId,
     path: String,
     elf: Vec<u8>,
     image: Image,
     sha256: String,
-    /// Where scenarios begin and end, in an image of rtmark's own.
+    /// The probe records, if the image is one of rtmark's own.
     records: Vec<Record>,
 }
 
-/// Why a file cannot be a column.
+/// The reason why a file cannot become a column.
 #[derive(Debug, thiserror::Error)]
 pub enum ColumnError {
-    /// What is to be its name is none.
+    /// The name for the column is not valid.
     #[error(transparent)]
     Name(#[from] IdError),
     /// The file cannot be read.
@@ -49,41 +49,41 @@ pub enum ColumnError {
     File {
         /// Its path.
         path: String,
-        /// What the system says.
+        /// The operating system's error.
         error: std::io::Error,
     },
-    /// It is no ELF file of a 32-bit core.
+    /// It is not an ELF file for a 32-bit core.
     #[error("{path}: {problem}")]
     Image {
         /// Its path.
         path: String,
-        /// What is wrong with it.
+        /// What is wrong with the file.
         problem: String,
     },
 }
 
-/// What is asked of each image.
+/// The measurements requested of each image.
 #[derive(Clone, Debug)]
 pub struct Asked<'a> {
-    /// What scenarios mean.
+    /// The scenario definitions.
     pub catalogue: &'a Catalogue,
-    /// The scenarios that are wanted; all without.
+    /// The scenarios to measure; all if empty.
     pub scenarios: &'a [Pattern],
-    /// Cycles after which a run is cut, instead of 60 seconds of a benchmark program's clock, one
-    /// second of any other's, and a second of each that is observed.
+    /// The cycles after which a run is cut off. Without it, a known benchmark program may run for 60
+    /// seconds of its clock, any other for one second, and each observed run for one second.
     pub max_cycles: Option<Cycles>,
-    /// The version of the program, for the provenance.
+    /// The version of rtmark, for the provenance.
     pub rtmark: &'a str,
-    /// SHA-256 of the program, in hexadecimal.
+    /// SHA-256 of rtmark's executable, in hexadecimal.
     pub rtmark_sha256: Option<&'a str>,
 }
 
-/// What an image brought on a soc.
+/// The result of measuring an image on a soc.
 #[derive(Clone, Debug, Default)]
 pub struct Column {
-    /// Series of scenarios; then calls and rows that are no scenario's; then what went wrong.
+    /// Series of scenarios, then calls and rows that match no scenario, then failures.
     pub answers: Vec<Answer>,
-    /// What else is to be said, a sentence each.
+    /// Further remarks, one sentence each.
     pub notes: Vec<String>,
 }
 
@@ -99,7 +99,7 @@ impl Foreign {
     /// Reads an image.
     ///
     /// # Errors
-    /// When the name is none, or the file cannot be read or is no ELF file of a 32-bit core.
+    /// When the name is not valid, or the file cannot be read or is not an ELF file for a 32-bit core.
     pub fn read(name: &str, path: &Path) -> Result<Self, ColumnError> {
         let name = name.parse()?;
         let shown = visible(path.display().to_string().as_bytes());
@@ -113,24 +113,24 @@ impl Foreign {
         Ok(Self { name, path: shown, elf, image, sha256, records })
     }
 
-    /// Its file.
+    /// Returns the path of its file.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// SHA-256 of its file, in hexadecimal.
+    /// Returns the SHA-256 of its file, in hexadecimal.
     pub fn sha256(&self) -> &str {
         &self.sha256
     }
 
-    /// The benchmark program that it is, if it is a known one.
+    /// Identifies the benchmark program in the image, if it is a known one.
     fn known_program(&self) -> Option<Program> {
         let names: BTreeSet<String> = self.image.symbols().names().collect();
         Program::recognised(|name| names.contains(name))
     }
 
-    /// Runs it on a soc, and measures what it calls and prints. `advanced` is told now and then how
-    /// many cycles of how many have passed.
+    /// Runs the image on a soc and measures its calls and its output. `advanced` is called now and then
+    /// with the cycles that have passed and the total.
     pub fn measure(
         &self,
         soc: &SocFile,
@@ -146,7 +146,7 @@ impl Foreign {
         }
         let program = self.known_program();
         if let Some(program) = &program {
-            // On a soc without a UART it waits for ever, which is told of it then.
+            // On a soc without a UART the program waits for ever, and the report says so.
             let _ = machine.connect_uart(None, program.sent.as_bytes());
         }
         self.program(soc, &machine, program.as_ref(), asked, &mut advanced)

@@ -1,5 +1,5 @@
-//! An image looked at more closely: what a call that has a scenario's span was spent on, and what memory
-//! a run takes.
+//! Examines an image in detail: where the cycles of a call with a scenario's span went, and how much
+//! memory a run uses.
 
 use rtmark_calls::{Api, EqualCalls};
 use rtmark_firmware::{probes, select};
@@ -18,23 +18,23 @@ use crate::run::{Ending, Session};
 use crate::socs::SocFile;
 use crate::suite::Explanation;
 
-/// What memory an image takes in a run.
+/// The memory that an image uses during a run.
 #[derive(Clone, Debug)]
 pub struct ImageFootprint {
-    /// Flash, in bytes: code, constants, and what is copied into RAM.
+    /// Flash, in bytes: code, constants and the initial values copied into RAM.
     pub flash_bytes: u64,
-    /// RAM, in bytes, stacks and heap included as far as the linker knows of them.
+    /// RAM, in bytes, including stacks and heap as far as the linker knows them.
     pub ram_bytes: u64,
-    /// The stacks that the run has used.
+    /// The stacks used during the run.
     pub stacks: Vec<StackUse>,
-    /// For how long it was watched.
+    /// How long the run was observed.
     pub ran: Cycles,
-    /// How that ended, in words.
+    /// How the run ended, in words.
     pub ended: String,
 }
 
 impl Foreign {
-    /// A machine with the image, and the benchmark program that it is, if any.
+    /// Prepares a machine with the image, and identifies its benchmark program, if any.
     fn ready(&self, soc: &SocFile) -> Result<(Machine, Option<Program>), Failure> {
         let mut machine = Machine::new(&soc.soc);
         machine.load(&self.image).map_err(|error| Failure {
@@ -46,17 +46,18 @@ impl Foreign {
         })?;
         let program = self.known_program();
         if let Some(program) = &program {
-            // On a soc without a UART it waits for ever, which is told of it then.
+            // On a soc without a UART the program waits for ever, and the report says so.
             let _ = machine.connect_uart(None, program.sent.as_bytes());
         }
         Ok((machine, program))
     }
 
-    /// Says what the typical one of the image's calls was spent on that have a scenario's span; or the
-    /// answer that there is instead. `advanced` is told now and then how many cycles of how many have passed.
+    /// Explains what the typical call with a scenario's span was spent on, or returns the answer that
+    /// takes its place. `advanced` is called now and then with the cycles that have passed and the
+    /// total.
     ///
     /// # Errors
-    /// When the image cannot be run, or no call of it has that span: an answer that says so.
+    /// When the image cannot be run, or none of its calls has that span: an answer that says so.
     pub fn explain(
         &self,
         soc: &SocFile,
@@ -117,11 +118,12 @@ impl Foreign {
         Ok(Explanation { series, sample: sample as u64, began: from, cost })
     }
 
-    /// Runs the image, and says what memory it takes: until it ends, or for a second of its clock, or
-    /// for so many cycles. `advanced` is told now and then how many cycles of how many have passed.
+    /// Runs the image and reports the memory it uses: until it ends, for one second of its clock, or
+    /// for the given number of cycles. `advanced` is called now and then with the cycles that have
+    /// passed and the total.
     ///
     /// # Errors
-    /// When the image does not fit the soc, or the simulator errs.
+    /// When the image does not fit the soc, or the simulator makes a mistake.
     pub fn footprint(
         &self,
         soc: &SocFile,
@@ -152,7 +154,7 @@ impl Foreign {
     }
 }
 
-/// The simulator was wrong.
+/// Returns the failure that reports a mistake of the simulator.
 fn mistaken(message: String) -> Failure {
     let hint = mistake::hint();
     Failure { kind: FailureKind::Internal, message, hint, console: String::new() }

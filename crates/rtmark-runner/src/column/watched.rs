@@ -1,4 +1,4 @@
-//! The observed run of an image, and what a column is made of.
+//! The observed run of an image, and the parts that make up a column.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ use crate::socs::SocFile;
 /// Seconds of its clock after which a benchmark program is stopped.
 const SECONDS: u64 = 60;
 
-/// What an observed run brought.
+/// The result of an observed run.
 pub(super) struct Watched {
     pub(super) paid: Paid,
     pub(super) ending: Ending,
@@ -28,7 +28,7 @@ pub(super) struct Watched {
 }
 
 impl Foreign {
-    /// An image that does not run on a soc at all.
+    /// Returns the column of an image that does not run on a soc at all.
     pub(super) fn refused(&self, soc: &SocFile, problem: &str) -> Column {
         let source = Source { foreign: self, soc, version: self.short(), kernel: None };
         let message = format!("{}: {problem}", self.path);
@@ -37,7 +37,7 @@ impl Foreign {
         Column { answers: vec![failed], notes: Vec::new() }
     }
 
-    /// What stands for a version where nothing tells it.
+    /// Returns a short hash, shown instead of a version if the version is unknown.
     pub(super) fn short(&self) -> String {
         format!("image {}", self.sha256.get(..8).unwrap_or_default())
     }
@@ -46,7 +46,7 @@ impl Foreign {
         Api::recognised(known, self.image.symbols())
     }
 
-    /// Runs it with everything told to a recorder of calls.
+    /// Runs the image with a recorder of calls as observer.
     pub(super) fn watch(
         &self,
         machine: Machine,
@@ -70,18 +70,19 @@ impl Foreign {
         Watched { paid: recorder.finish(&session.machine), ending, told }
     }
 
-    /// What the file does not tell beside its symbols: structures of the kernel's among it.
+    /// Warns if the file has no debug information, which would describe the kernel's structures among
+    /// others.
     fn without_debug_information(&self) -> Option<String> {
         untold(&self.elf).map(|untold| format!("{}: {untold}", self.name))
     }
 
-    /// Why no calls are timed, where none are.
+    /// Explains why no calls are timed.
     pub(super) fn no_calls(&self, known: &[Api]) -> String {
         let names: Vec<&str> = known.iter().map(|api| api.name.as_str()).collect();
         if self.image.symbols().names().next().is_none() {
             return format!(
-                "{}: {} has no symbols, so no call of its kernel can be told: give the file as the \
-                 linker wrote it, before it was stripped",
+                "{}: {} has no symbols, so calls of its kernel cannot be recognised: use the file as the \
+                linker wrote it, before it was stripped",
                 self.name, self.path
             );
         }
@@ -93,7 +94,7 @@ impl Foreign {
         )
     }
 
-    /// An image of anybody's: what it prints, and what it calls.
+    /// Measures a foreign image: what it prints and what it calls.
     pub(super) fn program(
         &self,
         soc: &SocFile,
@@ -144,7 +145,7 @@ impl Foreign {
         column
     }
 
-    /// Adds what the calls of a run came to.
+    /// Adds the figures from a run's calls.
     fn calls(
         &self,
         source: &Source<'_>,
@@ -170,16 +171,16 @@ impl Foreign {
         }
     }
 
-    /// Which scenarios could not be told from other calls, and why.
+    /// Lists the scenarios whose calls could not be distinguished from others, and why.
     fn untold(&self, untold: &Untold) -> Option<String> {
         let list = |names: &mut dyn Iterator<Item = &str>| names.collect::<Vec<_>>().join(", ");
         let scenarios = list(&mut untold.scenarios.iter().map(ScenarioId::as_str));
         let (name, why) = (&self.name, why_untold(untold));
         (!scenarios.is_empty())
-            .then(|| format!("{name}: {why}: not told from other calls are {scenarios}"))
+            .then(|| format!("{name}: {why}, so these scenarios cannot be distinguished from other calls: {scenarios}"))
     }
 
-    /// What is to be said where a run did not come to its end.
+    /// Returns the failure of a run that did not reach its end.
     fn cut_short(
         &self,
         source: &Source<'_>,
@@ -189,7 +190,7 @@ impl Foreign {
     ) -> Option<Answer> {
         let Printed { ending, told, console, said, .. } = printed;
         let rows = column.answers.iter().filter_map(Answer::series).count();
-        let until = format!("what it had brought until then is kept: {rows} series");
+        let until = format!("results up to that point are kept: {rows} series");
         let fault = matches!(
             ending,
             Ending::Fault(_) | Ending::Lockup(_) | Ending::Breakpoint(_) | Ending::Reset
@@ -208,7 +209,7 @@ impl Foreign {
             _ if fault => failed(FailureKind::Fault, told.clone(), &again),
             (Some(program), _) => {
                 let message = format!(
-                    "{} has not said that it ended (`{}`): {told}",
+                    "{} did not announce its end (`{}`): {told}",
                     program.name,
                     program.ends.join("`, `")
                 );
@@ -223,7 +224,7 @@ impl Foreign {
         }
     }
 
-    /// An image of rtmark's own: each of its scenarios in a run by itself, by its calls.
+    /// Measures an image of rtmark's own: one run per scenario, timed by its calls.
     pub(super) fn own(
         &self,
         soc: &SocFile,
@@ -292,7 +293,7 @@ impl Foreign {
     }
 }
 
-/// Why calls cannot be told from each other.
+/// Explains why calls cannot be distinguished from each other.
 pub(super) fn why_untold(untold: &Untold) -> String {
     let list = |names: &BTreeSet<String>| names.iter().cloned().collect::<Vec<_>>().join(", ");
     let (members, specialised) = (list(&untold.members), list(&untold.specialised));
@@ -301,12 +302,12 @@ pub(super) fn why_untold(untold: &Untold) -> String {
         why.push(format!("its debug information does not describe {members}"));
     }
     if !specialised.is_empty() {
-        why.push(format!("the compiler has changed what {specialised} is given"));
+        why.push(format!("the compiler has changed the arguments of {specialised}"));
     }
     why.join(", and ")
 }
 
-/// Cycles after which a scenario is given up.
+/// Returns the number of cycles after which a scenario is abandoned.
 fn budget(scenario: &Scenario, soc: &SocFile, asked: &Asked<'_>) -> Cycles {
     let clock = u64::from(soc.soc.clock.0);
     let usual = Cycles(scenario.budget_ms.saturating_mul(clock) / 1000);

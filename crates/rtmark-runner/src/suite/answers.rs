@@ -1,4 +1,4 @@
-//! Answers of runs: what was measured, with all that produced it.
+//! Turns the results of runs into answers with their provenance.
 
 use rtmark_board::Heard;
 use rtmark_model::{Answer, Basis, Board, Key, Overhead, Provenance, Readings, Sampled, Series};
@@ -13,7 +13,7 @@ use crate::platform::Platform;
 use crate::recording::Recorded;
 
 impl Suite {
-    /// The answer that the observer has to a task, as if it had been measured now.
+    /// Returns the observer's stored answer to a task, as if it had been measured now.
     pub(super) fn recalled<O: SuiteObserver>(
         &self,
         task: &Task<'_>,
@@ -42,7 +42,7 @@ impl Suite {
         Some(Answer::Measured(Box::new(series)))
     }
 
-    /// What a run has brought, as an answer; `chip` is the board that has told of itself.
+    /// Turns a run's result into an answer; `chip` is the board's description of itself.
     pub(super) fn answer<'a>(
         &self,
         task: &Task<'a>,
@@ -141,7 +141,7 @@ impl Suite {
         }
     }
 
-    /// A run of a scenario as it can be kept.
+    /// Packs a scenario's run into a recording entry.
     pub(super) fn recorded(
         &self,
         task: &Task<'_>,

@@ -1,5 +1,6 @@
-//! Carries out a plan in stages, one for each platform: its scenarios run as soon as its firmware is
-//! built, while that of the next one is built, so that the first platform's answers are whole early.
+//! Carries out a plan in stages, one for each platform. A stage's scenarios run as soon as its firmware
+//! is built, while the next stage's firmware is building, so that the first platform's answers are
+//! complete early.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -24,41 +25,40 @@ use crate::placed::{Measurement, Placed, measure_all};
 use crate::plan::Plan;
 use crate::platform::Platform;
 
-/// Where a run stands: its stage, and its place in that.
+/// The position of a run: its stage, and its index in that stage.
 type At = (usize, usize);
 
-/// What builds and runs tell while others go on.
+/// Messages from builds and runs in progress.
 enum Message {
-    /// The firmware at this place of the plan was built, or was not.
+    /// The firmware at this index of the plan was built, or failed to build.
     Built(usize, Result<Built, FirmwareError>),
-    /// So many cycles have passed.
+    /// This many cycles have passed.
     Advanced(Cycles),
-    /// This was printed by way of a line.
+    /// A board printed this.
     Heard(At, Heard),
     /// A run is over.
     Done(At, Over),
 }
 
-/// What became of a run.
+/// The result of a finished run.
 struct Over {
     done: Done,
-    /// How many cycles before the end of its budget.
+    /// The unused part of its budget, in cycles.
     rest: Cycles,
-    /// How long it took by the clock on the wall.
+    /// Its wall-clock time.
     took: Duration,
 }
 
-/// What is measured on one platform.
+/// The measurements on one platform.
 struct Stage {
-    /// The places of its units in the plan.
+    /// The indices of its units in the plan.
     units: Range<usize>,
     answers: Vec<Answer>,
-    /// How many runs have not ended.
+    /// The number of runs that have not ended.
     running: usize,
 }
 
-/// A plan that is being carried out. What was built and what is to run stand elsewhere, as threads
-/// borrow them.
+/// A plan in progress. Images and tasks are stored elsewhere, because threads borrow them.
 struct Staged<'a, 'o, O> {
     suite: &'a Suite,
     plan: &'a Plan,
@@ -67,7 +67,7 @@ struct Staged<'a, 'o, O> {
     observer: &'o mut O,
     commit: Option<String>,
     stages: Vec<Stage>,
-    /// How many stages run or have run, and of how many it was said that they are over.
+    /// The numbers of stages begun, and of stages reported as finished.
     begun: usize,
     finished: usize,
     lines: LineTables<'a>,
@@ -75,12 +75,11 @@ struct Staged<'a, 'o, O> {
 }
 
 impl Suite {
-    /// Builds and runs what the plan asks for. The answers are in the order of
-    /// tables: soc, scenario, kernel.
+    /// Builds and runs what the plan asks for. The answers are in table order: soc, scenario, kernel.
     ///
     /// # Errors
-    /// When the observer cannot keep an answer. What goes wrong with a scenario is an
-    /// answer, not an error.
+    /// When the observer cannot keep an answer. Whatever goes wrong with a scenario is an answer, not
+    /// an error.
     pub fn run<O: SuiteObserver>(
         &self,
         plan: &Plan,
@@ -118,12 +117,12 @@ impl<O: SuiteObserver> Staged<'_, '_, O> {
         let (sender, receiver) = std::sync::mpsc::channel();
         let (suite, plan) = (self.suite, self.plan);
         std::thread::scope(|scope| {
-            // When this returns early, the receiver is dropped, and builds and runs stop.
+            // If this function returns early, the receiver is dropped, and builds and runs stop.
             let receiver = receiver;
             let told = sender.clone();
             let told = move |at, built| told.send(Message::Built(at, built)).is_ok();
             scope.spawn(move || suite.build_all(plan, suite.placements, &told));
-            // Kept as long as there is a stage to begin.
+            // Kept while there are stages to begin.
             let mut sender = Some(sender);
             loop {
                 while let Some(stage) = self.next_stage() {
@@ -141,8 +140,8 @@ impl<O: SuiteObserver> Staged<'_, '_, O> {
         })
     }
 
-    /// The next stage, if its firmware is there, and those before leave processors free: what is begun
-    /// is not to be held up by what comes later.
+    /// Returns the next stage if its firmware is built and the earlier stages leave processors free. A
+    /// later stage must not delay one in progress.
     fn next_stage(&self) -> Option<usize> {
         let stage = self.stages.get(self.begun)?;
         let running: usize = self.stages.iter().map(|stage| stage.running).sum();
@@ -155,7 +154,7 @@ impl<O: SuiteObserver> Staged<'_, '_, O> {
 }
 
 impl<'a, O: SuiteObserver> Staged<'a, '_, O> {
-    /// Begins a stage: answers what needs no run, and says what is to run.
+    /// Begins a stage: answers what needs no run, and returns the tasks to run.
     fn begin(&mut self, stage: usize) -> Result<Vec<Task<'a>>, O::Error> {
         self.begun += 1;
         let mut tasks: Vec<Task<'_>> = Vec::new();
@@ -185,7 +184,7 @@ impl<'a, O: SuiteObserver> Staged<'a, '_, O> {
                 self.keep(stage, answer, origin, question.as_ref(), None)?;
             }
         }
-        // The longest first, so that no processor is left with one of them at the end.
+        // The longest task first, so that no processor is left with a long one at the end.
         tasks.sort_by_key(|task| std::cmp::Reverse(task.whole_budget()));
         let budget = tasks.iter().map(Task::whole_budget).sum();
         let units = &self.plan.units[self.stages[stage].units.clone()];
@@ -199,7 +198,7 @@ impl<'a, O: SuiteObserver> Staged<'a, '_, O> {
         match message {
             Message::Built(at, built) => {
                 let images = checked(&self.plan.units[at], built, self.observer);
-                // Each is built once.
+                // Each is built only once.
                 let _ = self.images[at].set(images);
             }
             Message::Advanced(cycles) => self.observer.event(Event::Advanced { cycles }),
@@ -228,7 +227,7 @@ impl<'a, O: SuiteObserver> Staged<'a, '_, O> {
         self.tasks[stage].get()?.get(at)
     }
 
-    /// Says of each stage that is over, and of which those before are, that it is.
+    /// Reports each stage that is over, once all stages before it are.
     fn tell_finished(&mut self) {
         while self.finished < self.begun && self.stages[self.finished].running == 0 {
             let answers = &mut self.stages[self.finished].answers;
@@ -238,8 +237,8 @@ impl<'a, O: SuiteObserver> Staged<'a, '_, O> {
         }
     }
 
-    /// Has the observer keep an answer, and tells it so. `ran` is what was left of the budget, and how
-    /// long it took, of what was measured now.
+    /// Makes the observer keep an answer, and reports it. `ran` holds the unused budget and the
+    /// wall-clock time of a new measurement.
     fn keep(
         &mut self,
         stage: usize,
@@ -258,7 +257,7 @@ impl<'a, O: SuiteObserver> Staged<'a, '_, O> {
 
 fn run_all(stage: usize, tasks: &[Task<'_>], sender: &Sender<Message>) {
     let tasks = tasks.iter().enumerate().par_bridge();
-    // An error means that nobody listens any more: stop.
+    // An error means that nobody is listening any more: stop.
     let _ = tasks.try_for_each_with(sender.clone(), |sender, (index, task)| {
         let at = (stage, index);
         let (began, passed) = (Instant::now(), AtomicU64::new(0));

@@ -1,5 +1,5 @@
-//! Reads what Perfetto's messages hold by field numbers alone, with a reader of protobuf that
-//! has no part in writing them.
+//! Reads Perfetto's messages by field numbers alone, with a protobuf reader that is not involved in
+//! writing them.
 
 use std::collections::BTreeMap;
 
@@ -58,25 +58,25 @@ impl Fields {
     }
 }
 
-/// Something on a track, in nanoseconds; what happens in a moment ends as it begins.
+/// Something on a track, in nanoseconds; an instant event ends as it begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
     pub track: String,
     pub name: String,
     pub from: u64,
     pub to: u64,
-    /// Its cycles, as it tells them itself.
+    /// Its cycles, as stated in the event.
     pub cycles: u64,
 }
 
-/// The number that an event tells by a name.
+/// Returns the number with this name in an event.
 fn told(event: &Fields, name: &str) -> Option<u64> {
     let mut annotations = event.messages(4);
     annotations.find(|annotation| annotation.text(10).as_deref() == Some(name))?.number(3)
 }
 
-/// Reads a trace as its users do: events in the order of their ends; panics where one ends
-/// that has not begun, and where one begins that does not end.
+/// Reads a trace as its users do: events in the order of their ends. Panics if one ends that has not
+/// begun, or one begins that does not end.
 pub fn events(bytes: &[u8]) -> Vec<Event> {
     let (mut tracks, mut open) = (BTreeMap::new(), BTreeMap::<u64, Vec<Event>>::new());
     let (mut found, mut last) = (Vec::new(), 0);

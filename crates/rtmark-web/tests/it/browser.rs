@@ -1,5 +1,5 @@
-//! The site in a real browser: the same cycles and the same moments as here, every control does what it
-//! says, nothing executed that came as text, and no request to anybody else.
+//! The site in a real browser: it shows the same cycles and the same moments as the native program,
+//! every control does what it says, no text is executed, and no request goes elsewhere.
 
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::image::{PRINTED, faults, interrupted, prints, works};
 use crate::native::{ended, moment, soc};
 use crate::server::{BELOW, serve};
 
-/// What is done in the page: images are chosen as files and run, each control is used, and what the page
+/// Actions in the page: images are chosen as files and run, each control is used, and what the page
 /// then shows is sent.
 const CHECKS: &str = include_str!("checks.html");
 
@@ -30,7 +30,7 @@ fn chromium() -> Option<&'static str> {
     ["chromium", "chromium-browser", "google-chrome"].into_iter().find(runs)
 }
 
-/// The site in a folder, or none where it cannot be built.
+/// Builds the site in a folder; returns none if it cannot be built.
 fn site() -> Option<tempfile::TempDir> {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let status = Command::new("scripts/site")
@@ -109,7 +109,7 @@ fn a_browser_shows_the_same_cycles_and_the_same_moments() {
     assert!(worst["text"].as_str().is_some_and(|found| found.starts_with(&text)), "{worst}");
 }
 
-/// Puts an image among those of the suite.
+/// Adds an image to those of the suite.
 fn offer(folder: &std::path::Path) {
     let list = folder.join("site.json");
     let text = std::fs::read_to_string(&list).expect("a list");
@@ -120,7 +120,7 @@ fn offer(folder: &std::path::Path) {
     std::fs::write(folder.join("images/stm32f405/loop.elf"), interrupted()).expect("writable");
 }
 
-/// Another page beside the first one, which is dark whatever the browser prefers.
+/// Adds a second page, which is dark whatever the browser prefers.
 fn darken(folder: &std::path::Path) {
     for (from, to, what, instead) in [
         ("index.html", "dark.html", "site.css", "dark.css"),
@@ -132,7 +132,7 @@ fn darken(folder: &std::path::Path) {
     }
 }
 
-/// The registers that a page shows are those of a moment here, and so is the instruction.
+/// Asserts that the page shows the registers and the instruction of the native program's moment.
 fn assert_same(shown: &Value, here: &Value) {
     assert_eq!(shown["cycle"], here["cycles"]);
     let registers = here["registers"].as_array().expect("a list");

@@ -13,7 +13,7 @@ fn raw(code: &[u16], behind: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Prints a text by semihosting and ends well.
+/// Prints a text through semihosting and exits successfully.
 pub fn prints() -> Vec<u8> {
     let code = [
         0x2004, // movs r0, #4: SYS_WRITE0
@@ -31,18 +31,18 @@ pub fn prints() -> Vec<u8> {
     raw(&code, &behind)
 }
 
-/// Never ends: a loop that divides and branches, so that it takes other times on other cores.
+/// Never ends: a loop that divides and branches, so that its timing differs between cores.
 pub fn works() -> Vec<u8> {
     raw(&[0x3001, 0x4041, 0x1A12, 0xD0FB, 0x4348, 0xE7F9], &[])
 }
 
-/// Branches to where there is no code.
+/// Branches to an address without code.
 pub fn faults() -> Vec<u8> {
     raw(&[0x2000, 0x4700], &[])
 }
 
-/// A loop that SysTick interrupts every 1000 cycles, whose handler reads SysTick's register and counts
-/// down for a while; interrupt 3 has a handler that returns at once.
+/// A loop that SysTick interrupts every 1000 cycles; its handler reads SysTick's register and counts
+/// down for a while. Interrupt 3 has a handler that returns at once.
 pub fn interrupted() -> Vec<u8> {
     const VECTORS: u32 = 20;
     const BASE: u32 = 0x0800_0000;

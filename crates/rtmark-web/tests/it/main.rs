@@ -1,4 +1,4 @@
-//! The simulator in a browser and the same program here: equal to the last cycle.
+//! Compares the simulator in a browser with the same program run natively: equal to the cycle.
 
 mod browser;
 mod image;

@@ -1,4 +1,4 @@
-//! The program here.
+//! Runs the program natively.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::image::{PRINTED, faults, interrupted, prints, works};
 
-/// A chip's file.
+/// Reads a chip's file.
 pub fn soc(name: &str) -> String {
     let path = format!("{}/../../socs/{name}.toml", env!("CARGO_MANIFEST_DIR"));
     std::fs::read_to_string(path).expect("a soc file")
@@ -22,7 +22,7 @@ fn opening(soc: &str, image: &[u8], cycles: u64, pend: &Value) -> Vec<u8> {
     bytes
 }
 
-/// The events of requests.
+/// Returns the events of requests.
 fn told(bytes: &[u8]) -> Vec<Value> {
     let mut program = Command::new(env!("CARGO_BIN_EXE_rtmark-web"))
         .stdin(Stdio::piped())
@@ -36,25 +36,25 @@ fn told(bytes: &[u8]) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
-/// The events of what is asked of an image.
+/// Returns the events of requests about an image.
 pub fn asked(soc: &str, image: &[u8], cycles: u64, asks: &[Value]) -> Vec<Value> {
     let mut bytes = opening(soc, image, cycles, &Value::Null);
     bytes.extend(asks.iter().flat_map(|ask| format!("{ask}\n").into_bytes()));
     told(&bytes)
 }
 
-/// The events of a kind.
+/// Returns the events of a kind.
 pub fn only<'a>(events: &'a [Value], kind: &str) -> Vec<&'a Value> {
     events.iter().filter(|event| event["event"] == kind).collect()
 }
 
-/// How a run ends that nobody looks at on the way.
+/// Returns how a run ends without intermediate stops.
 pub fn ended(soc: &str, image: &[u8], cycles: u64) -> Value {
     let events = asked(soc, image, cycles, &[json!({"ask": "go", "cycle": cycles})]);
     only(&events, "ended").last().copied().expect("an end").clone()
 }
 
-/// What was at a cycle, in a run that goes straight there.
+/// Returns the moment at a cycle, in a run that goes straight there.
 pub fn moment(soc: &str, image: &[u8], cycle: u64) -> Value {
     let events = asked(soc, image, 1 << 40, &[json!({"ask": "go", "cycle": cycle})]);
     only(&events, "moment").last().copied().expect("a moment").clone()
@@ -69,7 +69,7 @@ fn a_run_is_told_from_its_beginning_to_its_end() {
     assert_eq!(only(&told, "console")[0]["text"], PRINTED);
     let end = only(&told, "ended")[0];
     assert_eq!(end["how"], "exit");
-    // Six instructions, of which the last has not come to its end.
+    // Six instructions, of which the last has not completed.
     assert!(end["instructions"].as_u64().is_some_and(|count| (5..=6).contains(&count)));
     let moment = told.last().expect("a moment");
     assert_eq!(moment["console"], PRINTED);
@@ -97,7 +97,7 @@ fn what_never_ends_stops_at_its_limit_and_what_is_wrong_is_told() {
     assert_eq!(only(&told, "refused").len(), 2, "{told:?}");
 }
 
-/// What differs between moments of one run that are reached in different ways.
+/// Removes what differs between moments that are reached in different ways.
 fn without_reached(moment: &Value) -> Value {
     let mut moment = moment.clone();
     moment["reached"] = Value::Null;
@@ -106,7 +106,7 @@ fn without_reached(moment: &Value) -> Value {
 
 #[test]
 fn a_moment_is_the_same_whichever_way_it_is_reached() {
-    // A core whose instructions follow one another, one with a pipeline, one that issues two at once.
+    // A scalar core, one with a pipeline, and one that issues two instructions at once.
     for chip in ["stm32c031", "stm32f405", "stm32h743"] {
         let soc = soc(chip);
         let image = interrupted();

@@ -1,20 +1,19 @@
-//! Looking into a step that is no plain instruction.
+//! Examines the inside of a step that is not a plain instruction.
 //!
-//! An exception is taken or left there, the core sleeps, or an instruction looks at what is
-//! pending. At which cycles of the step the interrupt is noticed is found out by going through it
-//! again.
+//! In such a step an exception is taken or left, the core sleeps, or an instruction reads what is
+//! pending. At which cycles of the step the interrupt is noticed is found by repeating it.
 
 use rtmark_sim::{Cycles, Register};
 
 use super::{Sweep, Visitor};
 use crate::border::Boundary;
 
-/// Points of a sleep that are looked at one by one, after it begins and before it ends.
+/// The number of points examined one by one after a sleep begins and before it ends.
 const EDGE: u64 = 64;
 
 impl<S: Visitor> Sweep<'_, S> {
-    /// Answers for the points inside a step that is no plain instruction, and for those that
-    /// waited before it.
+    /// Answers for the points inside a step that is not a plain instruction, and for those that waited
+    /// before it.
     pub(super) fn look_inside(&mut self, before: Boundary, looked: Option<Cycles>) {
         let (from, to) = (before.cycle, self.machine.cycles().0);
         let to = looked.map_or(to, |looked| looked.0.max(to));
@@ -32,7 +31,7 @@ impl<S: Visitor> Sweep<'_, S> {
             let answer = self.visitor.follow(points.clone(), first.as_ref().unwrap_or(&self.kept));
             self.add(points, answer);
         }
-        // What the sweep began with in the middle of this step belongs to nobody here.
+        // What the sweep started with in the middle of this step does not belong to this sweep.
         let begin = come.max(self.seen);
         if begin >= to {
             return;
@@ -43,7 +42,7 @@ impl<S: Visitor> Sweep<'_, S> {
             return;
         }
         if looked.is_some() {
-            // It may withdraw what it sees: what comes of each point is for itself.
+            // The step may withdraw what it sees, so each point is examined separately.
             for at in begin + 1..=to {
                 let answer = self.point(at);
                 self.add(at..=at, answer);
@@ -51,8 +50,8 @@ impl<S: Visitor> Sweep<'_, S> {
             self.seen = to;
             return;
         }
-        // The first point that the step does not see any more. Steps of a kind look at the
-        // same time before their end: that is tried first.
+        // Finds the first point that the step does not see any more. Steps of the same kind stop
+        // looking at the same time before their end, so that is tried first.
         let (mut low, mut high) = (begin + 1, to + 1);
         let guess = to.saturating_sub(self.unseen).clamp(low, high);
         for at in [guess, guess - 1] {
@@ -73,24 +72,24 @@ impl<S: Visitor> Sweep<'_, S> {
         self.seen = low - 1;
     }
 
-    /// Follows a point from where the kept machine stands.
+    /// Follows a point from the kept machine's position.
     fn point(&mut self, at: u64) -> S::Answer {
         self.visitor.follow(at..=at, &self.kept)
     }
 
-    /// Whether an interrupt that becomes pending at a cycle is noticed within the next step.
+    /// Tells whether an interrupt that becomes pending at a cycle is noticed within the next step.
     fn is_seen(&self, at: u64) -> bool {
         let interrupt = self.visitor.interrupt();
         let mut copy = self.kept.clone();
         copy.pend_interrupt(interrupt, Cycles(at));
         let _ = copy.advance(Cycles(u64::MAX));
         self.visitor.path().look_at(&copy);
-        // What gives way to it has seen it before it is told to be pending.
+        // An instruction that gives way to it has seen it before it is reported as pending.
         copy.is_under_way(interrupt) || copy.gave_way() != self.kept.gave_way()
     }
 
-    /// Answers for a range of points whose ends are known. A step looks at what is pending
-    /// few times, and points between two looks have one answer.
+    /// Answers for a range of points whose ends are known. A step looks at what is pending only a few
+    /// times, and points between two looks share an answer.
     fn between(&mut self, low: (u64, S::Answer), high: (u64, S::Answer)) {
         if low.0 == high.0 || low.1 == high.1 {
             self.add(low.0..=high.0, low.1);
@@ -113,13 +112,13 @@ impl<S: Visitor> Sweep<'_, S> {
         }
     }
 
-    /// Answers for the points of a sleep, `from` and `to` being its boundaries.
+    /// Answers for the points of a sleep with the boundaries `from` and `to`.
     fn sleep(&mut self, from: u64, to: u64) {
         let mut at = from + 1;
         while at <= to {
             let answer = self.point(at);
-            // Nothing happens while the core sleeps: until something else is about to wake
-            // it, an interrupt is served after the same time whenever it comes.
+            // Nothing happens while the core sleeps: until something else is about to wake it, an
+            // interrupt is served after the same time whenever it comes.
             match self.visitor.waits(answer, at) {
                 Some(cycles) if at == from + EDGE && at + 2 * (cycles + EDGE) < to => {
                     let last = to - cycles - EDGE;

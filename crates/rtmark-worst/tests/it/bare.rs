@@ -1,5 +1,5 @@
-//! Programs in words for cores other than a Cortex-M, and searches of them held against a run from
-//! reset for each cycle.
+//! Programs as machine words for cores other than Cortex-M, and searches of them compared with a run
+//! from reset for every cycle.
 
 use std::collections::BTreeMap;
 
@@ -8,18 +8,18 @@ use rtmark_worst::{Aspect, Findings, Path, Question, Reach, Window};
 
 use crate::programs::{all, goes_on};
 
-/// A program, and what is asked of it.
+/// A program, and the search to perform.
 pub struct Bare {
-    /// Words of its code, and where they begin.
+    /// The words of its code, and their address.
     pub program: &'static [u32],
     pub base: u32,
     /// The interrupt that is searched, and its priority.
     pub interrupt: u16,
     pub priority: u8,
-    /// What the handler wakes, and what ends a round.
+    /// The first instruction of the woken task, and the end of a round.
     pub woken: u32,
     pub end: u32,
-    /// Cycles after which an interrupt has been served.
+    /// Cycles after which an interrupt has certainly been served.
     pub patience: u64,
 }
 
@@ -45,8 +45,8 @@ impl Bare {
         }
     }
 
-    /// When the handler begins and what it wakes, run from reset with the interrupt pending in a
-    /// cycle.
+    /// Returns when the handler and the woken task begin, from a run from reset with the interrupt
+    /// pending in a cycle.
     fn brute(&self, soc: &Soc, point: u64) -> (u64, u64) {
         let mut machine = self.machine(soc);
         machine.arm_interrupt(self.interrupt, self.priority);
@@ -65,8 +65,8 @@ impl Bare {
         panic!("never served, pending in cycle {point}");
     }
 
-    /// The search of a window finds what runs from reset find, one for each cycle, of which the worst
-    /// is more than so many cycles.
+    /// Asserts that the search of a window finds what runs from reset find, one for each cycle, and
+    /// that the worst takes more than `masked` cycles.
     pub fn assert_as_from_reset(&self, soc: &Soc, window: Window, masked: i64) -> Findings {
         let path = |reach| Path::new(self.machine(soc), self.question(reach, window));
         let path = |reach| path(reach).expect("a path");

@@ -1,5 +1,5 @@
 //! A search on a Cortex-R5 finds what runs from reset find, one for each cycle: caches, branch
-//! prediction and the pipeline are part of each moment.
+//! prediction and the pipeline are part of the state at each moment.
 
 use std::sync::LazyLock;
 
@@ -8,18 +8,18 @@ use rtmark_worst::Window;
 
 use crate::bare::Bare;
 
-/// The interrupt that is searched. The program's own is 36, the timer's, and less urgent.
+/// The interrupt that is searched. The program's own is 36, the timer's, which is less urgent.
 const INTERRUPT: u16 = 1;
-/// The priority of the one that is searched, as the controller's five bits stand in a byte.
+/// The priority of the searched interrupt: the controller's five bits in their position in a byte.
 const PRIORITY: u8 = 0x40;
 const BASE: u32 = 0x0010_0000;
 const WOKEN: u32 = BASE + 0x13C;
 const END: u32 = BASE + 0xDC;
 
-/// A program that does all that can make a difference to an interrupt: it divides, loads what no
-/// cache holds yet, has lists and exclusive accesses, empties the write buffer, calls, masks, has a
-/// timer that is less urgent, and sleeps with interrupts open and masked. Its handler takes an
-/// interrupt over from the controller, and lets more urgent ones come in between.
+/// A program that contains everything that can affect an interrupt: it divides, loads uncached data,
+/// has load and store multiples and exclusive accesses, drains the write buffer, calls, masks, has a
+/// less urgent timer, and sleeps with interrupts enabled and masked. Its handler acknowledges an
+/// interrupt at the controller, and allows more urgent ones to preempt it.
 const PROGRAM: &[u32] = &[
     0xEE11_0F10, // 000 start: mrc 15, 0, r0, cr1, cr0, {0}
     0xE3C0_0A02, // 004 bic r0, r0, #8192
@@ -118,8 +118,8 @@ fn soc() -> Soc {
     Soc::from_toml(include_str!("../../../../socs/zynqmp-r5.toml")).expect("a soc")
 }
 
-/// The same by FIQ, of which the controller is told (GICC_CTLR.FIQEn): its vector is one further on, and
-/// another bit masks it.
+/// The same program with FIQ, which the controller is configured for (GICC_CTLR.FIQEn): its vector is
+/// the next one, and another bit masks it.
 static FAST: LazyLock<Vec<u32>> = LazyLock::new(|| {
     let fast = |word: &u32| match *word {
         0xE3A0_0018 => 0xE3A0_001C,

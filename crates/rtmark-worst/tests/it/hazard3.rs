@@ -6,20 +6,20 @@ use rtmark_worst::{Aspect, Path, PathError, Question, Reach, Second, Window};
 use crate::bare::Bare;
 use crate::programs::all;
 
-/// The interrupt that is searched, and one beside it. The program's own is 0.
+/// The interrupt that is searched, and another one. The program's own is 0.
 const INTERRUPT: u16 = 1;
 const OTHER: u16 = 5;
-/// The priority of the one that is searched, as the controller's four bits stand in a byte.
+/// The priority of the searched interrupt: the controller's four bits in their position in a byte.
 const PRIORITY: u8 = 0x40;
 const BASE: u32 = 0x8000_0000;
 const WOKEN: u32 = BASE + 0x15C;
 const END: u32 = BASE + 0xC8;
 
-/// A program that does all that can make a difference to an interrupt: it divides, loads and
-/// stores, multiplies, has atomic operations and instructions of several steps, masks, raises an
-/// interrupt of its own that is more urgent, has a timer, calls, asks what is pending, and sleeps
-/// with interrupts open and masked. Its handler takes interrupts over by MEINEXT as long as there
-/// are any, and lets more urgent ones come in between.
+/// A program that contains everything that can affect an interrupt: it divides, loads and stores,
+/// multiplies, has atomic operations and multi-step instructions, masks, raises a more urgent interrupt
+/// of its own, has a timer, calls, reads what is pending, and sleeps with interrupts enabled and
+/// masked. Its handler takes interrupts over through MEINEXT as long as there are any, and allows more
+/// urgent ones to preempt it.
 const PROGRAM: &[u32] = &[
     0x8010_1137, // 00 lui sp,0x80101
     0x0000_0297, // 04 auipc t0,0x0
@@ -138,7 +138,7 @@ fn soc() -> Soc {
     Soc::from_toml(include_str!("../../../../socs/generic-hazard3.toml")).expect("a soc")
 }
 
-/// The same with memories that wait.
+/// The same soc with memories that have wait states.
 fn slow() -> Soc {
     let mut soc = soc();
     soc.memories[0].timing.wait_states = 2;
@@ -167,8 +167,8 @@ fn the_search_equals_a_run_from_reset_for_each_cycle() {
     }
 }
 
-/// The most cycles that each of two interrupts waits for its handler, over all pairs of cycles no
-/// further apart than `distance`, the first in a window.
+/// Returns the most cycles that each of two interrupts waits for its handler, over all pairs of cycles
+/// at most `distance` apart, the first of them in a window.
 fn brute_pairs(path: &Path, window: Window, distance: u64) -> [u64; 2] {
     let start = path.at(window.from - distance - 1);
     let mut worst = [0, 0];

@@ -7,18 +7,18 @@ use rtmark_worst::Window;
 
 use crate::bare::Bare;
 
-/// The interrupt that is searched: a fast one. Interrupts have no priorities that could be set.
+/// The interrupt that is searched: a fast one. Interrupts have no configurable priorities.
 const INTERRUPT: u16 = 1;
 const BASE: u32 = 0x8000_0000;
 const WOKEN: u32 = BASE + 0x16C;
 const END: u32 = BASE + 0x114;
-/// Where the code begins: vectors are before it.
+/// Where the code begins, after the vectors.
 const CODE: u32 = 0x80;
 const HANDLER: u32 = 0x14C;
 
-/// A program that does all that can make a difference to an interrupt: it divides and multiplies, loads
-/// and stores across words, masks, raises the software interrupt, has a timer, calls, asks what is
-/// pending, fetches anew, and sleeps with interrupts open and masked.
+/// A program that contains everything that can affect an interrupt: it divides and multiplies, makes
+/// unaligned loads and stores, masks, raises the software interrupt, has a timer, calls, reads what is
+/// pending, executes fence.i, and sleeps with interrupts enabled and masked.
 const PROGRAM: &[u32] = &[
     0x8010_1137, // 80 lui sp,0x80101
     0x0200_4437, // 84 lui s0,0x2004
@@ -96,7 +96,7 @@ const PROGRAM: &[u32] = &[
     0x3020_0073, // 1a4 mret
 ];
 
-/// The program behind its vectors, each of which jumps to the handler.
+/// The program after its vectors, each of which jumps to the handler.
 static WHOLE: LazyLock<Vec<u32>> = LazyLock::new(|| {
     let vector = |at: u32| {
         let offset = HANDLER - at;
@@ -109,7 +109,7 @@ fn soc() -> Soc {
     Soc::from_toml(include_str!("../../../../socs/generic-ibex.toml")).expect("a soc")
 }
 
-/// The same with memories that wait.
+/// The same soc with memories that have wait states.
 fn slow() -> Soc {
     let mut soc = soc();
     soc.memories[0].timing.wait_states = 2;

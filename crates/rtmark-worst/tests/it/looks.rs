@@ -1,5 +1,5 @@
-//! Programs that look at what is pending, and ask for exceptions themselves, anywhere: a search
-//! finds what runs from reset find, also in the smallest pieces.
+//! Programs that read what is pending and request exceptions themselves, anywhere: a search finds what
+//! runs from reset find, even with the smallest pieces.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use crate::programs::*;
 use crate::support::*;
 
 const PATIENCE: u64 = 1_500;
-/// Programs; sixty of those that do not ask for the interrupt have been tried.
+/// The number of programs; sixty have been tried of those that do not request the interrupt.
 const SEEDS: u64 = 6;
 
-/// A plain generator, so that programs are the same each time.
+/// A simple generator, so that programs are the same each time.
 struct Dice(u64);
 
 impl Dice {
@@ -25,14 +25,14 @@ impl Dice {
     }
 }
 
-/// Whether a program asks for the interrupt that is searched, or withdraws it, too.
+/// Whether a program also requests or withdraws the interrupt that is searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Meddles {
     No,
     Asks,
     Withdraws,
-    /// It asks by every register that there is, also for PendSV and SysTick, withdraws, and turns the
-    /// interrupt off and on.
+    /// It requests it through every register that can do so, also requests PendSV and SysTick,
+    /// withdraws them, and disables and enables the interrupt.
     Everywhere,
 }
 
@@ -45,7 +45,7 @@ const PENDSTSET: u32 = 1 << 26;
 const PENDSVCLR: u32 = 1 << 27;
 const PENDSVSET: u32 = 1 << 28;
 
-/// One of all the ways to ask for an exception and to withdraw it.
+/// Emits one of all the ways to request an exception or to withdraw it.
 fn ask<'a>(firmware: &'a mut Firmware, core: CoreKind, dice: &mut Dice) -> &'a mut Firmware {
     match dice.below(12) {
         0 => firmware.store(ICSR, PENDSTSET),
@@ -70,9 +70,9 @@ fn add(firmware: &mut Firmware, core: CoreKind, dice: &mut Dice, meddles: Meddle
         0 => firmware.op(&[0xC60F, 0x3E10, 0xCE0F, 0x3E10]),
         1 => firmware.op(&[CPSID_I]).nops(dice.below(4) as usize),
         2 | 3 => firmware.op(&[CPSIE_I]),
-        // ldr r0, [r7]; lsls r0, #19; bpl over; nop, nop: ICSR says that something is pending.
+        // ldr r0, [r7]; lsls r0, #19; bpl over; nop, nop: ICSR shows that something is pending.
         4 => firmware.op(&[0x6838, 0x04C0, 0xD501, NOP, NOP, NOP]),
-        // The same with ISPR and interrupt 1: lsls r1, #30
+        // The same test with ISPR and interrupt 1: lsls r1, #30
         5 => firmware.load(1, NVIC_ISPR).op(&[0x0789, 0xD501, NOP, NOP, NOP]),
         6 => firmware.store(NVIC_ISPR, 0),
         7 | 8 => firmware.op(PEND_SWITCH).nops(dice.below(4) as usize),
@@ -124,7 +124,7 @@ fn found(
 const FROM: u64 = 200;
 const TO: u64 = 600;
 
-/// About the cycles of a window in pieces of so many.
+/// Asks about the cycles of a window in pieces of the given size.
 fn question(priority: u8, reach: Reach, cuts: u64) -> Question {
     let windows = (FROM..TO).step_by(cuts as usize);
     let windows = windows.map(|from| Window { from, to: (from + cuts).min(TO) }).collect();
@@ -140,7 +140,7 @@ fn question(priority: u8, reach: Reach, cuts: u64) -> Question {
     }
 }
 
-/// When the handler begins, run from reset, if it does.
+/// Returns when the handler begins in a run from reset, if it does.
 fn brute(start: &Machine, firmware: &Firmware, priority: u8, point: u64) -> Option<u64> {
     let mut machine = start.clone();
     machine.arm_interrupt(INTERRUPT, priority);
@@ -209,7 +209,7 @@ fn a_program_that_asks_for_the_interrupt_itself_is_searched_all_the_same() {
 #[test]
 fn a_program_that_asks_and_withdraws_by_every_register_is_searched_all_the_same() {
     compare(0..SEEDS, Meddles::Everywhere);
-    // An interrupt from outside comes to the core before the one that a store has asked for.
+    // An interrupt from outside reaches the core before one that a store has requested.
     compare(9..10, Meddles::Everywhere);
 }
 

@@ -1,4 +1,4 @@
-//! Searches beside runs from reset, and races that were planted.
+//! Compares searches with runs from reset, and finds planted races.
 
 #[path = "../../../rtmark-sim/tests/it/support/mod.rs"]
 mod support;

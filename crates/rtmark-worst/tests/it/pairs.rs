@@ -14,8 +14,8 @@ const FIRST: u16 = 1;
 const SECOND: u16 = 2;
 const INTERRUPTS: [u16; 2] = [FIRST, SECOND];
 
-/// A loop that masks in every way, with a clock, an interrupt of its own, sleep, and two
-/// handlers of some length.
+/// A loop that masks in every way, with a clock, an interrupt of its own, sleep, and two handlers of
+/// some length.
 fn program(core: CoreKind, [first, second]: [u8; 2]) -> Firmware {
     let mut firmware = Firmware::new();
     let priorities = u32::from_le_bytes([0xC0, first, second, 0]);
@@ -27,12 +27,12 @@ fn program(core: CoreKind, [first, second]: [u8; 2]) -> Firmware {
     firmware.op(&[0xB53F, 0xCE0F, 0x3E10, 0xB007]);
     firmware.op(&[CPSID_I]).nops(6).op(&[CPSIE_I]).nops(2);
     if core.is_mainline() {
-        // BASEPRI holds back one of both.
+        // BASEPRI holds back one of the two.
         firmware.op(&[0x2040]).msr(17, 0).nops(3).op(&[0xCE0F, 0x3E10, 0x2000]).msr(17, 0);
-        // udiv r0, r6, r0: left off, as loads of several registers are
+        // udiv r0, r6, r0: can be abandoned, like loads of several registers
         firmware.op(&[0x2003, 0xFBB6, 0xF0F0]);
     }
-    // Masked, what is pending decides: ldr r0, [r7]; lsls r0, #19; bpl over
+    // Masked, the code depends on what is pending: ldr r0, [r7]; lsls r0, #19; bpl over
     firmware.op(&[CPSID_I, 0x6838, 0x04C0, 0xD501, NOP, NOP, CPSIE_I]);
     // adds r5, #1; lsls r0, r5, #31; bne over; wfi
     firmware.op(&[0x3501, 0x07E8, 0xD100, WFI]);
@@ -70,14 +70,14 @@ fn all(path: &Path, share: Share) -> Findings {
     search(path, &control, Findings::default(), |_| {}).expect("no mistake")
 }
 
-/// What happens to both in a run, told by an observer.
+/// Records what happens to both interrupts in an observed run.
 #[derive(Default)]
 struct Seen {
     order: Vec<usize>,
-    /// When the handler of the first of them was entered.
+    /// When the handler of the first one was entered.
     began: u64,
     left: [bool; 2],
-    /// A handler returned, in this cycle.
+    /// The handler that returned, and the cycle in which it did.
     returned: Option<(u16, u64)>,
     how: Option<Interleaving>,
 }
@@ -111,8 +111,8 @@ impl Observer for Seen {
     }
 }
 
-/// Runs a pair from a machine that stands before both: when each handler begins, and how they
-/// met. Late arrivals are told by a run without the second one.
+/// Runs a pair from a machine before both: when each handler begins, and how they met. Late arrivals
+/// are recognised by a run without the second interrupt.
 fn brute(start: &Machine, pended: [u64; 2]) -> ([u64; 2], Interleaving) {
     let mut machine = start.clone();
     for (interrupt, at) in INTERRUPTS.into_iter().zip(pended) {
@@ -128,8 +128,8 @@ fn brute(start: &Machine, pended: [u64; 2]) -> ([u64; 2], Interleaving) {
     let first = seen.order[0];
     let other = 1 - first;
     let how = seen.how.expect("both");
-    // The one that came first may have overtaken the other one's entry: alone, the other one
-    // is about to be entered at a boundary that lies before the first one's moment.
+    // The one that came first may have overtaken the other's entry: by itself, the other is about to be
+    // entered at a boundary before the first one's moment.
     let mut alone = start.clone();
     alone.pend_interrupt(INTERRUPTS[other], Cycles(pended[other]));
     let mut overtaken = false;
@@ -143,7 +143,7 @@ fn brute(start: &Machine, pended: [u64; 2]) -> ([u64; 2], Interleaving) {
             && !alone.is_asleep();
         let taken = alone.exceptions_taken();
         alone.advance(Cycles(u64::MAX)).expect("it runs on");
-        // Memories never wait: it is the same entry that ends with the first one's handler,
+        // Memories never wait, so it is the same entry that ends with the first one's handler,
         // whichever handler it has led to here.
         if about && alone.exceptions_taken() > taken {
             overtaken = seen.began == alone.cycles().0;
@@ -212,7 +212,7 @@ fn pairs_equal_runs_from_reset() {
             }
             for how in Interleaving::ALL {
                 let is_met = found.meetings.contains_key(&(how, Aspect::Handler));
-                // Of two with one priority the lower number still comes first.
+                // Of two interrupts with the same priority, the lower number still comes first.
                 let can_be = how != Interleaving::Nested || priorities[0] != priorities[1];
                 assert_eq!(is_met, can_be, "{core} {priorities:x?} {how:?}");
             }
@@ -240,7 +240,7 @@ fn without_a_limit_pairs_reach_to_the_return() {
             alone.run(Cycles(point + 1_000));
             let hit = alone.take_hits().into_iter().find(|hit| hit.watch == returned);
             let returned = hit.expect("returns").cycle.0;
-            // The boundary at which it has returned: after waiting for what is fetched.
+            // The boundary at which it has returned, after waiting for the fetch.
             let mut alone = start.clone();
             alone.pend_interrupt(interrupt, Cycles(point));
             while alone.cycles().0 < returned {
@@ -280,5 +280,5 @@ fn two_that_cannot_be_told_apart_are_refused() {
     asked.interrupt = SECOND;
     let machine = machine(&firmware, &soc(CoreKind::CortexM3));
     let refused = Path::new(machine, asked).expect_err("one interrupt twice");
-    assert!(refused.to_string().contains("told apart"), "{refused}");
+    assert!(refused.to_string().contains("cannot be distinguished"), "{refused}");
 }

@@ -1,4 +1,4 @@
-//! The race finder finds the planted bugs of a small corpus, and clears their corrected twins.
+//! The race finder finds the planted bugs of a small corpus, and clears the corrected versions.
 
 use std::path::Path as FilePath;
 use std::process::Command;

@@ -16,9 +16,9 @@ const PRIORITY: u8 = 0x40;
 /// SysTick and interrupt 0 are more urgent than this.
 const LESS_URGENT: u8 = 0xC0;
 
-/// A program that does all that can make a difference to an interrupt: it masks in every
-/// way, lets a clock and an interrupt of its own come, chains, nests, sleeps with
-/// interrupts open and masked, and asks what is pending.
+/// A program that contains everything that can affect an interrupt: it masks in every way, has a clock
+/// and an interrupt of its own, tail-chains, nests, sleeps with interrupts enabled and masked, and
+/// reads what is pending.
 fn program(core: CoreKind, priority: u8) -> Firmware {
     let mut firmware = Firmware::new();
     begin(&mut firmware, priority, 399);
@@ -30,7 +30,7 @@ fn program(core: CoreKind, priority: u8) -> Firmware {
     // push {r0-r5, lr}; stmia r6!, {r0-r3}; subs; ldmia r6!, {r0-r3}; subs; muls; sub sp;
     firmware.op(&[0xB53F, 0xC60F, 0x3E10, 0xCE0F, 0x3E10, 0x4348, 0xB007]);
     firmware.op(&[CPSID_I]).nops(5).op(&[CPSIE_I]);
-    // Masked: ldr r0, [r7]; lsls r0, #19; bpl over; nop, nop. What is pending decides.
+    // Masked: ldr r0, [r7]; lsls r0, #19; bpl over; nop, nop. The code depends on what is pending.
     firmware.op(&[CPSID_I]).nops(2).op(&[0x6838, 0x04C0, 0xD502, NOP, NOP, NOP]);
     firmware.op(&[CPSIE_I]);
     firmware.op(PEND_SWITCH).nops(2);
@@ -46,7 +46,7 @@ fn program(core: CoreKind, priority: u8) -> Firmware {
     go_back(&mut firmware, top);
     // PendSV's handler pends interrupt 0, of the same priority as SysTick.
     firmware.handler(14).store(NVIC_ISPR, 1).nops(4).op(&[BX_LR]);
-    // push {r4, lr}; ...; pop {r4, pc}: a return that an interrupt may come into.
+    // push {r4, lr}; ...; pop {r4, pc}: a return during which an interrupt may come.
     firmware.handler(15).op(&[0xB510]).nops(8).op(&[0xBD10]);
     firmware.handler(16).nops(3).op(&[CPSID_I]).nops(2).op(&[CPSIE_I, BX_LR]);
     // push {r0-r7}, which gives way to a more urgent one; pop {r0-r7}
@@ -67,7 +67,7 @@ fn question(firmware: &Firmware, reach: Reach, window: Window) -> Question {
     }
 }
 
-/// When marks are first reached after the interrupt, run from reset.
+/// Returns when marks are first reached after the interrupt, from a run from reset.
 fn brute(firmware: &Firmware, soc: &Soc, priority: u8, point: u64) -> (u64, u64) {
     let mut machine = machine(firmware, soc);
     machine.arm_interrupt(INTERRUPT, priority);
@@ -171,7 +171,7 @@ fn pieces_shares_and_threads_make_no_difference() {
 
 #[test]
 fn held_stretches_agree_with_the_mask_registers() {
-    // Nothing but PRIMASK and BASEPRI holds back what is above every other priority.
+    // Only PRIMASK and BASEPRI hold back an interrupt above every other priority.
     let core = CoreKind::CortexM3;
     let firmware = program(core, PRIORITY);
     let window = Window { from: 150, to: 6_000 };
@@ -230,7 +230,7 @@ fn held_stretches_reach_over_all_that_holds() {
     };
     let whole = path(vec![window]);
     let found = all(&whole);
-    // Sleep aside, an interrupt waits until nothing holds it back.
+    // Except in sleep, an interrupt waits until nothing holds it back.
     let mut traced: BTreeMap<(u32, u32), (u64, u64)> = BTreeMap::new();
     let mut machine = whole.at(window.from);
     let mut since: Option<(u64, u32)> = None;
@@ -270,7 +270,7 @@ fn held_stretches_reach_over_all_that_holds() {
     assert!(
         alone.iter().any(|(held, each)| *held == Blocker::Instruction && each.longest.cycles > 1)
     );
-    // Wherever pieces meet, within a stretch or where one begins, they tell the same.
+    // Wherever pieces meet, inside a stretch or where one begins, the results are the same.
     for border in (400..520).step_by(3) {
         let windows = vec![Window { to: border, ..window }, Window { from: border, ..window }];
         let cut = all(&path(windows));
@@ -296,7 +296,7 @@ fn moments_at_random_never_exceed_the_worst() {
     let question = question(&firmware, Reach::Entry, window);
     let path = Path::new(machine(&firmware, &soc), question).expect("fine");
     let worst = all(&path).aspects[&Aspect::Handler].worst().expect("there is one").cycles;
-    // A plain generator, so that the moments are the same each time.
+    // A simple generator, so that the moments are the same each time.
     let mut state = 0x2545_F491_4F6C_DD1D_u64;
     for _ in 0..500 {
         state ^= state << 13;
@@ -314,7 +314,7 @@ fn moments_at_random_never_exceed_the_worst() {
     }
 }
 
-/// A handler, and a program, that the pipeline's model cannot execute.
+/// A handler, and a program, that the pipeline model cannot execute.
 #[test]
 fn a_mistake_of_the_simulator_is_the_only_answer() {
     let window = Window { from: 150, to: 1_100 };
@@ -360,6 +360,6 @@ fn a_priority_that_the_program_overrules_is_refused() {
     let refused = ask(LESS_URGENT);
     let expected = PathError::Priority { interrupt: 1, asked: LESS_URGENT, found: PRIORITY };
     assert_eq!(refused.expect_err("overruled").to_string(), expected.to_string());
-    // Bits that the soc does not have make no difference.
+    // Bits that the soc does not implement make no difference.
     ask(PRIORITY | 1).expect("the same priority");
 }

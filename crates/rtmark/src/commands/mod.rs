@@ -69,7 +69,7 @@ mod tests {
         for part in ["internal error", "0x08000124", "str.w r1, [r0, #1]", "cycle 1234"] {
             assert!(shown.contains(part), "{part}: {shown}");
         }
-        for part in ["data bus empty", "mistake of rtmark's", "ELF file", "timing model"] {
+        for part in ["data bus empty", "bug in rtmark", "ELF file", "timing model"] {
             assert!(shown.contains(part), "{part}: {shown}");
         }
     }

@@ -235,7 +235,7 @@ fn a_recorded_session_is_read_without_its_image() {
     let cut = spoil(&|text| text.replacen("@. ", "", 1));
     assert!(!cut.status.success() && said(&cut).contains("cut off"), "{}", said(&cut));
     let other = spoil(&|text| text.replace("\"at\":", "\"at\":1"));
-    assert!(said(&other).contains("another build is on the board"), "{}", said(&other));
+    assert!(said(&other).contains("the board runs another build"), "{}", said(&other));
     let none = spoil(&|_| "{}\n".to_owned());
     assert_eq!(none.status.code(), Some(2));
     assert!(said(&none).contains("no recording"), "{}", said(&none));

@@ -93,7 +93,7 @@ fn what_cannot_be_read_is_refused() {
     said(&["empty.log"]).refused(4, &["no rows of a known suite in empty.log", "docs/import.md"]);
     std::fs::write(folder.path().join("bad.json"), "{\"rtmark_import\": 9, \"rows\": []}")
         .expect("writable");
-    said(&["bad.json"]).refused(2, &["bad.json", "form 9"]);
+    said(&["bad.json"]).refused(2, &["bad.json", "version 9"]);
     assert_eq!(said(&["uart.log", "--format", "x"]).code, 2);
     said(&["--from-sim", "uart.log", "--soc", "stm32c031"]).refused(2, &["uart.log", "rtmark sim"]);
     said(&["--from-sim", "uart.log", "--soc", "nope"]).refused(4, &["no soc is called `nope`"]);
@@ -140,7 +140,7 @@ fn without_a_store_nothing_is_shown_as_if_it_were_kept() {
     let folder = folder();
     std::fs::write(folder.path().join("noise.db"), [0x55; 5000]).expect("writable");
     let refused = said(folder.path(), &["import", "uart.log", "--store", "noise.db"]);
-    refused.refused(1, &["noise.db", "damaged or no store"]);
+    refused.refused(1, &["noise.db", "damaged or not a store"]);
     assert_eq!(refused.stdout, "");
 }
 

@@ -142,7 +142,7 @@ fn figures_of_others_stand_beside_ours_where_spans_and_cores_are_equal() {
     import(&["--soc", "a board"]);
     let beside = tree.run(&["-s", "a.one", "--imported"]);
     assert!(unfolded(&beside).contains("no figure of others"), "{beside:#?}");
-    assert!(unfolded(&beside).contains("`rtmark import --core` tells it"), "{beside:#?}");
+    assert!(unfolded(&beside).contains("state it with `rtmark import --core`"), "{beside:#?}");
     import(&["--soc", "a board", "--core", "cortex-m0plus"]);
     let beside = tree.run(&["-s", "a.one", "--imported"]);
     assert_eq!(beside.code, 0, "{beside:#?}");
@@ -205,7 +205,7 @@ fn firmware_that_does_not_get_there() {
     let everywhere = ["k a.one on stm32c031", "a.elf", "rtmark sim"];
     let all = |more: &[&'static str]| [&everywhere, more].concat();
     refused(BAD_LOAD, 11, &all(&["0x08000044", "start+0x4"]));
-    refused(SLEEP, 12, &all(&["asleep", "its end probe never"]));
+    refused(SLEEP, 12, &all(&["asleep", "never its end probe"]));
     refused(LOOP, 12, &all(&["still running", "--max-cycles"]));
     refused(&printing("a.one FAILED: 3 items", true), 11, &all(&["it says: FAILED: 3 items"]));
     refused(&printing("a.one ok", false), 11, &all(&["printed ok, but ended"]));
@@ -218,7 +218,7 @@ fn probes_that_are_never_reached() {
     let aside = [(5, 0, "a.one"), (1, START + 0x80, "a.one"), (2, START + 0x82, "a.one")];
     tree.image(&printing("a.one ok", true), &aside).one().refused(12, &["never reached a probe"]);
     let no_end = [(5, 0, "a.one"), (1, START, "a.one"), (2, START + 0x82, "a.one")];
-    tree.image(&printing("a.one ok", true), &no_end).one().refused(12, &["its end probe never"]);
+    tree.image(&printing("a.one ok", true), &no_end).one().refused(12, &["never its end probe"]);
     let lacking = [(5, 0, "a.one"), (1, START, "a.one")];
     tree.image(EXIT, &lacking).one().refused(10, &["lacks a begin or an end probe"]);
 }
@@ -230,7 +230,7 @@ fn firmware_and_catalogue_must_agree() {
     tree.image(EXIT, &[]).one().refused(10, &["no section .rtmark"]);
     tree.image(EXIT, &[(5, 0, "b.one")])
         .one()
-        .refused(10, &["scenario b.one belongs into the image b"]);
+        .refused(10, &["scenario b.one belongs in the image b"]);
     tree.image(EXIT, &[(9, 0, "a.one")]).one().refused(10, &["kind 9"]);
 
     tree.manifest("[[not_applicable]]\nscenario = \"a.*\"\nreason = \"It cannot.\"\n");
@@ -238,7 +238,9 @@ fn firmware_and_catalogue_must_agree() {
     assert_eq!(said.code, 0, "not even built: {said:#?}");
     assert!(said.stdout.contains("n/a [1]") && said.stdout.contains("It cannot."), "{said:#?}");
     tree.manifest("[[not_applicable]]\nscenario = \"a.one\"\nreason = \"It cannot.\"\n");
-    tree.image(EXIT, PROBES).run(&[]).refused(10, &["does not apply, and its firmware holds it"]);
+    tree.image(EXIT, PROBES)
+        .run(&[])
+        .refused(10, &["not applicable, but its firmware contains it"]);
 }
 
 #[test]
@@ -247,7 +249,7 @@ fn builds_that_fail() {
     tree.one()
         .refused(10, &["building k for stm32c031 failed", "cp: cannot stat", "command: make"]);
     std::fs::write(tree.path("firmware/k/Makefile"), "all:\n\t@true\n").expect("writable");
-    tree.one().refused(10, &["brought no", "a.elf"]);
+    tree.one().refused(10, &["did not produce", "a.elf"]);
     std::fs::write(tree.path("firmware/k/Makefile"), "all:\n\t@echo x > $(RTMARK_OUT)/a.elf\n")
         .expect("writable");
     tree.one().refused(10, &["a.elf", "not an ELF file"]);
@@ -336,10 +338,10 @@ fn what_an_image_tells_of_its_settings_is_believed() {
     assert_eq!(settings["code_in"], "flash");
 
     tree.manifest("[settings]\ntick_hz = 1000\n");
-    tree.one().refused(10, &["kernel.toml claims tick_hz 1000, but it is built with 100"]);
+    tree.one().refused(10, &["kernel.toml declares tick_hz 1000, but it is built with 100"]);
     tree.manifest("[switches]\nasserts = [true, false]\n");
     tree.run(&["--scenario", "a.one", "--set", "asserts=off"])
-        .refused(10, &["it was to be built with asserts off, and has on"]);
+        .refused(10, &["asserts off was requested, but it was built with on"]);
     tree.image(&printing("a.one ok", true), &[&[(6, 1, "speed")], PROBES].concat());
     tree.one().refused(10, &["no setting is called `speed`"]);
 }

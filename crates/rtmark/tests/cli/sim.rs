@@ -70,7 +70,7 @@ fn a_run_ends_by_what_is_printed_or_when_its_time_is_up() {
     // It stops behind the call that prints, before the one that ends it.
     let until = scratch.run_code(&prints, &["--until-output", "done"]);
     assert_eq!((until.code, until.stdout.as_str()), (0, "PROJECT done\n"), "{until:#?}");
-    assert!(until.stderr.contains("behind what it has printed"), "{until:#?}");
+    assert!(until.stderr.contains("after its output"), "{until:#?}");
     let instructions = |said: &Said| {
         let text = said.stderr.split(" instructions").next().expect("some");
         text.rsplit(' ').next().and_then(|count| count.parse::<u64>().ok()).expect("a count")

@@ -47,7 +47,7 @@ fn runs_are_listed_shown_named_removed_and_pruned() {
     say(&tree, &["show"]).refused(4, &["no complete run yet", "rtmark log"]);
     let history = ["history", "a.s0", "-k", "k", "--soc", "stm32c031"];
     say(&tree, &history).refused(4, &["no results yet", "rtmark run"]);
-    tree.run(&["--name", "1st"]).refused(2, &["`1st` is no name", "begin with a letter"]);
+    tree.run(&["--name", "1st"]).refused(2, &["`1st` is not allowed", "begin with a letter"]);
     assert_eq!(runs(&tree).len(), 0, "nothing was begun");
     assert_eq!(tree.run(&["--name", "first", "-s", "a.s0", "a.s1"]).code, 0);
     let fresh = tree.run(&["-s", "a.s0", "--format", "json", "--fresh"]);
@@ -259,7 +259,7 @@ fn stores_that_cannot_be_used() {
     let tree = tree();
     let log = |name: &str| say(&tree, &["log", "--store", name]);
     std::fs::write(tree.path("noise.db"), [0x55; 5000]).expect("writable");
-    log("noise.db").refused(1, &["noise.db", "damaged or no store", "recover"]);
+    log("noise.db").refused(1, &["noise.db", "damaged or not a store", "recover"]);
     log("catalogue").refused(2, &["catalogue", "is a folder"]);
     log("typo.db").refused(2, &["no store typo.db", "rtmark run"]);
     assert!(!tree.path("typo.db").exists(), "looking makes nothing");

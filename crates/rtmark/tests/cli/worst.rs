@@ -162,7 +162,7 @@ fn two_interrupts_meet_at_every_distance() {
     let resumed = fine(said(folder, &["sim", "--resume", "p.snapshot", "--format", "json"]));
     assert_eq!(json(&resumed)["ending"], "exit");
 
-    worst(folder, &["--second", "8"]).refused(2, &["told apart", "--second"]);
+    worst(folder, &["--second", "8"]).refused(2, &["cannot be distinguished", "--second"]);
     worst(folder, &["--second", "77"]).refused(2, &["interrupts 0 to 31", "77"]);
     assert_eq!(worst(folder, &["--distance", "7"]).code, 2);
 }
@@ -219,7 +219,7 @@ fn parts_join_to_the_whole_and_searches_go_on() {
     said(folder, &["merge", "2.worst"]).refused(12, &["parts are missing"]);
 
     let follow = fine(worst(folder, &["--state", "f.worst", "--follow"]));
-    assert!(follow.stdout.contains("interrupted code goes on"), "{follow:#?}");
+    assert!(follow.stdout.contains("interrupted code continues"), "{follow:#?}");
     said(folder, &["merge", "1.worst", "f.worst"]).refused(5, &["different searches"]);
     worst(folder, &["--state", "f.worst"]).refused(2, &["another search"]);
     std::fs::write(folder.join("x.worst"), "RTMARKWC and nothing").expect("writable");

@@ -6,7 +6,7 @@ use crate::support::*;
 pub struct Case {
     pub what: &'static str,
     pub program: fn(&mut Firmware),
-    /// Whether there is a frame of the fault's own to look at.
+    /// Whether the fault has a stack frame of its own to examine.
     pub frame: bool,
 }
 
@@ -22,7 +22,7 @@ fn memories(firmware: &mut Firmware) -> &mut Firmware {
     firmware.region(0, 0, 0x2_0000, 3, 0).region(1, RAM, 0x1_0000, 3, 0)
 }
 
-/// The MPU goes on with a region for privileged code only, then thread mode goes on as told.
+/// Enables the MPU with a region for privileged code only, then continues in the given thread mode.
 fn thread_on(firmware: &mut Firmware, psp: u32, control: u32) -> &mut Firmware {
     memories(firmware).region(2, FORBIDDEN, 0x400, 1, 0).store(MPU_CTRL, ENABLE);
     firmware.set(0, psp).msr(9, 0).set(0, control).msr(20, 0).op(&[0xF3BF, 0x8F6F])
@@ -124,7 +124,7 @@ pub const CASES: &[Case] = &[
         program: |f| {
             f.store(SHPR2, 0x4000_0000).set(0, 0x20).msr(17, 0).op(&[0xDF00]);
         },
-        // B1.5.6: HardFault is told at the SVC itself. QEMU tells the next instruction.
+        // B1.5.6: HardFault is reported at the SVC itself. QEMU reports the next instruction.
         frame: false,
     },
     Case {

@@ -23,7 +23,7 @@ check("first samples", text("freertos") === "130");
 await select("of", "m");
 check("longest samples", text("freertos") === "130" && q("#block-1 .what-is-shown").textContent.startsWith("Longest"));
 await select("of", "e");
-check("from emptied caches", text("freertos") === "99");
+check("with emptied caches", text("freertos") === "99");
 await select("of", "c");
 check("typical ones again", text("freertos") === "100");
 // Kernels.

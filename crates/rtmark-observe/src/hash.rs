@@ -1,15 +1,15 @@
-//! A quick hash for maps that are asked at every instruction.
+//! A fast hash for maps that are consulted at every instruction.
 
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// What makes such hashes.
-pub type Mixing = BuildHasherDefault<Mixed>;
+/// The builder of such hashes.
+pub type FastBuildHasher = BuildHasherDefault<FastHasher>;
 
-/// A hash of few numbers that nobody chooses to do harm.
+/// A hash of a few numbers that no attacker chooses.
 #[derive(Debug, Default)]
-pub struct Mixed(u64);
+pub struct FastHasher(u64);
 
-impl Hasher for Mixed {
+impl Hasher for FastHasher {
     fn finish(&self) -> u64 {
         self.0
     }
@@ -21,7 +21,7 @@ impl Hasher for Mixed {
     }
 
     fn write_u32(&mut self, number: u32) {
-        // The multiplier of Knuth's multiplicative hashing: 2^64 by the golden ratio.
+        // The multiplier of Knuth's multiplicative hashing: 2^64 divided by the golden ratio.
         let mixed = (self.0 ^ u64::from(number)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         self.0 = mixed ^ mixed >> 32;
     }
