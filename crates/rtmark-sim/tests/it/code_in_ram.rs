@@ -52,12 +52,12 @@ fn cycles(core: CoreKind, chip: Chip, stores: Stores, code: &[u16]) -> u32 {
     }
     machine.set_register(Register::Pc, CODE);
     let stop = machine.run(Cycles(machine.cycles().0 + 500));
-    assert_eq!(stop, Stop::Cycles, "{code:04X?}");
+    assert_eq!(stop, Stop::Limit, "{code:04X?}");
     let [first, last] = [2, 3].map(|register| machine.register(Register::R(register)));
     last.wrapping_sub(first)
 }
 
-/// An access with a register of its own, at an offset from `r5`.
+/// A load of `r7` or a store of `r1`, at an offset from `r5`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Access {
     opcode: u16,
@@ -82,7 +82,7 @@ const fn store_half(offset: u16) -> Access {
 
 impl Access {
     const fn encoded(self) -> [u16; 2] {
-        let register = if matches!(self.opcode, 0xF8D5 | 0xF8B5) { 0 } else { 0x1000 };
+        let register = if matches!(self.opcode, 0xF8D5 | 0xF8B5) { 0x7000 } else { 0x1000 };
         [self.opcode, register | self.offset]
     }
 }
