@@ -39,6 +39,13 @@ impl State {
         }
     }
 
+    /// Records a data read from the bit-band alias.
+    pub(crate) fn note_bit_band_read(&mut self) {
+        if self.rules.model_buses() {
+            self.pipe = self.pipe.with_bit_band_read();
+        }
+    }
+
     /// Waits for a memory that answers a data access with wait states.
     pub(crate) fn wait_for_data(&mut self, place: Place) {
         let waits = self.lines[place.memory].read(place.offset);

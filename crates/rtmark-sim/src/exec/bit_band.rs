@@ -36,6 +36,7 @@ impl State {
     pub(crate) fn read_beyond_memory(&mut self, address: u32) -> Result<u32, Trap> {
         match Bit::behind(address).filter(|_| self.has_bit_bands) {
             Some(bit) => {
+                self.note_bit_band_read();
                 let word = self.read_word_of(bit).map_err(|trap| self.at_alias(trap, address))?;
                 // In the byte lane that the access uses.
                 Ok((word >> bit.number & 1) << (8 * (address & 3)))

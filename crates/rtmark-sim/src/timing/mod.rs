@@ -30,7 +30,7 @@ use crate::isa::{Op, Slot};
 use crate::soc::CoreKind;
 
 /// The version of the timing rules. Equal versions give equal cycles for ever.
-pub const TIMING_MODEL: &str = "12";
+pub const TIMING_MODEL: &str = "13";
 
 /// What an instruction means for the model of a core.
 #[derive(Clone, Copy, Debug)]

@@ -7,7 +7,9 @@ use crate::timing::pipeline::{Condition, CoreBus, Facts, Far, Reads};
 /// if that is not the expected one, further parts of an unaligned access, wait states, cycles
 /// beyond the usual, and whether it jumped.
 const BUS: u32 = 7;
+/// Writes to the bit-band alias, and reads of it.
 const BIT_BAND: u32 = 5;
+const BIT_BAND_READ: u32 = 4;
 /// It reads of a slow memory: in place of wait states and cycles beyond, where: see [`number_of`].
 const READS: u32 = 2;
 const PARTS_SHIFT: u32 = 3;
@@ -188,6 +190,12 @@ impl PipeState {
         Self(self.0 & !BUS | BIT_BAND)
     }
 
+    /// Tells that the access reads the bit-band alias.
+    #[must_use]
+    pub const fn with_bit_band_read(self) -> Self {
+        Self(self.0 & !BUS | BIT_BAND_READ)
+    }
+
     /// What the execution of the newest instruction has shown.
     pub(super) fn facts(self) -> Facts {
         let facts = Facts { taken: self.is_taken(), ..Facts::default() };
@@ -199,11 +207,11 @@ impl PipeState {
             }
             0 => None,
             1 => Some(CoreBus::Code),
-            3 | BIT_BAND => Some(CoreBus::System),
+            3 | BIT_BAND | BIT_BAND_READ => Some(CoreBus::System),
             _ => Some(CoreBus::Private),
         };
         Facts {
-            reads_first: self.0 & BUS == BIT_BAND,
+            bit_band: matches!(self.0 & BUS, BIT_BAND | BIT_BAND_READ),
             bus,
             extra_parts,
             waits: (self.0 >> WAITS_SHIFT & 15) as u8,

@@ -38,8 +38,6 @@ pub(super) struct BusTransfer {
     pub store: bool,
     /// Parts that follow it (DDI 0337G, 12.7).
     pub parts: u8,
-    /// It is not the first part.
-    pub further: bool,
     /// Cycles that its data phase waits.
     pub waits: u8,
     /// A write to the bit-band alias: a read, and in the last cycle a write.
@@ -50,6 +48,10 @@ pub(super) struct BusTransfer {
     written: bool,
     /// What it reads of a slow memory.
     pub reads: Reads,
+    /// The bus matrix makes several accesses of it, or one to another address.
+    converted: bool,
+    /// It is converted, and no cycle of its data phase has passed.
+    begins: bool,
 }
 
 impl BusTransfer {
@@ -66,6 +68,8 @@ pub(super) struct FetchPort {
     pub data: Option<Fetch>,
     /// The System bus sees the address of the fetch in its data phase only now.
     registered: bool,
+    /// The last fetch that a bus has taken went to the System bus.
+    from_system: bool,
     /// The address has been there while its memory waited.
     waited: bool,
 }
@@ -141,11 +145,17 @@ pub(super) struct DataPort {
     pub data: Option<BusTransfer>,
     /// It waited in the cycle before.
     pub waits: bool,
+    /// A converted access, or one right behind it, keeps fetches off the System bus.
+    keeps_bus: bool,
 }
 
 impl DataPort {
     pub fn transfers(&mut self) -> impl Iterator<Item = &mut BusTransfer> {
         self.data.iter_mut().chain(&mut self.address)
+    }
+
+    const fn is_idle(&self) -> bool {
+        self.address.is_none() && self.data.is_none()
     }
 
     /// Whether a store's data is on a bus.
@@ -191,9 +201,12 @@ impl Pipeline {
     /// A cycle of ports and buses with the edge that ends it; answers the halfwords that have
     /// arrived.
     pub(super) fn run_ports(&mut self, decoding: Option<&mut Decoding<'_>>) -> u8 {
+        // A cycle without data on any bus lets fetches go on.
+        self.data_port.keeps_bus &= !self.data_port.is_idle();
         self.present_data();
+        let kept = self.data_port.keeps_bus;
         let on_buses = OnBuses {
-            fetch_on_system: self.fetch_port.registered,
+            fetch_on_system: self.fetch_port.registered && !kept,
             writes_system: self.data_port.writes(CoreBus::System),
             writes_code: self.data_port.writes(CoreBus::Code),
         };
@@ -215,7 +228,7 @@ impl Pipeline {
         let through = if waiting.data { None } else { self.data_port.data.take() };
         if self.fetch_port.registered {
             self.fetch_port.registered =
-                on_buses.writes_system && self.setup.follows(Rule::FetchBehindStore);
+                kept || on_buses.writes_system && self.setup.follows(Rule::FetchBehindStore);
         }
         if fetch_is_taken {
             self.take_fetch(on_buses);
@@ -243,22 +256,26 @@ impl Pipeline {
         let reads = at.reads;
         at.reads =
             if at.has_more() { reads.next(self.setup.slow.line_bytes) } else { Reads::Nothing };
+        let store = matches!(at.step.unit, Unit::Store | Unit::StoreMany);
+        let reads_first = store && facts.bit_band;
+        let converted = facts.bit_band || facts.extra_parts > 0;
         self.data_port.address = Some(BusTransfer {
             bus: facts.bus.unwrap_or(at.step.bus),
-            store: matches!(at.step.unit, Unit::Store | Unit::StoreMany),
+            store,
             parts: facts.extra_parts,
-            further: false,
-            waits: waits.saturating_add(if facts.reads_first { READ_FIRST } else { 0 }),
-            reads_first: facts.reads_first,
+            waits: waits.saturating_add(if reads_first { READ_FIRST } else { 0 }),
+            reads_first,
             buffered: false,
             written: false,
             reads,
+            converted,
+            begins: converted,
         });
     }
 
     /// Lets the data phases wait.
     fn wait(&mut self, on_buses: OnBuses) -> Waiting {
-        let mut waiting = Waiting { fetch: on_buses.fetch_on_system, ..Waiting::default() };
+        let mut waiting = Waiting { fetch: self.fetch_port.registered, ..Waiting::default() };
         if let Some(fetch) = &mut self.fetch_port.data
             && fetch.waits > 0
         {
@@ -266,6 +283,12 @@ impl Pipeline {
             (waiting.fetch, waiting.fetch_memory) = (true, true);
         }
         let Some(data) = &mut self.data_port.data else { return waiting };
+        if std::mem::take(&mut data.begins)
+            && self.fetch_port.registered
+            && self.setup.follows(Rule::ConvertedTurnsBack)
+        {
+            data.waits = data.waits.saturating_add(1);
+        }
         if data.waits > 0 {
             data.waits -= 1;
             let slow = data.bus == CoreBus::Code && data.reads != Reads::Nothing;
@@ -274,7 +297,6 @@ impl Pipeline {
         } else if on_buses.writes_system
             && on_buses.fetch_on_system
             && self.setup.follows(Rule::StoreWaitsForFetch)
-            && !(data.further && self.setup.follows(Rule::PartsOfStoreFirst))
         {
             data.written = true;
             waiting.data = true;
@@ -294,15 +316,7 @@ impl Pipeline {
             && self.setup.follows(Rule::BusSwitchWaits);
         let behind_store =
             on_buses.writes_system && address.reads() && self.setup.follows(Rule::LoadBehindStore);
-        let behind_fetch = on_buses.fetch_on_system
-            && match address.bus {
-                CoreBus::Code => address.further && self.setup.follows(Rule::PartWaitsForFetch),
-                CoreBus::System => {
-                    let goes_first = address.further && address.store;
-                    !(goes_first && self.setup.follows(Rule::PartsOfStoreFirst))
-                }
-                CoreBus::Private => false,
-            };
+        let behind_fetch = on_buses.fetch_on_system && address.bus == CoreBus::System;
         let free = !elsewhere
             && !behind_fetch
             && match address.bus {
@@ -326,6 +340,7 @@ impl Pipeline {
             on_buses.writes_code && !on_system && self.setup.follows(Rule::CodeReadBehindWrite);
         let waits = self.fetch_waits(fetch).saturating_add(behind_write.into());
         self.fetch_port.registered = on_system;
+        self.fetch_port.from_system = on_system;
         self.fetch_port.data = Some(Fetch { waits, ..fetch });
     }
 
@@ -351,7 +366,7 @@ impl Pipeline {
         if let Some(parts) = transfer.parts.checked_sub(1) {
             let reads = transfer.reads.next_part(parts, self.setup.slow.line_bytes);
             self.data_port.address =
-                Some(BusTransfer { parts, further: true, reads, waits: 0, ..transfer });
+                Some(BusTransfer { parts, begins: false, reads, waits: 0, ..transfer });
         }
         let behind_write = on_buses.writes_code
             && transfer.bus == CoreBus::Code
@@ -359,6 +374,10 @@ impl Pipeline {
             && self.setup.follows(Rule::CodeReadBehindWrite);
         let waits = self.data_waits(transfer.reads).saturating_add(behind_write.into());
         transfer.waits = transfer.waits.saturating_add(waits);
+        transfer.begins &= self.fetch_port.from_system;
+        if transfer.converted && self.fetch_port.from_system {
+            self.data_port.keeps_bus |= self.setup.follows(Rule::ConvertedKeepsBus);
+        }
         self.data_port.data = Some(transfer);
     }
 }

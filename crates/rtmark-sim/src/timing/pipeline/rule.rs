@@ -103,11 +103,12 @@ rules! {
     FetchBehindStore: "fetch behind store, System", "CC2650, CC2652, STM32F100";
     /// The store waits for the fetch in turn.
     StoreWaitsForFetch: "store before a waiting fetch", "CC2650, CC2652; not so on STM32F100";
-    /// The parts of a store pass before the fetch, for which only the first of them waits.
-    PartsOfStoreFirst: "parts of a store first", "CC2650, CC2652";
-    /// In the Code region a further part of an access waits while an address for a fetch is on the
-    /// System bus.
-    PartWaitsForFetch: "part behind a fetch, Code", "CC2650, CC2652";
+    /// An access that the bus matrix converts, because it is unaligned or to the bit-band alias,
+    /// keeps fetches off the System bus until the data port is idle, whichever bus it takes.
+    ConvertedKeepsBus: "no fetch during a converted access", "DDI 0337G, 12.7, 12.10; CC2650, CC2652";
+    /// Its data phase takes a cycle more where a fetch has its address on the System bus in the
+    /// first cycle of it.
+    ConvertedTurnsBack: "converted access against a fetch", "CC2650, CC2652";
 }
 
 /// The rules that are left out.

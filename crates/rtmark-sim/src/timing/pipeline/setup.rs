@@ -22,9 +22,7 @@ impl Setup {
     pub(super) fn follows(&self, rule: Rule) -> bool {
         let applies = match rule {
             Rule::GivenUpFetchYields => !self.matrix.given_up_fetches_stay,
-            Rule::StoreWaitsForFetch | Rule::PartsOfStoreFirst => {
-                self.matrix.stores_wait_for_fetches
-            }
+            Rule::StoreWaitsForFetch => self.matrix.stores_wait_for_fetches,
             Rule::CompareBranchIsBusy => self.generation != Generation::EarlyCortexM3,
             _ => true,
         };

@@ -13,8 +13,8 @@ const MOST_WORDS: u32 = 32;
 const MOST_PARTS: u32 = 3;
 
 /// Cycles that an access waits at most: wait states and what a slow memory takes to read a line,
-/// each as many as a pipeline can be told, and a bit-band write's read.
-const LONGEST_ACCESS: u32 = 1 + 2 * u8::MAX as u32 + READ_FIRST as u32;
+/// each as many as a pipeline can be told, a bit-band write's read, and a fetch that is turned back.
+const LONGEST_ACCESS: u32 = 1 + 2 * u8::MAX as u32 + READ_FIRST as u32 + 1;
 
 /// Cycles after which a pipeline in which nothing has entered the execute stage never goes on.
 /// Two instructions may be there at most, and a buffered store behind them; each waits for its

@@ -184,8 +184,8 @@ pub struct Facts {
     pub taken: bool,
     /// The bus of its data access, if it is not the one that its step expects.
     pub bus: Option<CoreBus>,
-    /// It is a store that the System bus makes a read, a change and a write of.
-    pub reads_first: bool,
+    /// Its data access is to the bit-band alias.
+    pub bit_band: bool,
     /// Aligned accesses that a transfer is made of, less one.
     pub extra_parts: u8,
     /// Wait states of the data access.
