@@ -146,7 +146,7 @@ pub struct Demand {
     pub pre_indexed: bool,
 }
 
-/// A division, which proceeds in parallel to the pipeline.
+/// A division, which proceeds in parallel with the pipeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Divides {
     Unsigned,

@@ -29,7 +29,7 @@ pub struct Place {
     pub thumb: bool,
     /// Whether it is conditional.
     pub conditional: bool,
-    /// Whether it is a branch to an address before it.
+    /// Whether it is a branch to an earlier address.
     pub backwards: bool,
     pub kind: Kind,
 }
