@@ -28,9 +28,9 @@ pub enum Trial {
     /// Not in a trial.
     #[default]
     No,
-    /// No trap has been entered.
+    /// In a trial; no trap has been entered.
     Going,
-    /// One has, and the first instruction of its handler ends the trial before it is executed.
+    /// A trap has been entered. The trial ends before the first instruction of its handler executes.
     Trapped,
 }
 
