@@ -11,12 +11,12 @@ use crate::timing::memo::map::Map;
 const PAGE_BYTES: u32 = 128;
 const PAGE: usize = PAGE_BYTES as usize / 2;
 /// The most instructions kept; one more, and all are forgotten.
-const MOST: usize = 1 << 18;
+const MAX_INSTRUCTIONS: usize = 1 << 18;
 /// Executions after which an instruction gets graph nodes, so that short-lived copies of machines
 /// build none.
 pub const OFTEN: u8 = 3;
 /// One less than the bytes of the longest instruction.
-const BEFORE: u32 = 3;
+const MAX_OVERLAP: u32 = 3;
 
 /// A decoded instruction.
 #[derive(Debug)]
@@ -108,7 +108,7 @@ impl Code {
         let bits = of_one(set, bits);
         let mut number = self.number(pc) as usize;
         if number == 0 {
-            if self.mets.len() >= MOST {
+            if self.mets.len() >= MAX_INSTRUCTIONS {
                 self.forget();
             }
             let (page, place) = (pc / PAGE_BYTES, self.pages.len() as u32);
@@ -149,8 +149,8 @@ impl Code {
     /// Marks the instructions that overlap some written bytes to be checked again.
     pub fn look_again_at(&mut self, address: u32, bytes: u32) {
         let before = self.written.wrapping_sub(1);
-        let first = address.saturating_sub(BEFORE) & !1;
-        for at in (0..=bytes + BEFORE).step_by(2) {
+        let first = address.saturating_sub(MAX_OVERLAP) & !1;
+        for at in (0..=bytes + MAX_OVERLAP).step_by(2) {
             let pc = first.wrapping_add(at);
             let number = self.number(pc) as usize;
             if let Some(met) = self.mets.get_mut(number.wrapping_sub(1)) {

@@ -53,7 +53,7 @@ struct Line {
 
 /// An interrupt request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Asked {
+struct Request {
     /// The cycle since which any interrupt has been requested.
     since: u64,
     which: u16,
@@ -78,7 +78,7 @@ pub struct Core {
     pub rights: u32,
     pub instructions: u64,
     asleep: bool,
-    asked: Option<Asked>,
+    request: Option<Request>,
     pub refusal: Refusal,
     /// Whether the last instruction read or wrote a device register.
     touched: bool,
@@ -99,7 +99,7 @@ impl Core {
             rights: 1,
             instructions: 0,
             asleep: false,
-            asked: None,
+            request: None,
             refusal: Refusal::default(),
             touched: false,
             returns: 0,
@@ -137,9 +137,9 @@ impl Core {
     }
 
     fn look(&mut self, now: u64) {
-        let since = self.asked.map_or(now, |asked| asked.since);
-        let asks = self.arch.system.interrupt();
-        self.asked = asks.map(|(which, line)| Asked { since, which, line });
+        let since = self.request.map_or(now, |request| request.since);
+        let signalled = self.arch.system.interrupt();
+        self.request = signalled.map(|(which, line)| Request { since, which, line });
     }
 
     /// Processes all device events due by a cycle.
@@ -164,14 +164,14 @@ impl Core {
         self.taken_next().is_some()
     }
 
-    fn taken_next(&self) -> Option<Asked> {
-        let asked = self.asked?;
-        (!self.masks(asked.line) && asked.since <= self.cycle()).then_some(asked)
+    fn taken_next(&self) -> Option<Request> {
+        let request = self.request?;
+        (!self.masks(request.line) && request.since <= self.cycle()).then_some(request)
     }
 
     /// Returns whether the core sleeps.
     pub const fn is_asleep(&self) -> bool {
-        self.asleep && self.asked.is_none()
+        self.asleep && self.request.is_none()
     }
 
     /// Advances by one step: an instruction, an exception, or a sleep that ends no later than
@@ -181,11 +181,11 @@ impl Core {
         if self.arch.system.next() <= now {
             self.pass_devices(now);
         }
-        if let Some(asked) = self.taken_next() {
-            return self.interrupt(asked);
+        if let Some(request) = self.taken_next() {
+            return self.interrupt(request);
         }
         if self.asleep {
-            if self.asked.is_some() {
+            if self.request.is_some() {
                 self.asleep = false;
             } else {
                 return self.sleep(until);
@@ -211,7 +211,7 @@ impl Core {
         Passed::Slept
     }
 
-    fn interrupt(&mut self, Asked { which, line, .. }: Asked) -> Passed {
+    fn interrupt(&mut self, Request { which, line, .. }: Request) -> Passed {
         self.asleep = false;
         let exception = match line {
             InterruptLine::Irq => Exception::Interrupt,
@@ -220,7 +220,7 @@ impl Core {
         self.arch.enter(exception, 4);
         self.pipeline.enter(self.cycle(), ENTRY);
         self.arch.system.taken(which);
-        self.asked = None;
+        self.request = None;
         self.look(self.cycle());
         Passed::Trap(exception, Some(which))
     }
@@ -262,9 +262,9 @@ impl Core {
             return None;
         }
         let (horizon, returns) = (until.min(self.arch.system.next()), self.returns);
-        if let Some(asked) = self.asked {
+        if let Some(request) = self.request {
             // Instructions that unmask the interrupt execute outside the graph.
-            if self.masks(asked.line) {
+            if self.masks(request.line) {
                 self.glide(horizon);
             }
             return None;

@@ -28,7 +28,7 @@ const TO_SENDER: u32 = 2;
 pub const FIRST_EXTERNAL: u16 = 16;
 /// The words of a bitmap with one bit for each interrupt.
 const WORDS: usize = 8;
-const MOST: usize = 32 * WORDS;
+const MAX_INTERRUPTS: usize = 32 * WORDS;
 /// The value that an acknowledgement reads when nothing is pending.
 const SPURIOUS: u32 = 1023;
 /// The value that it reads when the pending interrupt is of group 1 and only group 0 was asked for
@@ -93,7 +93,7 @@ impl Gic {
         let place = soc.peripherals.iter().find(|it| it.kind == PeripheralKind::Pl390)?;
         Some(Self {
             base: place.base,
-            count: (FIRST_SHARED + soc.interrupts).min(MOST as u16),
+            count: (FIRST_SHARED + soc.interrupts).min(MAX_INTERRUPTS as u16),
             priority_mask: 0xFF << (8 - soc.priority_bits.clamp(1, 8)),
             distributor: 0,
             interface: 0,
@@ -106,8 +106,8 @@ impl Gic {
             levels: [0; WORDS],
             active: [0; WORDS],
             edges: [0; WORDS],
-            priorities: vec![0; MOST],
-            targets: vec![0; MOST],
+            priorities: vec![0; MAX_INTERRUPTS],
+            targets: vec![0; MAX_INTERRUPTS],
             running: Vec::new(),
             acknowledged: None,
         })
@@ -298,7 +298,7 @@ impl Gic {
     pub fn read(&mut self, offset: u32) -> u32 {
         let word = (offset as usize & 0x7F) / 4 % WORDS;
         let bytes = |bytes: &[u8]| {
-            let at = (offset as usize & 0x3FC).min(MOST - 4);
+            let at = (offset as usize & 0x3FC).min(MAX_INTERRUPTS - 4);
             u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
         };
         match offset & !3 {

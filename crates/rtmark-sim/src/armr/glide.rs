@@ -26,8 +26,8 @@ impl Core {
     pub fn glide(&mut self, horizon: u64) {
         self.look_at_code();
         let Some(mut glide) = self.enter() else { return };
-        while let Some(key) = self.along(&mut glide, horizon) {
-            if !self.turn(&mut glide, key) {
+        while let Some(key) = self.follow_paths(&mut glide, horizon) {
+            if !self.find_next(&mut glide, key) {
                 return;
             }
         }
@@ -88,7 +88,7 @@ impl Core {
     /// successor must be looked up, or `None` if that node has not been executed: the horizon has been
     /// reached, or it needs the slow path.
     #[inline]
-    fn along(&mut self, glide: &mut Glide, horizon: u64) -> Option<u32> {
+    fn follow_paths(&mut self, glide: &mut Glide, horizon: u64) -> Option<u32> {
         let Self { arch, pipeline, code, .. } = self;
         let graph = &code.graph;
         let Glide { node: mut at, mut next, mut count, seen, .. } = *glide;
@@ -121,7 +121,7 @@ impl Core {
     /// Looks up the successor of a node from the key of its outcome. Returns whether the run
     /// continues there.
     #[inline(never)]
-    fn turn(&mut self, glide: &mut Glide, key: u32) -> bool {
+    fn find_next(&mut self, glide: &mut Glide, key: u32) -> bool {
         let Self { arch, pipeline, code, .. } = self;
         let graph = &mut code.graph;
         let Some(node) = graph.nodes.get(glide.node as usize) else { return false };

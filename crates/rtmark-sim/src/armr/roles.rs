@@ -1,5 +1,5 @@
-//! The roles of registers, stacks and vectors on a Cortex-R5, which [`Machine`](crate::Machine)
-//! answers for tools that know no particular core.
+//! The roles of registers, stacks and vectors on a Cortex-R5, for [`Machine`](crate::Machine)'s queries
+//! by role.
 
 use super::cpu::{Mode, psr};
 use super::gic::{FIRST_SHARED, InterruptLine};

@@ -57,7 +57,7 @@ struct Current {
 
 /// An exception that stage M is about to take.
 #[derive(Clone, Copy, Debug)]
-struct Coming {
+struct PendingException {
     exception: Exception,
     pc: u32,
 }
@@ -116,7 +116,7 @@ pub struct Core {
     current: Option<Current>,
     /// How many micro-operations of the instruction have left stage X.
     step: u8,
-    coming: Option<Coming>,
+    pending_exception: Option<PendingException>,
     /// Where an interrupt returns to, if not to the instruction in stage X.
     resumes_at: Option<u32>,
     /// The interrupt inputs when last sampled, and the cycle until which they cannot change.
@@ -153,7 +153,7 @@ impl Core {
             waited: 0,
             current: None,
             step: 0,
-            coming: None,
+            pending_exception: None,
             resumes_at: None,
             lines: Lines::default(),
             lines_hold_until: 0,
@@ -204,7 +204,7 @@ impl Core {
     }
 
     /// Materializes the pipeline's state, if only its number is known.
-    fn stand(&mut self) {
+    fn materialize(&mut self) {
         if let Some(number) = self.number.take()
             && let Some(state) = self.memo.state(number)
         {
@@ -223,7 +223,7 @@ impl Core {
             return None;
         }
         if self.system.bus.code_writes.dirty || self.memo.is_full() {
-            self.stand();
+            self.materialize();
             self.memo.forget();
             self.graph.forget();
             self.system.bus.code_writes.dirty = false;
@@ -273,14 +273,14 @@ impl Core {
 
     /// Advances the core by one cycle.
     pub fn pass(&mut self, follow: &mut impl Follow) -> Passed {
-        self.stand();
+        self.materialize();
         self.system.now = self.cycle;
         self.see_lines();
         let current = self.current.unwrap_or_else(|| self.fetch());
         self.current = Some(current);
         let wanted = self.hart.csr.wanted(&self.lines);
-        let vector = match self.coming {
-            Some(Coming { exception: Exception { kind: Trap::Return, .. }, .. }) => {
+        let vector = match self.pending_exception {
+            Some(PendingException { exception: Exception { kind: Trap::Return, .. }, .. }) => {
                 self.hart.csr.mepc
             }
             Some(_) => self.hart.csr.vector(None),
@@ -350,7 +350,7 @@ impl Core {
                 self.refused = Some(exception);
                 return Passed::Refused;
             }
-            self.coming = Some(Coming { exception, pc });
+            self.pending_exception = Some(PendingException { exception, pc });
         } else {
             let forced = self.hart.csr.controller.forced();
             let done =
@@ -410,7 +410,9 @@ impl Core {
     }
 
     fn take_exception(&mut self, follow: &mut impl Follow) -> Passed {
-        let Some(Coming { exception, pc }) = self.coming.take() else { return Passed::Cycle };
+        let Some(PendingException { exception, pc }) = self.pending_exception.take() else {
+            return Passed::Cycle;
+        };
         match exception.kind {
             Trap::Return => {
                 let target = self.hart.csr.leave();
@@ -515,7 +517,7 @@ impl Core {
 
     /// Returns whether the next instruction has not begun.
     pub const fn is_between(&self) -> bool {
-        self.current.is_none() && self.step == 0 && self.coming.is_none()
+        self.current.is_none() && self.step == 0 && self.pending_exception.is_none()
     }
 
     /// Returns the value of a CSR, without the side effects of reading it.
@@ -538,7 +540,7 @@ impl Core {
 
     /// Discards everything derived from code, after a change of code.
     pub fn forget_code(&mut self) {
-        self.stand();
+        self.materialize();
         self.memo.forget();
         self.graph.forget();
         self.current = None;
@@ -547,7 +549,7 @@ impl Core {
     /// Continues at an address, as after a reset.
     pub fn go_to(&mut self, pc: u32) {
         self.trap_to(pc);
-        self.coming = None;
+        self.pending_exception = None;
         self.number = None;
         self.pipeline = Pipeline::new(self.hart.rules.stages, pc);
     }

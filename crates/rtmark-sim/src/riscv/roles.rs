@@ -1,5 +1,5 @@
-//! The roles of registers, stacks and vectors on a RISC-V core, which [`Machine`](crate::Machine)
-//! answers for tools that know no particular core.
+//! The roles of registers, stacks and vectors on a RISC-V core, for [`Machine`](crate::Machine)'s
+//! queries by role.
 
 use super::machine::RiscV;
 use super::state::number;

@@ -18,7 +18,7 @@ pub struct PortWaits {
 }
 
 /// The most bytes after an instruction that are fetched during its passage.
-const AHEAD: u32 = 16;
+const FETCH_AHEAD: u32 = 16;
 
 /// The system outside the core.
 #[derive(Clone, Debug)]
@@ -127,7 +127,7 @@ impl System {
             Flow::Jump(target) | Flow::Branch { target, .. } => target,
             Flow::Next | Flow::Refetch | Flow::Drain => demand.pc,
         };
-        let around = [demand.pc, demand.pc.saturating_add(AHEAD), target];
+        let around = [demand.pc, demand.pc.saturating_add(FETCH_AHEAD), target];
         around.into_iter().all(|address| self.cached_place(address).is_none())
     }
 
@@ -137,7 +137,7 @@ impl System {
         if self.bus.place(pc).is_some_and(|place| self.bus.is_writable(place.memory)) {
             let writes = &mut self.bus.code_writes;
             writes.cover((pc & !3).saturating_sub(4));
-            writes.cover(pc.saturating_add(AHEAD));
+            writes.cover(pc.saturating_add(FETCH_AHEAD));
         }
     }
 

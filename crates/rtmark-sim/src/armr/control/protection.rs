@@ -43,7 +43,7 @@ const EXECUTE_NEVER: u32 = 1 << 12;
 impl Region {
     /// Returns whether the region is enabled and contains an address. Regions below 256 bytes have
     /// no subregions.
-    const fn has(&self, address: u32) -> bool {
+    const fn contains(&self, address: u32) -> bool {
         let bits = (self.size >> 1 & 0x1F) + 1;
         if self.size & 1 == 0 || bits < 5 {
             return false;
@@ -168,7 +168,7 @@ impl Protection {
             map: Vec::new(),
             last: [0; 2],
         };
-        unit.draw();
+        unit.rebuild();
         unit
     }
 
@@ -185,14 +185,14 @@ impl Protection {
         if let Some(region) = self.regions.get_mut(self.number as usize) {
             change(region);
         }
-        self.draw();
+        self.rebuild();
     }
 
     /// Enables or disables the unit and the background region.
     pub fn set(&mut self, enabled: bool, background: bool) {
         if (self.enabled, self.background) != (enabled, background) {
             (self.enabled, self.background) = (enabled, background);
-            self.draw();
+            self.rebuild();
         }
     }
 
@@ -211,7 +211,7 @@ impl Protection {
         if !self.enabled {
             return span(kind, open, false);
         }
-        match self.regions.iter().rev().find(|region| region.has(address)) {
+        match self.regions.iter().rev().find(|region| region.contains(address)) {
             Some(region) => span(region.kind(), Rights::of(region.access), false),
             None if self.background => {
                 let rights = Rights { reads: [true, false], writes: [true, false], executes };
@@ -222,7 +222,7 @@ impl Protection {
     }
 
     /// Rebuilds the map of spans.
-    fn draw(&mut self) {
+    fn rebuild(&mut self) {
         let ends = self.regions.iter().flat_map(Region::boundaries);
         let mut starts: Vec<u64> = DEFAULT.iter().map(|line| line.0.into()).chain(ends).collect();
         starts.retain(|start| u32::try_from(*start).is_ok());

@@ -139,18 +139,18 @@ impl Encoding {
 }
 
 /// A placeholder address, which the form replaces.
-const SOMEWHERE: Address = Address { index: Index::Offset, offset: Offset::Immediate };
+const PLACEHOLDER: Address = Address { index: Index::Offset, offset: Offset::Immediate };
 
 pub const fn load(width: Width) -> Op {
-    Op::Load(width, SOMEWHERE, Rights::Own)
+    Op::Load(width, PLACEHOLDER, Rights::Own)
 }
 
 pub const fn store(width: Width) -> Op {
-    Op::Store(width, SOMEWHERE, Rights::Own)
+    Op::Store(width, PLACEHOLDER, Rights::Own)
 }
 
-pub const LOAD_DUAL: Op = Op::LoadDual(SOMEWHERE);
-pub const STORE_DUAL: Op = Op::StoreDual(SOMEWHERE);
+pub const LOAD_DUAL: Op = Op::LoadDual(PLACEHOLDER);
+pub const STORE_DUAL: Op = Op::StoreDual(PLACEHOLDER);
 
 /// Returns an operation whose second operand and flags come from the form and the fields.
 pub const fn alu(alu: Alu) -> Op {

@@ -12,29 +12,29 @@ use crate::timing::memo::map::Map;
 /// The passages kept for each instruction.
 const WAYS: usize = 4;
 /// The most scoreboards kept; one more, and all are forgotten.
-const MOST: usize = 1 << 15;
+const MAX_BOARDS: usize = 1 << 15;
 /// The most cycles by which an operand is needed before its instruction issues.
-const BEFORE: u64 = 2;
+const LOOKBACK: u64 = 2;
 /// Scoreboards are not numbered if the first instruction of a pair issued longer ago than this, in
 /// cycles.
-const LONGEST: u64 = 200;
+const MAX_AGE: u64 = 200;
 
 /// The first instruction of a pair, in a numbered scoreboard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct FirstStanding {
+struct RelativeFirst {
     class: Class,
     writes: Registers,
     thumb: bool,
     room: Option<u8>,
 }
 
-/// A scoreboard relative to its next cycle. Times count from `BEFORE` cycles before the next
+/// A scoreboard relative to its next cycle. Times count from `LOOKBACK` cycles before the next
 /// instruction may issue. Results available by then are 0, whatever their source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Standing {
+struct RelativeBoard {
     /// How many cycles ago the first instruction of a pair issued.
     ago: u8,
-    first: Option<FirstStanding>,
+    first: Option<RelativeFirst>,
     ready: [u8; COUNT],
     source: [Source; COUNT],
     flags_late: bool,
@@ -42,14 +42,14 @@ struct Standing {
     fresh: bool,
 }
 
-impl Standing {
+impl RelativeBoard {
     /// Returns the relative form of a scoreboard, or `None` if it cannot be numbered.
     fn of(board: &Scoreboard) -> Option<Self> {
         let ago = board.first.map_or(0, |first| board.next - first.issue);
-        if ago > LONGEST {
+        if ago > MAX_AGE {
             return None;
         }
-        let begin = (board.next - ago).checked_sub(BEFORE)?;
+        let begin = (board.next - ago).checked_sub(LOOKBACK)?;
         let mut ready = [0; COUNT];
         let mut source = [Source::Usual; COUNT];
         let times = board.ready.iter().zip(&board.source);
@@ -59,14 +59,14 @@ impl Standing {
                 *from = *whence;
             }
         }
-        let first = board.first.map(|First { class, writes, thumb, room, .. }| FirstStanding {
+        let first = board.first.map(|First { class, writes, thumb, room, .. }| RelativeFirst {
             class,
             writes,
             thumb,
             room,
         });
         // A division that ends before the next issue takes no issue cycle any more.
-        let division = if board.division <= begin + BEFORE { 0 } else { board.division - begin };
+        let division = if board.division <= begin + LOOKBACK { 0 } else { board.division - begin };
         Some(Self {
             ago: ago as u8,
             first,
@@ -81,8 +81,8 @@ impl Standing {
     /// Returns this scoreboard at an absolute next cycle.
     fn at(&self, next: u64) -> Scoreboard {
         let issue = next - u64::from(self.ago);
-        let begin = issue - BEFORE;
-        let first = self.first.map(|FirstStanding { class, writes, thumb, room }| First {
+        let begin = issue - LOOKBACK;
+        let first = self.first.map(|RelativeFirst { class, writes, thumb, room }| First {
             issue,
             class,
             writes,
@@ -157,15 +157,15 @@ impl Passages {
 /// Numbered scoreboards. Numbers are never reused: after forgetting, an old number finds nothing.
 #[derive(Debug)]
 pub struct Memo {
-    standings: Vec<Standing>,
-    numbers: Map<Standing, u32>,
+    boards: Vec<RelativeBoard>,
+    numbers: Map<RelativeBoard, u32>,
     /// The number of the first scoreboard.
     begin: u32,
 }
 
 impl Default for Memo {
     fn default() -> Self {
-        Self { standings: Vec::new(), numbers: Map::default(), begin: 1 }
+        Self { boards: Vec::new(), numbers: Map::default(), begin: 1 }
     }
 }
 
@@ -179,23 +179,23 @@ impl Clone for Memo {
 impl Memo {
     /// Returns the number of a scoreboard, if it can have one.
     pub fn number(&mut self, board: &Scoreboard) -> Option<u32> {
-        let standing = Standing::of(board)?;
-        if let Some(number) = self.numbers.get(&standing) {
+        let relative = RelativeBoard::of(board)?;
+        if let Some(number) = self.numbers.get(&relative) {
             return Some(*number);
         }
-        if self.standings.len() >= MOST {
+        if self.boards.len() >= MAX_BOARDS {
             self.forget();
         }
-        let number = self.begin.checked_add(self.standings.len() as u32)?;
-        self.standings.push(standing);
-        self.numbers.insert(standing, number);
+        let number = self.begin.checked_add(self.boards.len() as u32)?;
+        self.boards.push(relative);
+        self.numbers.insert(relative, number);
         Some(number)
     }
 
     /// Returns the scoreboard with a number, at a next cycle.
     pub fn board(&self, number: u32, next: u64) -> Option<Scoreboard> {
-        let standing = self.standings.get(number.checked_sub(self.begin)? as usize)?;
-        Some(standing.at(next))
+        let relative = self.boards.get(number.checked_sub(self.begin)? as usize)?;
+        Some(relative.at(next))
     }
 
     /// Returns the first number that has not been forgotten.
@@ -205,8 +205,8 @@ impl Memo {
 
     /// Forgets all scoreboards.
     pub fn forget(&mut self) {
-        self.begin = self.begin.saturating_add(self.standings.len() as u32);
-        self.standings.clear();
+        self.begin = self.begin.saturating_add(self.boards.len() as u32);
+        self.boards.clear();
         self.numbers.clear();
     }
 }

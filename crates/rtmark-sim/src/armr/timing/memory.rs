@@ -23,12 +23,12 @@ pub struct Latency {
 const PERIPHERAL: Latency = Latency { first: 20, beat: 1 };
 /// How many cycles before issue code is requested, if nothing stalls it: the queue holds four times
 /// 64 bits (an estimate).
-const AHEAD: u64 = 4;
+const FETCH_AHEAD: u64 = 4;
 /// The age in cycles from which available code cannot delay any instruction.
 pub const LONG_AGO: u64 = 256;
 /// The most cycles until all earlier stores are done, for a store whose wait is computed in
 /// advance.
-const SOON: u64 = 100;
+const STORE_HORIZON: u64 = 100;
 /// The most stores in flight (DDI 0460, 8.5.1).
 const STORES: usize = 4;
 /// The most line fills for data at a time (DDI 0460, 8.5.1).
@@ -158,7 +158,7 @@ impl MemoryTimes {
             return 0;
         }
         // The fill in progress completes first.
-        let asked = now.saturating_sub(AHEAD).max(self.code.end());
+        let asked = now.saturating_sub(FETCH_AHEAD).max(self.code.end());
         self.code = self.burst(address, asked, latency);
         if cached {
             self.instructions.bring(line, switches.replacement);
@@ -204,7 +204,7 @@ impl MemoryTimes {
     pub fn stores_soon(&self, address: u32, bytes: u32, now: u64) -> bool {
         let (first, last) = (address / LINE, (address + bytes - 1) / LINE);
         let one = address / 8 == (address + bytes - 1) / 8;
-        self.stores[STORES - 1] <= now + SOON
+        self.stores[STORES - 1] <= now + STORE_HORIZON
             && (one || (first..=last).all(|line| self.data.hits(line * LINE)))
     }
 

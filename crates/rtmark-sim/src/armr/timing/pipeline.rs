@@ -44,9 +44,9 @@ impl Place {
 
 /// How the state of the pipeline is represented.
 #[derive(Clone, Copy, Debug)]
-enum Stands {
+enum BoardForm {
     /// By the scoreboard.
-    Here,
+    Full,
     /// By a number; of the scoreboard, only the next cycle is valid.
     Numbered(u32),
 }
@@ -55,7 +55,7 @@ enum Stands {
 #[derive(Debug)]
 pub struct Pipeline {
     board: Scoreboard,
-    stands: Stands,
+    form: BoardForm,
     memo: Memo,
     /// If the current instruction's passage is to be kept: the number of the scoreboard before it,
     /// and its next cycle.
@@ -71,7 +71,7 @@ impl Clone for Pipeline {
     fn clone(&self) -> Self {
         Self {
             board: self.scoreboard(),
-            stands: Stands::Here,
+            form: BoardForm::Full,
             memo: self.memo.clone(),
             from: None,
             predictor: self.predictor.clone(),
@@ -87,7 +87,7 @@ impl Pipeline {
     pub fn new(soc: &Soc) -> Self {
         Self {
             board: Scoreboard::default(),
-            stands: Stands::Here,
+            form: BoardForm::Full,
             memo: Memo::default(),
             from: None,
             predictor: Predictor::default(),
@@ -110,7 +110,7 @@ impl Pipeline {
 
     /// Advances to a cycle without issuing anything.
     pub fn wait(&mut self, until: u64) {
-        self.stand();
+        self.materialize();
         self.board.next = self.board.next.max(until);
     }
 
@@ -121,7 +121,7 @@ impl Pipeline {
         self.switches = Switches { instructions: is(sctlr::I), data: is(sctlr::C), replacement };
         if self.actlr != control.actlr {
             // The setting determines which instructions may pair.
-            self.stand();
+            self.materialize();
             self.memo.forget();
         }
         self.actlr = control.actlr;
@@ -129,27 +129,27 @@ impl Pipeline {
     }
 
     fn scoreboard(&self) -> Scoreboard {
-        let known = match self.stands {
-            Stands::Here => None,
-            Stands::Numbered(number) => self.memo.board(number, self.board.next),
+        let known = match self.form {
+            BoardForm::Full => None,
+            BoardForm::Numbered(number) => self.memo.board(number, self.board.next),
         };
         known.unwrap_or(self.board)
     }
 
     /// Materializes the scoreboard, if only its number is known.
-    fn stand(&mut self) {
-        if let Stands::Numbered(_) = self.stands {
+    fn materialize(&mut self) {
+        if let BoardForm::Numbered(_) = self.form {
             self.board = self.scoreboard();
-            self.stands = Stands::Here;
+            self.form = BoardForm::Full;
         }
     }
 
     fn number(&mut self) -> Option<u32> {
-        if let Stands::Numbered(number) = self.stands {
+        if let BoardForm::Numbered(number) = self.form {
             return Some(number);
         }
         let number = self.memo.number(&self.board)?;
-        self.stands = Stands::Numbered(number);
+        self.form = BoardForm::Numbered(number);
         Some(number)
     }
 
@@ -180,7 +180,7 @@ impl Pipeline {
                 return issue;
             }
         }
-        self.stand();
+        self.materialize();
         self.board.issue(demand, place, fetched, self.actlr)
     }
 
@@ -200,15 +200,15 @@ impl Pipeline {
             None => None,
         };
         let lead = self.lead(demand, place, done.jump);
-        let passage = if let (Stands::Numbered(_), None, Some((from, _))) =
-            (self.stands, &waits, self.from)
+        let passage = if let (BoardForm::Numbered(_), None, Some((from, _))) =
+            (self.form, &waits, self.from)
             && let Some(known) = passages.find(from, key(demand, done, lead))
         {
-            self.stands = Stands::Numbered(known.to);
+            self.form = BoardForm::Numbered(known.to);
             self.board.next += u64::from(known.cycles);
             Some(*known)
         } else {
-            self.finish_here(demand, passages, place, done, (issue, lead, waits))
+            self.finish_on_board(demand, passages, place, done, (issue, lead, waits))
         };
         if let Some(maintenance) = done.maintenance {
             self.maintain(maintenance, issue);
@@ -219,7 +219,7 @@ impl Pipeline {
     /// Records the outcome on the scoreboard, with the cycle of issue, the accuracy of the branch
     /// prediction and the waits, and keeps the passage.
     #[inline(never)]
-    fn finish_here(
+    fn finish_on_board(
         &mut self,
         demand: &Demand,
         passages: &mut Passages,
@@ -227,7 +227,7 @@ impl Pipeline {
         done: &Done,
         (issue, lead, waits): (u64, Lead, Option<Waits>),
     ) -> Option<Passage> {
-        self.issue_here(demand, place);
+        self.issue_on_board(demand, place);
         let from = self.from.take().filter(|_| waits.is_none());
         let outcome = Outcome {
             skipped: done.skipped,
@@ -251,16 +251,16 @@ impl Pipeline {
     /// Returns the number of the pipeline's state, if it is represented by one.
     #[inline]
     pub const fn standing(&self) -> Option<u32> {
-        match self.stands {
-            Stands::Numbered(number) => Some(number),
-            Stands::Here => None,
+        match self.form {
+            BoardForm::Numbered(number) => Some(number),
+            BoardForm::Full => None,
         }
     }
 
     /// Sets the pipeline's state to a number, at a next cycle.
     #[inline]
     pub const fn go_on(&mut self, number: u32, next: u64) {
-        self.stands = Stands::Numbered(number);
+        self.form = BoardForm::Numbered(number);
         self.board.next = next;
         self.from = None;
     }
@@ -281,7 +281,7 @@ impl Pipeline {
         key: u32,
     ) -> Option<Passage> {
         self.go_on(from, next);
-        self.stand();
+        self.materialize();
         let issue = self.board.issue(demand, place, 0, self.actlr);
         self.board.finish(demand, outcome, issue);
         let to = self.number()?;
@@ -289,9 +289,9 @@ impl Pipeline {
     }
 
     /// Issues the current instruction on the scoreboard, if its issue was memoized.
-    fn issue_here(&mut self, demand: &Demand, place: &Place) {
-        if let Stands::Numbered(_) = self.stands {
-            self.stand();
+    fn issue_on_board(&mut self, demand: &Demand, place: &Place) {
+        if let BoardForm::Numbered(_) = self.form {
+            self.materialize();
             self.board.issue(demand, place, 0, self.actlr);
         }
     }
@@ -383,7 +383,7 @@ impl Pipeline {
     /// Enters an exception no sooner than a cycle; its handler issues the given number of cycles
     /// later.
     pub fn enter(&mut self, from: u64, cycles: u64) {
-        self.stand();
+        self.materialize();
         let board = &mut self.board;
         board.next = board.next.max(from) + cycles;
         board.first = None;
@@ -393,7 +393,7 @@ impl Pipeline {
     /// Raises an exception in an issued instruction. Exception entries are never predicted.
     pub fn raise(&mut self, demand: &Demand, place: &Place, issue: u64) {
         if self.from.take().is_some() {
-            self.issue_here(demand, place);
+            self.issue_on_board(demand, place);
         }
         self.enter(issue, UNFORESEEN);
     }

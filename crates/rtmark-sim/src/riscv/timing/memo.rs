@@ -17,7 +17,7 @@ const WAYS: usize = 4;
 /// The most states kept; one more, and everything is forgotten.
 const MOST_STATES: usize = 1 << 16;
 /// Longer passages are not kept, in cycles.
-const LONGEST: u8 = 200;
+const MAX_CYCLES: u8 = 200;
 
 /// A passage.
 #[derive(Clone, Copy, Debug, Default)]
@@ -139,7 +139,7 @@ impl Memo {
             depth: Depth::default(),
         };
         let cycles =
-            (1..LONGEST).find_map(|cycle| match state.pass(x, &quiet, memory).event {
+            (1..MAX_CYCLES).find_map(|cycle| match state.pass(x, &quiet, memory).event {
                 Event::Stays | Event::JumpsAhead => None,
                 Event::Leaves => Some(Some(cycle)),
                 _ => Some(None),

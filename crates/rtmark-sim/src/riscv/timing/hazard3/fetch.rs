@@ -163,7 +163,7 @@ pub struct Supply {
     held: bool,
     /// Whether the next requested word begins with a halfword before a jump's target.
     skips_lower: bool,
-    /// Whether the last request was for the first word of a predicted branch that lies in two.
+    /// Whether the last request was for the first word of a predicted branch that spans two.
     straddling: bool,
     /// Requests whose words have not arrived.
     outstanding: u8,
