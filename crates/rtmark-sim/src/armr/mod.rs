@@ -10,7 +10,7 @@
 //! | `cpu`, `control` | registers of all modes; coprocessor 15: protection, faults, counters | memory |
 //! | `gic`, `system` | the interrupt controller; everything outside the core | instructions |
 //! | `exec` | the effect of each operation | timing |
-//! | `timing` | when instructions issue: operands, pairs, branches, caches, the bus | the effect of instructions |
+//! | `timing` | when instructions issue: operands, pairs, branches, caches, the bus | what instructions do |
 //! | `code` | decoded instructions, with what the pipeline has memoized for them | |
 //! | `graph`, `glide` | the graph of passages, and runs along it | how runs end |
 //! | `core` | execution and timing together, instruction by instruction | how runs end |

@@ -24,7 +24,7 @@ pub enum Extension {
     /// Fences with nonzero reserved fields for finer-grained fences, which base implementations
     /// ignore (unprivileged specification, 2.7, and Zifencei).
     Fences,
-    /// Not instructions, but reserved encodings to be refused that some cores execute.
+    /// Not instructions, but refusals of reserved encodings that some cores execute.
     Strict,
 }
 

@@ -24,7 +24,7 @@ pub mod sctlr {
     pub const DZ: u32 = 1 << 19;
     pub const FI: u32 = 1 << 21;
     pub const VE: u32 = 1 << 24;
-    /// Exceptions are taken big-endian; exceptions are taken in T32.
+    /// EE: exceptions are taken big-endian. TE: they are taken in T32.
     pub const EE: u32 = 1 << 25;
     pub const TE: u32 = 1 << 30;
     /// Bits that read as one.
@@ -311,7 +311,8 @@ impl Control {
     }
 }
 
-/// DDI 0460, 4.3.22 (c7) and 4.3.47 (c15: invalidate all of the data cache).
+/// Returns the effect of a write to a cache maintenance register (DDI 0460, 4.3.22 (c7) and 4.3.47
+/// (c15: invalidate all of the data cache)).
 const fn maintain(place: SystemRegister, value: u32) -> Option<Maintenance> {
     use Maintenance as M;
     Some(match (place.n, place.m, place.opc2) {
