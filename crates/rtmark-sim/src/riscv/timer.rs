@@ -126,7 +126,7 @@ impl Timer {
         self.settle(cycle);
         Some(match self.layout.register(offset)? {
             Register::Software | Register::SetOrClear => u32::from(self.software),
-            // EN, and counting continues while a debugger halts the core.
+            // EN, and both DBGPAUSE bits: the timer pauses while a debugger halts a core.
             Register::Control => 0b1101 | u32::from(self.divisor == 1) << 1,
             Register::Time => self.time(cycle) as u32,
             Register::TimeHigh => (self.time(cycle) >> 32) as u32,
