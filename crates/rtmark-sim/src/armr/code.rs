@@ -1,4 +1,4 @@
-//! Code that has been met: instructions decoded once, with what the pipeline remembers of them.
+//! Decoded instructions by address, with what the pipeline has memoized for each of them.
 
 use super::control::SystemRegister;
 use super::graph::Graph;
@@ -7,70 +7,70 @@ use super::timing::{Demand, Flow, Passages, demand};
 use crate::state::Landmarks;
 use crate::timing::memo::map::Map;
 
-/// Bytes of a page, and the instructions that may begin there.
+/// The bytes of a page, and the number of addresses at which an instruction may begin in it.
 const PAGE_BYTES: u32 = 128;
 const PAGE: usize = PAGE_BYTES as usize / 2;
-/// Instructions, beyond which all are forgotten.
-const MOST: usize = 1 << 18;
-/// An instruction that has been executed so often gets nodes: copies of machines that end soon make
-/// none.
+/// The most instructions kept; one more, and all are forgotten.
+const MAX_INSTRUCTIONS: usize = 1 << 18;
+/// Executions after which an instruction gets graph nodes, so that short-lived copies of machines
+/// build none.
 pub const OFTEN: u8 = 3;
-/// The bytes of the longest instruction but the last.
-const BEFORE: u32 = 3;
+/// One less than the bytes of the longest instruction.
+const MAX_OVERLAP: u32 = 3;
 
-/// An instruction that has been met.
+/// A decoded instruction.
 #[derive(Debug)]
 pub struct Met {
     pc: u32,
     bits: u32,
     set: Set,
-    /// Its bits have been looked at since code was last written.
+    /// The value of `Code::written` when its bits were last checked against memory.
     seen: u32,
     pub it: Instruction,
     pub demand: Demand,
     pub passages: Passages,
-    /// It decides by a register whether it branches; it names an address before it.
+    /// Whether it branches depending on a register, and whether it names an earlier address.
     pub decides: bool,
     pub backwards: bool,
-    /// The coprocessor's register that it writes.
+    /// The coprocessor register that it writes.
     pub writes: Option<SystemRegister>,
-    /// A run stops there, or notes that it has come there.
+    /// Whether a run stops at it, or records that it has been reached.
     pub marked: bool,
-    /// Its nodes.
+    /// Its graph nodes.
     pub nodes: Vec<u32>,
-    /// How often it has been executed the long way, up to [`OFTEN`].
+    /// How often it has been executed outside the graph, up to [`OFTEN`].
     pub visits: u8,
 }
 
-/// The instructions of a page by their places, as numbers from one on.
+/// The instructions of a page by offset, as numbers counted from one; 0 where there is none.
 type Page = [u32; PAGE];
 
-/// Instructions by their places. Each is known with its bits, so that code which changes needs to be
-/// looked at again and nothing else.
+/// Decoded instructions by address. Each is kept with its bits, so that a write to code requires
+/// only that the bits be checked again.
 #[derive(Debug, Default)]
 pub struct Code {
     mets: Vec<Met>,
     pages: Vec<Page>,
     places: Map<u32, u32>,
-    /// The page that was asked for last, and its place.
+    /// The page looked up last, and its index.
     last: Option<(u32, u32)>,
-    /// Counts the times at which code has been written.
+    /// Counts writes to code.
     written: u32,
-    /// Addresses that are marked, in ascending order.
+    /// Marked addresses, in ascending order.
     marks: Vec<u32>,
-    /// Where a run is observed that is not observed everywhere.
+    /// The landmarks of a run that is observed there only.
     landmarks: Option<Landmarks>,
     pub graph: Graph,
 }
 
-/// Copies of machines begin anew, but for the marks: most of them end soon.
+/// Copies of machines start empty except for the marks, since most of them are short-lived.
 impl Clone for Code {
     fn clone(&self) -> Self {
         Self { marks: self.marks.clone(), ..Self::default() }
     }
 }
 
-/// The bits of one instruction, without those of the next one.
+/// Returns the bits of a single instruction, without those of the next one.
 pub const fn of_one(set: Set, bits: u32) -> u32 {
     match set {
         Set::T32 if !is_wide((bits >> 16) as u16) => bits & 0xFFFF_0000,
@@ -79,7 +79,7 @@ pub const fn of_one(set: Set, bits: u32) -> u32 {
 }
 
 impl Code {
-    /// The number of the instruction at an address, or 0.
+    /// Returns the number of the instruction at an address, or 0 if there is none.
     #[inline]
     fn number(&mut self, pc: u32) -> u32 {
         let page = pc / PAGE_BYTES;
@@ -94,7 +94,7 @@ impl Code {
         self.pages[place as usize][pc as usize / 2 % PAGE]
     }
 
-    /// The instruction at an address, if its bits need not be looked at.
+    /// Returns the instruction at an address, unless its bits must be checked first.
     #[inline]
     pub fn known(&mut self, set: Set, pc: u32) -> Option<(&mut Met, &mut Graph)> {
         let number = self.number(pc);
@@ -103,12 +103,12 @@ impl Code {
             .then_some((met, &mut self.graph))
     }
 
-    /// Has the instruction at an address, whose bits are these, at hand.
+    /// Decodes the instruction at an address, or confirms that its bits have not changed.
     pub fn meet(&mut self, set: Set, pc: u32, bits: u32) {
         let bits = of_one(set, bits);
         let mut number = self.number(pc) as usize;
         if number == 0 {
-            if self.mets.len() >= MOST {
+            if self.mets.len() >= MAX_INSTRUCTIONS {
                 self.forget();
             }
             let (page, place) = (pc / PAGE_BYTES, self.pages.len() as u32);
@@ -131,7 +131,7 @@ impl Code {
         met.seen = self.written;
     }
 
-    /// The instruction at an address as it has been decoded, whose bits are these.
+    /// Returns the decoded instruction at an address, if it was decoded from these bits.
     pub fn decoded(&self, set: Set, pc: u32, bits: u32) -> Option<Instruction> {
         let page = self.pages.get(*self.places.get(&(pc / PAGE_BYTES))? as usize)?;
         let number = page[pc as usize / 2 % PAGE] as usize;
@@ -140,17 +140,17 @@ impl Code {
         same.then_some(met.it)
     }
 
-    /// Code may have been written, wherever it is.
+    /// Marks all decoded code to be checked again, after a write to an unknown address.
     pub fn look_again(&mut self) {
         self.written = self.written.wrapping_add(1);
         self.forget_graph();
     }
 
-    /// Some bytes have been written: what has been decoded from them is looked at again.
+    /// Marks the instructions that overlap some written bytes to be checked again.
     pub fn look_again_at(&mut self, address: u32, bytes: u32) {
         let before = self.written.wrapping_sub(1);
-        let first = address.saturating_sub(BEFORE) & !1;
-        for at in (0..=bytes + BEFORE).step_by(2) {
+        let first = address.saturating_sub(MAX_OVERLAP) & !1;
+        for at in (0..=bytes + MAX_OVERLAP).step_by(2) {
             let pc = first.wrapping_add(at);
             let number = self.number(pc) as usize;
             if let Some(met) = self.mets.get_mut(number.wrapping_sub(1)) {
@@ -160,7 +160,7 @@ impl Code {
         }
     }
 
-    /// Forgets how passages follow each other.
+    /// Forgets the graph of passages.
     pub fn forget_graph(&mut self) {
         if !self.graph.is_empty() {
             self.graph.forget();
@@ -173,19 +173,19 @@ impl Code {
         *self = Self { marks, landmarks, ..Self::default() };
     }
 
-    /// Has landmarks be marked, and no others.
+    /// Marks the given landmarks and no others.
     pub fn observe_at(&mut self, landmarks: Option<&Landmarks>) {
         if Landmarks::replace(&mut self.landmarks, landmarks) {
             self.forget();
         }
     }
 
-    /// Whether a run is observed at landmarks.
+    /// Returns whether the run is observed at landmarks.
     pub const fn is_observed(&self) -> bool {
         self.landmarks.is_some()
     }
 
-    /// Marks addresses.
+    /// Marks addresses, and no others.
     pub fn mark(&mut self, mut addresses: Vec<u32>) {
         addresses.sort_unstable();
         if self.marks != addresses {
@@ -195,8 +195,8 @@ impl Code {
     }
 }
 
-/// Whether an observer looks at an instruction: it may lead to another part of the code, change modes,
-/// masks or rights, or wait.
+/// Returns whether an observer stops at an instruction: it may branch to another part of the code,
+/// change modes, masks or rights, or wait.
 fn is_landmark(landmarks: &Landmarks, met: &Met) -> bool {
     let leads = match met.demand.flow {
         Flow::On => false,

@@ -1,5 +1,5 @@
-//! The core in its system, instruction by instruction: what executing and the pipeline tell each
-//! other.
+//! The core in its system: executes instruction by instruction, and connects execution with the
+//! pipeline.
 
 use super::code::{Code, Met, OFTEN, of_one};
 use super::control::{Denied, Kind, Now, SystemRegister};
@@ -10,57 +10,57 @@ use super::isa::{Instruction, Set, decode};
 use super::timing::{ENTRY, Pipeline, Place};
 use crate::soc::Soc;
 
-/// Numbers of calls of the host (Arm's semihosting specification): of A32 and of T32.
+/// Immediates of semihosting calls (Arm's semihosting specification): SVC in A32 and in T32.
 const HOST_CALLS: [u32; 2] = [0x12_3456, 0xAB];
 
-/// What a step has led to, as far as a run may end with it.
+/// The result of a step, as far as a run may end with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passed {
     /// The instruction at this address has executed; it issued in this cycle.
     Instruction { pc: u32, issued: u64 },
-    /// It was one that asks the host for something.
+    /// An instruction that requested a service from the host.
     HostCall { pc: u32, issued: u64 },
-    /// An instruction has called the supervisor, whose handler comes next.
+    /// A supervisor call, whose handler comes next.
     Call { pc: u32, issued: u64 },
-    /// Another exception has been entered: by its number, if it was an interrupt.
+    /// Another exception has been entered; for an interrupt, with its number.
     Trap(Exception, Option<u16>),
     /// Time has passed.
     Slept,
-    /// The instruction at the program counter fails, and the run is to end with it.
+    /// The instruction at the program counter faults, and the run is to end before it.
     Refused(Exception),
-    /// It sleeps, and nothing will wake it.
+    /// The core sleeps, and nothing will wake it.
     Forever,
 }
 
 /// Which exceptions end a run before they are taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Refusal {
-    /// None: all are taken as on the chip.
+    /// None: all are taken, as on the chip.
     #[default]
     Nothing,
-    /// Faults and breakpoints; not calls, by which programs work.
+    /// Faults and breakpoints, but not calls, which working programs use.
     Faults,
 }
 
-/// What is known of the code that is executed: the same for all instructions of a line.
+/// The attributes of the line of code being executed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Line {
-    /// The address divided by its bytes, which are those of the smallest region of protection.
+    /// The line's address divided by its size, which is that of the smallest protection region.
     number: u32,
     privileged: bool,
     kind: Kind,
 }
 
-/// An interrupt that asks to be taken.
+/// An interrupt request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Asked {
-    /// Since when any asks.
+struct Request {
+    /// The cycle since which any interrupt has been requested.
     since: u64,
     which: u16,
     line: InterruptLine,
 }
 
-/// Whether a run goes through what is marked.
+/// Whether execution continues through marked instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Marks {
     Pass,
@@ -74,15 +74,15 @@ pub struct Core {
     pub pipeline: Pipeline,
     pub code: Code,
     line: Option<Line>,
-    /// Another number whenever coprocessor 15 may allow something else.
+    /// A number that changes whenever coprocessor 15 may have changed access rights.
     pub rights: u32,
     pub instructions: u64,
     asleep: bool,
-    asked: Option<Asked>,
+    request: Option<Request>,
     pub refusal: Refusal,
-    /// The last instruction has read or written a register of a device.
+    /// Whether the last instruction read or wrote a device register.
     touched: bool,
-    /// Exception returns so far.
+    /// The number of exception returns so far.
     pub returns: u64,
 }
 
@@ -99,14 +99,14 @@ impl Core {
             rights: 1,
             instructions: 0,
             asleep: false,
-            asked: None,
+            request: None,
             refusal: Refusal::default(),
             touched: false,
             returns: 0,
         }
     }
 
-    /// The next cycle in which something may issue.
+    /// Returns the next cycle in which an instruction may issue.
     pub const fn cycle(&self) -> u64 {
         self.pipeline.next()
     }
@@ -115,14 +115,14 @@ impl Core {
         if self.arch.cpu.is_thumb() { Set::T32 } else { Set::A32 }
     }
 
-    /// Bits of the instruction at an address, T32 with its first halfword in the upper half; `None`
-    /// where there is no memory.
+    /// Returns the bits of the instruction at an address, for T32 with the first halfword in the
+    /// upper half. Returns `None` if there is no memory.
     pub fn bits(&self, address: u32, set: Set) -> Option<u32> {
         let word = self.arch.system.code(address)?;
         Some(if set == Set::T32 { word.rotate_left(16) } else { word })
     }
 
-    /// The instruction at an address, in the set that the core is in.
+    /// Returns the instruction at an address, decoded in the current instruction set.
     pub fn instruction_at(&self, address: u32) -> Option<Instruction> {
         let set = self.set();
         let bits = self.bits(address, set)?;
@@ -130,19 +130,19 @@ impl Core {
         Some(known.unwrap_or_else(|| decode(set, address, of_one(set, bits))))
     }
 
-    /// Something outside has changed: interrupt inputs are looked at again.
+    /// Samples the interrupt inputs again, after a change outside the core.
     pub fn look_again(&mut self) {
         let now = self.cycle();
         self.look(now);
     }
 
     fn look(&mut self, now: u64) {
-        let since = self.asked.map_or(now, |asked| asked.since);
-        let asks = self.arch.system.interrupt();
-        self.asked = asks.map(|(which, line)| Asked { since, which, line });
+        let since = self.request.map_or(now, |request| request.since);
+        let signalled = self.arch.system.interrupt();
+        self.request = signalled.map(|(which, line)| Request { since, which, line });
     }
 
-    /// Lets happen what is due by a cycle.
+    /// Processes all device events due by a cycle.
     fn pass_devices(&mut self, now: u64) {
         while self.arch.system.next() <= now {
             let at = self.arch.system.next();
@@ -151,7 +151,7 @@ impl Core {
         }
     }
 
-    /// Whether the core takes no interrupt that comes by a line.
+    /// Returns whether interrupts on a line are masked.
     pub const fn masks(&self, line: InterruptLine) -> bool {
         self.arch.cpu.bit(match line {
             InterruptLine::Irq => psr::I,
@@ -159,38 +159,39 @@ impl Core {
         })
     }
 
-    /// Whether an interrupt is about to be taken.
+    /// Returns whether an interrupt is about to be taken.
     pub fn is_interrupted(&self) -> bool {
         self.taken_next().is_some()
     }
 
-    fn taken_next(&self) -> Option<Asked> {
-        let asked = self.asked?;
-        (!self.masks(asked.line) && asked.since <= self.cycle()).then_some(asked)
+    fn taken_next(&self) -> Option<Request> {
+        let request = self.request?;
+        (!self.masks(request.line) && request.since <= self.cycle()).then_some(request)
     }
 
-    /// Whether the core sleeps.
+    /// Returns whether the core sleeps.
     pub const fn is_asleep(&self) -> bool {
-        self.asleep && self.asked.is_none()
+        self.asleep && self.request.is_none()
     }
 
-    /// Makes a step: an instruction, an exception, or a sleep that ends no later than `until`.
+    /// Advances by one step: an instruction, an exception, or a sleep that ends no later than
+    /// `until`.
     pub fn step(&mut self, until: u64) -> Passed {
         let now = self.cycle();
         if self.arch.system.next() <= now {
             self.pass_devices(now);
         }
-        if let Some(asked) = self.taken_next() {
-            return self.interrupt(asked);
+        if let Some(request) = self.taken_next() {
+            return self.interrupt(request);
         }
         if self.asleep {
-            if self.asked.is_some() {
+            if self.request.is_some() {
                 self.asleep = false;
             } else {
                 return self.sleep(until);
             }
         }
-        // Marks are nothing to it: it always executes.
+        // `Marks::Pass` always executes the instruction.
         self.execute(Marks::Pass).unwrap_or(Passed::Slept)
     }
 
@@ -210,7 +211,7 @@ impl Core {
         Passed::Slept
     }
 
-    fn interrupt(&mut self, Asked { which, line, .. }: Asked) -> Passed {
+    fn interrupt(&mut self, Request { which, line, .. }: Request) -> Passed {
         self.asleep = false;
         let exception = match line {
             InterruptLine::Irq => Exception::Interrupt,
@@ -219,12 +220,12 @@ impl Core {
         self.arch.enter(exception, 4);
         self.pipeline.enter(self.cycle(), ENTRY);
         self.arch.system.taken(which);
-        self.asked = None;
+        self.request = None;
         self.look(self.cycle());
         Passed::Trap(exception, Some(which))
     }
 
-    /// What the memory is that code comes from.
+    /// Returns the memory type of the code at `pc`.
     #[inline]
     fn line(&mut self, pc: u32) -> Result<Kind, Denied> {
         let (number, privileged) = (pc / 32, self.arch.cpu.is_privileged());
@@ -238,12 +239,13 @@ impl Core {
         Ok(kind)
     }
 
-    /// Has the instruction at an address at hand; answers whether there is one.
+    /// Decodes the instruction at an address and watches for writes to it. Returns whether there is
+    /// one.
     fn meet(&mut self, set: Set, pc: u32) -> bool {
         let Some(bits) = self.bits(pc, set) else { return false };
         let bus = &mut self.arch.system.bus;
         if bus.place(pc).is_some_and(|place| bus.is_writable(place.memory)) {
-            // A store that is not aligned may begin before it.
+            // An unaligned store may begin before the instruction.
             bus.code_writes.cover(pc.saturating_sub(4));
             bus.code_writes.cover(pc);
             self.pipeline.windows.has_code(pc);
@@ -254,15 +256,15 @@ impl Core {
     }
 
     /// Executes instructions up to a cycle, as long as nothing else is due and none is marked.
-    /// Answers what the last one has led to, if that is to be noted.
+    /// Returns the last result if it must be recorded.
     pub fn leap(&mut self, until: u64) -> Option<Passed> {
         if self.asleep {
             return None;
         }
         let (horizon, returns) = (until.min(self.arch.system.next()), self.returns);
-        if let Some(asked) = self.asked {
-            // What unmasks it is executed the long way.
-            if self.masks(asked.line) {
+        if let Some(request) = self.request {
+            // Instructions that unmask the interrupt execute outside the graph.
+            if self.masks(request.line) {
                 self.glide(horizon);
             }
             return None;
@@ -280,14 +282,15 @@ impl Core {
         }
     }
 
-    /// Where code has been written, nobody knows where, it is looked at again.
+    /// Marks all decoded code to be checked again, if code has been written at an unknown address.
     pub fn look_at_code(&mut self) {
         if std::mem::take(&mut self.arch.system.bus.code_writes.dirty) {
             self.code.look_again();
         }
     }
 
-    /// Executes the instruction at the program counter, unless it is marked and marks stop.
+    /// Executes the instruction at the program counter, unless it is marked and marks stop
+    /// execution.
     #[inline]
     fn execute(&mut self, marks: Marks) -> Option<Passed> {
         let pc = self.arch.cpu.pc;
@@ -356,7 +359,7 @@ impl Core {
         })
     }
 
-    /// What an instruction may have changed besides registers.
+    /// Applies the effects of an instruction beyond registers.
     #[inline]
     fn after(&mut self, done: &Done, written: Option<SystemRegister>) {
         self.asleep = done.sleeps;
@@ -380,7 +383,7 @@ impl Core {
         }
     }
 
-    /// The code at the program counter is refused.
+    /// Handles a refused instruction fetch.
     fn refuse(&mut self, exception: Exception) -> Passed {
         if self.refusal == Refusal::Faults {
             return Passed::Refused(exception);
@@ -390,7 +393,7 @@ impl Core {
         Passed::Trap(exception, None)
     }
 
-    /// Goes on at an address, as after a jump there; its lowest bit says the set.
+    /// Continues at an address as after a jump; its lowest bit selects the instruction set.
     pub fn go_to(&mut self, address: u32) {
         self.arch.cpu.pc = address & !1;
         self.arch.cpu.it = 0;
@@ -398,7 +401,7 @@ impl Core {
         self.asleep = false;
     }
 
-    /// Memory has been written behind the core's back.
+    /// Discards decoded code, after memory was written from outside the core.
     pub fn forget_code(&mut self) {
         self.code.look_again();
         self.pipeline.memory.refetch();

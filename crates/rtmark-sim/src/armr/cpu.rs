@@ -1,4 +1,4 @@
-//! Registers: those of each mode, and the program status registers (DDI 0406, B1.3).
+//! The registers of each mode, and the program status registers (DDI 0406, B1.3).
 
 /// Bits of a program status register.
 pub mod psr {
@@ -11,18 +11,18 @@ pub mod psr {
     pub const IT: u32 = 0x0600_FC00;
     pub const JAZELLE: u32 = 1 << 24;
     pub const GE: u32 = 0xF << 16;
-    /// Data are big-endian.
+    /// Data accesses are big-endian.
     pub const E: u32 = 1 << 9;
-    /// Asynchronous aborts, IRQ and FIQ are masked.
+    /// Masks of asynchronous aborts, IRQ and FIQ.
     pub const A: u32 = 1 << 8;
     pub const I: u32 = 1 << 7;
     pub const F: u32 = 1 << 6;
-    /// T32.
+    /// Executes T32.
     pub const T: u32 = 1 << 5;
     pub const MODE: u32 = 0x1F;
 }
 
-/// The modes, by their numbers.
+/// The processor modes, by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mode {
     User = 0x10,
@@ -35,7 +35,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// The mode with a number; `None` where the core has none.
+    /// Returns the mode with a number, or `None` if the core has no such mode.
     pub const fn of(number: u32) -> Option<Self> {
         Some(match number & psr::MODE {
             0x10 => Self::User,
@@ -49,7 +49,7 @@ impl Mode {
         })
     }
 
-    /// Its name in messages.
+    /// Returns its name in messages.
     pub const fn name(self) -> &'static str {
         match self {
             Self::User => "user",
@@ -62,7 +62,7 @@ impl Mode {
         }
     }
 
-    /// Whose stack pointer and link register it has.
+    /// Returns the index of its banked stack pointer and link register.
     const fn bank(self) -> usize {
         match self {
             Self::User | Self::System => 0,
@@ -74,13 +74,13 @@ impl Mode {
         }
     }
 
-    /// Whether it has a saved program status register.
+    /// Returns whether it has a saved program status register.
     pub const fn has_saved_status(self) -> bool {
         self.bank() != 0
     }
 }
 
-/// With which flags each condition holds: a bit for each value of N, Z, C and V.
+/// For each condition, the flags with which it holds: one bit for each value of N, Z, C and V.
 const HOLDS: [u16; 16] = {
     let mut holds = [0; 16];
     let mut flags = 0;
@@ -96,13 +96,13 @@ const HOLDS: [u16; 16] = {
         }
         flags += 1;
     }
-    // The last but one is always; the last one stands for encodings without a condition.
+    // Condition 14 is "always"; 15 denotes encodings without a condition.
     holds[14] = u16::MAX;
     holds[15] = u16::MAX;
     holds
 };
 
-/// What a mode has of its own while another one runs.
+/// A mode's banked registers while another mode is active.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Banked {
     sp: u32,
@@ -110,36 +110,38 @@ struct Banked {
     saved: u32,
 }
 
-/// The registers.
+/// The register state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cpu {
-    /// R0 to R14 of the current mode; the last one is unused.
+    /// R0 to R14 of the current mode; the last element is unused.
     r: [u32; 16],
-    /// The address of the instruction that executes, or comes next.
+    /// The address of the current or next instruction.
     pub pc: u32,
     /// CPSR without ITSTATE.
     cpsr: u32,
     /// ITSTATE.
     pub it: u8,
     banks: [Banked; 6],
-    /// R8 to R12 of FIQ mode, or those of all others while FIQ mode runs.
+    /// The inactive R8 to R12: those of FIQ mode, or those of all other modes while FIQ mode is
+    /// active.
     others: [u32; 5],
     /// S0 to S31.
     pub s: [u32; 32],
     pub fpscr: u32,
     /// FPEXC.EN.
     pub float_enabled: bool,
-    /// What an exclusive load has tagged.
+    /// The address that an exclusive load has tagged.
     pub exclusive: Option<u32>,
 }
 
-/// ITAdvance (DDI 0406, A2.5.2).
+/// Advances ITSTATE: ITAdvance (DDI 0406, A2.5.2).
 pub const fn after_it(it: u8) -> u8 {
     if it & 7 == 0 { 0 } else { it & 0xE0 | it << 1 & 0x1F }
 }
 
 impl Cpu {
-    /// After a reset, about to execute at an address: supervisor mode with interrupts masked.
+    /// Creates the state after a reset, about to execute at an address: supervisor mode with
+    /// interrupts masked.
     pub const fn new(pc: u32) -> Self {
         let none = Banked { sp: 0, lr: 0, saved: 0 };
         Self {
@@ -160,7 +162,7 @@ impl Cpu {
         }
     }
 
-    /// R0 to R14.
+    /// Returns one of R0 to R14.
     #[inline]
     pub const fn get(&self, register: u8) -> u32 {
         self.r[register as usize & 15]
@@ -171,7 +173,7 @@ impl Cpu {
         self.r[register as usize & 15] = value;
     }
 
-    /// A register as operands have it: R15 is two instructions ahead.
+    /// Returns a register as an operand: R15 is two instructions ahead.
     #[inline]
     pub const fn operand(&self, register: u8) -> u32 {
         if register == 15 {
@@ -205,7 +207,7 @@ impl Cpu {
         self.bit(psr::C)
     }
 
-    /// N and Z of a result, with the carry.
+    /// Sets N and Z from a result, and C.
     #[inline]
     pub const fn set_result(&mut self, result: u32, carry: bool) {
         let z = if result == 0 { psr::Z } else { 0 };
@@ -213,7 +215,7 @@ impl Cpu {
         self.cpsr = self.cpsr & !(psr::N | psr::Z | psr::C) | result & psr::N | z | c;
     }
 
-    /// N, Z, C and V, from the upper four bits of a word.
+    /// Sets N, Z, C and V from the upper four bits of a word.
     pub const fn set_flags(&mut self, flags: u32) {
         self.cpsr = self.cpsr & 0x0FFF_FFFF | flags & 0xF000_0000;
     }
@@ -226,13 +228,13 @@ impl Cpu {
         self.cpsr = self.cpsr & !psr::GE | (ge & 0xF) << 16;
     }
 
-    /// Whether a condition holds.
+    /// Returns whether a condition holds.
     #[inline]
     pub const fn holds(&self, condition: u8) -> bool {
         HOLDS[condition as usize & 15] >> (self.cpsr >> 28) & 1 == 1
     }
 
-    /// The condition of the next instruction by its IT block, if it is in one.
+    /// Returns the condition that the IT block imposes on the next instruction, if it is in one.
     #[inline]
     pub const fn block_condition(&self) -> Option<u8> {
         if self.it == 0 { None } else { Some(self.it >> 4) }
@@ -242,7 +244,7 @@ impl Cpu {
         self.it = after_it(self.it);
     }
 
-    /// The mode. What CPSR holds is always one.
+    /// Returns the mode. CPSR always holds a valid one.
     pub const fn mode(&self) -> Mode {
         match Mode::of(self.cpsr) {
             Some(mode) => mode,
@@ -254,14 +256,14 @@ impl Cpu {
         self.cpsr & psr::MODE != Mode::User as u32
     }
 
-    /// CPSR with all its bits.
+    /// Returns the complete CPSR.
     pub const fn cpsr(&self) -> u32 {
         let it = self.it as u32;
         self.cpsr | (it & 3) << 25 | (it >> 2) << 10
     }
 
-    /// Writes all of CPSR, as a return from an exception does. A mode that there is not leaves the
-    /// mode as it is.
+    /// Writes the complete CPSR, as an exception return does. An invalid mode leaves the mode
+    /// unchanged.
     pub fn set_cpsr(&mut self, value: u32) {
         self.it = ((value >> 25 & 3) | (value >> 10 & 0x3F) << 2) as u8;
         self.change_mode(value);
@@ -269,7 +271,7 @@ impl Cpu {
         self.cpsr = value & !(psr::IT | psr::JAZELLE | 0x00F0_0000 | psr::MODE) | mode;
     }
 
-    /// Writes the parts of CPSR that a mask selects, as MSR does; execution state stays.
+    /// Writes the fields of CPSR that a mask selects, as MSR does. Execution state does not change.
     pub fn write_cpsr(&mut self, value: u32, mask: u32) {
         let execution = psr::IT | psr::JAZELLE | psr::T | 0x00F0_0000;
         let mask = mask & !execution;
@@ -294,7 +296,7 @@ impl Cpu {
         self.cpsr = self.cpsr & !psr::MODE | new as u32;
     }
 
-    /// SPSR of the mode; `None` where it has none.
+    /// Returns the SPSR of the current mode, or `None` if it has none.
     pub const fn saved_status(&self) -> Option<u32> {
         let mode = self.mode();
         if mode.has_saved_status() { Some(self.banks[mode.bank()].saved) } else { None }
@@ -304,7 +306,7 @@ impl Cpu {
         self.banks[self.mode().bank()].saved = value;
     }
 
-    /// A register as user mode has it.
+    /// Returns a register of user mode.
     pub const fn user_register(&self, register: u8) -> u32 {
         let mode = self.mode();
         match register {
@@ -325,7 +327,7 @@ impl Cpu {
         }
     }
 
-    /// The stack pointer of a mode.
+    /// Returns the stack pointer of a mode.
     pub const fn stack_pointer(&self, mode: Mode) -> u32 {
         if mode.bank() == self.mode().bank() { self.r[13] } else { self.banks[mode.bank()].sp }
     }
@@ -338,7 +340,7 @@ impl Cpu {
         }
     }
 
-    /// Enters the mode of an exception: saves the status and where to return to.
+    /// Enters the mode of an exception; saves the status and the return address.
     pub fn enter(&mut self, mode: Mode, return_to: u32) {
         let status = self.cpsr();
         self.it = 0;
@@ -349,7 +351,7 @@ impl Cpu {
         self.exclusive = None;
     }
 
-    /// D0 to D15, by the number of the first of the two single registers.
+    /// Returns one of D0 to D15, by the number of the first of its two single registers.
     pub const fn double(&self, first: u8) -> u64 {
         let low = self.s[first as usize & 31] as u64;
         low | (self.s[(first as usize + 1) & 31] as u64) << 32

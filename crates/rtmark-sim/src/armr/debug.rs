@@ -1,5 +1,5 @@
-//! What debuggers, observers and searches ask of a machine with a Cortex-R5, as
-//! [`Machine`](crate::Machine) has it.
+//! The interface for debuggers, observers and searches to a machine with a Cortex-R5: implements
+//! what [`Machine`](crate::Machine) offers.
 
 use rtmark_units::Cycles;
 
@@ -17,10 +17,10 @@ use crate::isa::Disassembly;
 use crate::state::stop::Stop;
 use crate::state::{Blocker, CoreState, Landmarks, NoMemory, Watches};
 
-/// More than any instruction and entry take together, in cycles.
+/// An upper bound for the cycles of an instruction and an exception entry together.
 const LONGEST_ENTRY: u64 = 10_000;
 
-/// The next instruction is about to execute.
+/// The program point before the next instruction.
 pub struct Reached;
 
 impl Observed for CortexR5 {
@@ -38,7 +38,7 @@ impl Observed for CortexR5 {
         let (count, taken) = (self.state.core.instructions, self.state.session.watches.taken);
         let step = self.state.leap(self.limit.0);
         let Watches { taken: now, entry_began, .. } = self.state.session.watches;
-        // Two may issue in one cycle.
+        // Two instructions may issue in one cycle.
         let went = self.state.core.instructions > count || now != taken || step.is_err();
         let until = if now == taken { self.state.cycles() } else { Cycles(entry_began) };
         (went.then_some(until), step)
@@ -101,8 +101,8 @@ impl CoreModel for CortexR5 {
 }
 
 impl Controlled for CortexR5 {
-    /// Whichever set the function is in, which its address says, it returns to T32: so does the lowest bit
-    /// of the link.
+    /// Returns to T32, whichever instruction set the function uses (its address says which): the
+    /// lowest bit of the link register is set.
     fn jump(&mut self, address: u32) {
         self.state.core.go_to(address);
     }
@@ -118,7 +118,8 @@ impl Controlled for CortexR5 {
         stored.ok_or(NoMemory(address))
     }
 
-    /// See [`Machine::disassembly`](crate::Machine::disassembly). In the set that the core is in.
+    /// See [`Machine::disassembly`](crate::Machine::disassembly). Disassembles in the current
+    /// instruction set.
     fn disassembly(&self, address: u32) -> Option<Disassembly> {
         let core = &self.state.core;
         let set = core.set();
@@ -137,13 +138,13 @@ impl Controlled for CortexR5 {
         Some(Disassembly { size, encoding, mnemonic, operands, target })
     }
 
-    /// What holds interrupts back now.
+    /// Returns what masks interrupts now.
     fn mask(&self) -> Option<Blocker> {
         self.state.mask()
     }
 
     fn holds_back_priority(&self, priority: u8) -> Option<Blocker> {
-        // No interrupt in particular: as the first one of a peripheral.
+        // For an unspecified interrupt, the first one of a peripheral stands in.
         self.mask().or_else(|| self.holds_back_peripheral(FIRST_SHARED, priority))
     }
 
@@ -181,7 +182,7 @@ impl Trials for CortexR5 {
         gic.map_or(0, |gic| gic.priority(interrupt.saturating_add(FIRST_SHARED)))
     }
 
-    /// Where exceptions lead.
+    /// Returns the base of the exception vectors.
     fn vector_table(&self) -> u32 {
         self.state.core.arch.control.vectors()
     }
@@ -215,8 +216,8 @@ impl Trials for CortexR5 {
         self.mask()
     }
 
-    /// See [`Machine::looks_until`](crate::Machine::looks_until): what becomes pending while the
-    /// instruction waits for its operands is noticed after it.
+    /// See [`Machine::looks_until`](crate::Machine::looks_until). An interrupt that becomes pending
+    /// while the instruction waits for its operands is seen only after it.
     fn looks_until(&self) -> Option<Cycles> {
         let gic = self.state.core.arch.system.gic.as_ref()?;
         if self.is_asleep() {
@@ -243,7 +244,8 @@ impl Trials for CortexR5 {
         self.state.session.handlers.contains(FIRST_EXTERNAL.saturating_add(interrupt))
     }
 
-    /// None: a handler that asks the controller in the very cycle is told of the interrupt.
+    /// Returns zero with a controller: a handler that reads it in that very cycle sees the
+    /// interrupt.
     fn least_latency(&self) -> u64 {
         if self.state.core.arch.system.gic.is_some() { 0 } else { ENTRY }
     }
@@ -270,7 +272,7 @@ impl Trials for CortexR5 {
 }
 
 impl CortexR5 {
-    /// What in the controller holds a peripheral's interrupt back that has a priority.
+    /// Returns what in the controller blocks a peripheral interrupt of a priority.
     fn holds_back_peripheral(&self, id: u16, priority: u8) -> Option<Blocker> {
         let gic = self.state.core.arch.system.gic.as_ref()?;
         let lets = gic.lets_through(id, priority);
@@ -281,12 +283,12 @@ impl CortexR5 {
     }
 }
 
-/// Whether a step has executed an instruction.
+/// Returns whether a step has executed an instruction.
 const fn is_instruction(passed: Passed) -> bool {
     matches!(passed, Passed::Instruction { .. } | Passed::HostCall { .. } | Passed::Call { .. })
 }
 
-/// What an instruction will access, by what registers hold.
+/// Returns the access that an instruction will make with the current register values.
 fn access_of(it: &Decoded, value: impl Fn(u8) -> u32) -> Option<(u32, u32, AccessKind)> {
     let (address, bytes, kind) = match it.op {
         Op::Load(width, address, _) => (Some(address), width.bytes(), AccessKind::Read),

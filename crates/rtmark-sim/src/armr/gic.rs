@@ -1,81 +1,85 @@
-//! The interrupt controller of a Zynq UltraScale+'s real-time unit: a PL390, which is a GIC of
-//! architecture version 1, for one core.
+//! The interrupt controller of a Zynq UltraScale+'s real-time processing unit: a PL390, which is a
+//! GIC of architecture version 1, for one core.
 //!
-//! Sources: IHI 0048, chapters 3 to 5; DDI 0416 (PL390). Interrupts have a group each (the security
-//! state of AM011, "General Interrupt Controller"), and a Cortex-R5's accesses are Secure ones: it sees
-//! both groups. Those of group 0 raise FIQ where the program wants that (IHI 0048, 4.4.1).
+//! Sources: IHI 0048, chapters 3 to 5; DDI 0416 (PL390). Each interrupt belongs to a group (the
+//! security state of AM011, "General Interrupt Controller"). A Cortex-R5's accesses are Secure, so
+//! it sees both groups. Interrupts of group 0 raise FIQ if the program selects that (IHI 0048,
+//! 4.4.1).
 
 use crate::soc::{FIRST_PRIVATE, PeripheralKind, Soc};
 
-/// The number of the first interrupt of a peripheral; below are those of software and of the core.
+/// The number of a peripheral's first interrupt; software and the core itself have the lower
+/// numbers.
 pub const FIRST_SHARED: u16 = 32;
 
-/// The exception by which watches, observers and reports know an interrupt of the controller's.
+/// Returns the exception number by which watches, observers and reports know an interrupt of the
+/// controller.
 pub const fn exception(id: u16) -> u16 {
     match id.checked_sub(FIRST_SHARED) {
         Some(interrupt) => FIRST_EXTERNAL + interrupt,
         None => FIRST_PRIVATE + id,
     }
 }
-/// A software-generated interrupt goes to those in its list, to all others, or to whom it comes
-/// from (IHI 0048, 4.3.15).
+/// Target filters of software-generated interrupts: to the listed cores, to all others, or to the
+/// sender (IHI 0048, 4.3.15).
 const TO_LISTED: u32 = 0;
 const TO_SENDER: u32 = 2;
-/// The exception of a peripheral's first interrupt.
+/// The exception number of a peripheral's first interrupt.
 pub const FIRST_EXTERNAL: u16 = 16;
-/// Words of a bit for each interrupt.
+/// The words of a bitmap with one bit for each interrupt.
 const WORDS: usize = 8;
-const MOST: usize = 32 * WORDS;
-/// What an acknowledgement reads when nothing is pending.
+const MAX_INTERRUPTS: usize = 32 * WORDS;
+/// The value that an acknowledgement reads when nothing is pending.
 const SPURIOUS: u32 = 1023;
-/// And when it is of group 1, and one of group 0 was asked for (IHI 0048, 3.2.5).
+/// The value that it reads when the pending interrupt is of group 1 and only group 0 was asked for
+/// (IHI 0048, 3.2.5).
 const OTHER_GROUP: u32 = 1022;
-/// Bits of GICC_CTLR (IHI 0048, 4.4.1): of the Secure copy.
+/// Bits of the Secure copy of GICC_CTLR (IHI 0048, 4.4.1).
 const ACKNOWLEDGES_ALL: u32 = 1 << 2;
 const FIQ_ENABLE: u32 = 1 << 3;
 const COMMON_BINARY_POINT: u32 = 1 << 4;
 /// GICD_TYPER.SecurityExtn (IHI 0048, 4.3.2).
 const HAS_GROUPS: u32 = 1 << 10;
-/// The priority of a core that handles nothing.
+/// The running priority while no interrupt is active.
 const IDLE: u8 = 0xFF;
 const EXTENT: u32 = 0x2000;
 
-/// The inputs of a core that interrupts it.
+/// The interrupt inputs of the core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InterruptLine {
     Irq,
     Fiq,
 }
 
-/// A controller.
+/// An interrupt controller.
 #[derive(Clone, Debug)]
 pub struct Gic {
     base: u32,
-    /// The interrupts there are, and the bits of a priority.
+    /// The number of interrupts, and the implemented bits of a priority.
     count: u16,
     priority_mask: u8,
-    /// GICD_CTLR and GICC_CTLR; their lowest bits enable the groups.
+    /// GICD_CTLR and GICC_CTLR. Their lowest bits enable the groups.
     distributor: u32,
     interface: u32,
-    /// The priority that interrupts must go below.
+    /// The priority mask: interrupts must be more urgent (numerically lower) to be signalled.
     mask: u8,
-    /// That of each group.
+    /// The binary point of each group.
     binary_points: [u8; 2],
-    /// Which interrupts are of group 1.
+    /// One bit for each interrupt, set if it is of group 1.
     groups: [u32; WORDS],
     enabled: [u32; WORDS],
-    /// Pending by software, or by an edge.
+    /// Made pending by software or by an edge.
     latched: [u32; WORDS],
-    /// What peripherals drive.
+    /// Levels driven by peripherals.
     levels: [u32; WORDS],
     active: [u32; WORDS],
-    /// Two bits each, of which the upper one says that an edge counts.
+    /// Two bits for each interrupt, of which the upper one selects edge-triggering.
     edges: [u32; WORDS],
     priorities: Vec<u8>,
     targets: Vec<u8>,
-    /// What has been acknowledged and not ended, the latest last.
+    /// Interrupts acknowledged and not yet ended, the latest last.
     running: Vec<u16>,
-    /// What has been acknowledged last, for those who watch.
+    /// The interrupt acknowledged last, for watches.
     acknowledged: Option<u16>,
 }
 
@@ -84,38 +88,38 @@ const fn bit(id: u16) -> (usize, u32) {
 }
 
 impl Gic {
-    /// The controller of a soc, if its file names one.
+    /// Creates the controller of a soc, if its file describes one.
     pub fn of(soc: &Soc) -> Option<Self> {
         let place = soc.peripherals.iter().find(|it| it.kind == PeripheralKind::Pl390)?;
         Some(Self {
             base: place.base,
-            count: (FIRST_SHARED + soc.interrupts).min(MOST as u16),
+            count: (FIRST_SHARED + soc.interrupts).min(MAX_INTERRUPTS as u16),
             priority_mask: 0xFF << (8 - soc.priority_bits.clamp(1, 8)),
             distributor: 0,
             interface: 0,
             mask: 0,
             binary_points: [0, 1],
             groups: [0; WORDS],
-            // Interrupts of software are always enabled.
+            // Software-generated interrupts are always enabled.
             enabled: [0xFFFF, 0, 0, 0, 0, 0, 0, 0],
             latched: [0; WORDS],
             levels: [0; WORDS],
             active: [0; WORDS],
             edges: [0; WORDS],
-            priorities: vec![0; MOST],
-            targets: vec![0; MOST],
+            priorities: vec![0; MAX_INTERRUPTS],
+            targets: vec![0; MAX_INTERRUPTS],
             running: Vec::new(),
             acknowledged: None,
         })
     }
 
-    /// The offset of an address, if it is one of its registers.
+    /// Returns the offset of an address, if it belongs to the controller's registers.
     pub const fn offset(&self, address: u32) -> Option<u32> {
         let offset = address.wrapping_sub(self.base);
         if offset < EXTENT { Some(offset) } else { None }
     }
 
-    /// A peripheral's output changes.
+    /// Changes the level of a peripheral's output.
     pub const fn drive(&mut self, id: u16, high: bool) {
         let (word, bit) = bit(id);
         if word >= WORDS {
@@ -152,12 +156,12 @@ impl Gic {
         self.latched[word] | self.levels[word] & by_level
     }
 
-    /// All that is pending, by its numbers.
+    /// Returns all pending interrupts as a bitmap by number.
     pub fn all_pending(&self) -> [u32; WORDS] {
         std::array::from_fn(|word| self.pending(word))
     }
 
-    /// Whether writing a register may make an interrupt pending.
+    /// Returns whether writing a register may make an interrupt pending.
     pub const fn makes_pending(offset: u32) -> bool {
         matches!(offset & !3, 0x200..=0x27C | 0xF00)
     }
@@ -176,13 +180,13 @@ impl Gic {
         word < WORDS && self.enabled[word] & bit != 0 && group && shared
     }
 
-    /// The group of an interrupt.
+    /// Returns the group of an interrupt.
     const fn group(&self, id: u16) -> usize {
         let (word, bit) = bit(id);
         if word < WORDS && self.groups[word] & bit != 0 { 1 } else { 0 }
     }
 
-    /// The input by which an interrupt comes to the core.
+    /// Returns the core input on which an interrupt is signalled.
     pub const fn line(&self, id: u16) -> InterruptLine {
         let fast = self.group(id) == 0 && self.interface & FIQ_ENABLE != 0;
         if fast { InterruptLine::Fiq } else { InterruptLine::Irq }
@@ -208,8 +212,8 @@ impl Gic {
         self.running.last().map_or(IDLE, |id| self.priority(*id) & self.group_mask(*id))
     }
 
-    /// The bits of an interrupt's priority that count for preemption. Group 1 has a binary point of its
-    /// own, which stands for one bit more (IHI 0048, 3.3.3).
+    /// Returns the bits of an interrupt's priority that matter for preemption. Group 1 has its own
+    /// binary point, whose value leaves one bit more (IHI 0048, 3.3.3).
     const fn group_mask(&self, id: u16) -> u8 {
         let low = match self.group(id) {
             1 if self.interface & COMMON_BINARY_POINT == 0 => self.binary_points[1],
@@ -218,12 +222,13 @@ impl Gic {
         ((0xFF << low) & 0xFF_u32) as u8
     }
 
-    /// Whether an interrupt would be signalled now if it had a priority.
+    /// Returns whether an interrupt of a priority would be signalled now.
     pub fn lets_through(&self, id: u16, priority: u8) -> bool {
         priority < self.mask && priority & self.group_mask(id) < self.running_priority()
     }
 
-    /// The most urgent interrupt that is pending: of equal ones that with the lowest number.
+    /// Returns the most urgent pending interrupt; among equal priorities, the one with the lowest
+    /// number.
     fn highest(&self) -> Option<u16> {
         let mut best: Option<(u8, u16)> = None;
         for word in 0..WORDS {
@@ -247,13 +252,13 @@ impl Gic {
         best.map(|(_, id)| id)
     }
 
-    /// Which interrupt has the core interrupted.
+    /// Returns the interrupt signalled to the core.
     pub fn signalled(&self) -> Option<u16> {
         let id = self.highest().filter(|id| self.interface >> self.group(*id) & 1 == 1)?;
         self.lets_through(id, self.priority(id)).then_some(id)
     }
 
-    /// Whether reads that ask for the most urgent interrupt are not told this one.
+    /// Returns whether reads of the most urgent interrupt do not show this one.
     const fn is_hidden(&self, id: u16) -> bool {
         self.group(id) == 1 && self.interface & ACKNOWLEDGES_ALL == 0
     }
@@ -271,12 +276,12 @@ impl Gic {
         id.into()
     }
 
-    /// What has been acknowledged since this was last asked.
+    /// Returns the interrupt acknowledged since the last call.
     pub const fn take_acknowledged(&mut self) -> Option<u16> {
         self.acknowledged.take()
     }
 
-    /// Whether reading a register shows what is pending.
+    /// Returns whether reading a register shows what is pending.
     pub const fn shows_pending(offset: u32) -> bool {
         matches!(offset & !3, 0x200..=0x2FC | 0x100C | 0x1018)
     }
@@ -293,13 +298,13 @@ impl Gic {
     pub fn read(&mut self, offset: u32) -> u32 {
         let word = (offset as usize & 0x7F) / 4 % WORDS;
         let bytes = |bytes: &[u8]| {
-            let at = (offset as usize & 0x3FC).min(MOST - 4);
+            let at = (offset as usize & 0x3FC).min(MAX_INTERRUPTS - 4);
             u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
         };
         match offset & !3 {
             0x000 => self.distributor,
             0x004 => HAS_GROUPS | (u32::from(self.count).div_ceil(32) - 1),
-            // PL390.
+            // The identity of a PL390.
             0x008 => 0x0102_043B,
             0x080..=0x0FC => self.groups[word],
             0x100..=0x17C | 0x180..=0x1FC => self.enabled[word],
@@ -323,7 +328,7 @@ impl Gic {
         }
     }
 
-    /// Writes bits of a register that `mask` tells.
+    /// Writes the bits of a register that `mask` selects.
     pub fn write(&mut self, offset: u32, value: u32, mask: u32) {
         let word = (offset as usize & 0x7F) / 4 % WORDS;
         let value = value & mask;
@@ -360,7 +365,7 @@ impl Gic {
     }
 }
 
-/// Writes the bytes of a word that a mask selects, as far as they have bits.
+/// Writes the bytes of a word that a mask selects, limited to their implemented bits.
 fn write_bytes(bytes: &mut [u8], offset: u32, value: u32, mask: u32, bits: u8) {
     let at = offset as usize & 0x3FC;
     for (lane, byte) in bytes.iter_mut().skip(at).take(4).enumerate() {
@@ -390,7 +395,7 @@ mod tests {
             gic.pend(id);
         }
         assert_eq!(gic.read(0x100C), 40);
-        // Of the same priority: it waits.
+        // An interrupt of the same priority waits.
         assert_eq!((gic.signalled(), gic.read(0x100C)), (None, 1023));
         gic.write(0x1010, 40, u32::MAX);
         assert_eq!(gic.read(0x100C), 41);
@@ -430,8 +435,9 @@ mod tests {
         }
     }
 
-    /// IHI 0048, 4.4.1 and 3.2.5: group 0 comes as FIQ where GICC_CTLR.FIQEn says so, each group is
-    /// enabled by a bit of its own on both sides, and group 1 is acknowledged if AckCtl lets it.
+    /// IHI 0048, 4.4.1 and 3.2.5: group 0 raises FIQ if GICC_CTLR.FIQEn is set, each group has its
+    /// own enable bit in distributor and interface, and group 1 is acknowledged if AckCtl permits
+    /// it.
     #[test]
     fn interrupts_of_group_0_come_as_fiq_where_that_is_enabled() {
         let mut gic = gic();
@@ -458,7 +464,7 @@ mod tests {
             assert_eq!(gic.is_enabled(68), signalled.is_some(), "{distributor:b} {interface:b}");
         }
         assert_eq!((gic.read(0x1018), gic.read(0x100C)), (1022, 1022));
-        // One of group 0 goes before it by its priority alone.
+        // An interrupt of group 0 takes precedence by its priority alone.
         gic.pend(40);
         assert_eq!((gic.read(0x1018), gic.read(0x100C)), (40, 40));
         gic.write(0x1010, 40, u32::MAX);
@@ -466,7 +472,8 @@ mod tests {
         assert_eq!((gic.read(0x1018), gic.read(0x100C)), (68, 68));
     }
 
-    /// IHI 0048, 3.3.3: a binary point of 4 leaves three bits to group 0, of 5 three to group 1.
+    /// IHI 0048, 3.3.3: a binary point of 4 leaves group 0 three bits; one of 5 leaves group 1
+    /// three.
     #[test]
     fn each_group_has_its_binary_point_unless_one_is_common() {
         let mut gic = gic();

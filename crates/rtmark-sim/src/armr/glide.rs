@@ -1,33 +1,33 @@
-//! Runs along the graph of passages. What is known of code, memory and time is looked at where it
-//! may have changed, and nowhere else.
+//! The fast path: runs along the graph of passages. The state of code, memory and time is checked
+//! only where it may have changed.
 
 use super::core::Core;
 use super::cpu::psr;
 use super::graph::{LEAVE, Spot};
 use super::timing::{Outcome, demand};
 
-/// How far a run along the graph has come.
+/// The progress of a run along the graph.
 #[derive(Clone, Copy, Debug)]
 struct Glide {
-    /// The node that comes next, or has just executed.
+    /// The node that executes next or has just executed.
     node: u32,
-    /// The next cycle in which something may issue.
+    /// The next cycle in which an instruction may issue.
     next: u64,
-    /// Instructions executed.
+    /// The number of instructions executed.
     count: u64,
-    /// The address of the last byte of the last one.
+    /// The address of the last byte of the last instruction.
     last_byte: Option<u32>,
-    /// What is known of code now: see [`Core::seen`].
+    /// The state of code on which validated lines depend: see [`Core::seen`].
     seen: u64,
 }
 
 impl Core {
-    /// Executes instructions up to a cycle as long as their nodes are known.
+    /// Executes instructions up to a cycle, as long as their nodes are known.
     pub fn glide(&mut self, horizon: u64) {
         self.look_at_code();
         let Some(mut glide) = self.enter() else { return };
-        while let Some(key) = self.along(&mut glide, horizon) {
-            if !self.turn(&mut glide, key) {
+        while let Some(key) = self.follow_paths(&mut glide, horizon) {
+            if !self.find_next(&mut glide, key) {
                 return;
             }
         }
@@ -37,7 +37,8 @@ impl Core {
         }
     }
 
-    /// Another number whenever code that was there, or could be executed, may be so no more.
+    /// Returns a number that changes whenever previously present or executable code may no longer
+    /// be so.
     fn seen(&self) -> u64 {
         let changes = self.pipeline.memory.instructions.changes();
         let privileged = self.arch.cpu.is_privileged();
@@ -62,8 +63,8 @@ impl Core {
         (starts && !cpu.bit(psr::E) && self.is_there(&glide)).then_some(glide)
     }
 
-    /// Whether the code of the next node may be executed, and waits for no bus. Has the path that is
-    /// open lead there then.
+    /// Returns whether the code of the next node may be executed and needs no bus access. If so,
+    /// closes the open path at that node.
     fn is_there(&mut self, glide: &Glide) -> bool {
         let Self { arch, pipeline, code, .. } = self;
         let Some(node) = code.graph.nodes.get(glide.node as usize) else { return false };
@@ -83,10 +84,11 @@ impl Core {
         true
     }
 
-    /// Goes from node to node. Answers what the node has done that is told, if where it leads is to
-    /// be looked for, or nothing, if that node has not been executed.
+    /// Follows known paths from node to node. Returns the key of the last node's outcome if its
+    /// successor must be looked up, or `None` if that node has not been executed: the horizon has been
+    /// reached, or it needs the slow path.
     #[inline]
-    fn along(&mut self, glide: &mut Glide, horizon: u64) -> Option<u32> {
+    fn follow_paths(&mut self, glide: &mut Glide, horizon: u64) -> Option<u32> {
         let Self { arch, pipeline, code, .. } = self;
         let graph = &code.graph;
         let Glide { node: mut at, mut next, mut count, seen, .. } = *glide;
@@ -116,9 +118,10 @@ impl Core {
         (end != LEAVE).then_some(end)
     }
 
-    /// A node has done something: looks for the next one. Answers whether there is one.
+    /// Looks up the successor of a node from the key of its outcome. Returns whether the run
+    /// continues there.
     #[inline(never)]
-    fn turn(&mut self, glide: &mut Glide, key: u32) -> bool {
+    fn find_next(&mut self, glide: &mut Glide, key: u32) -> bool {
         let Self { arch, pipeline, code, .. } = self;
         let graph = &mut code.graph;
         let Some(node) = graph.nodes.get(glide.node as usize) else { return false };
@@ -155,7 +158,7 @@ impl Core {
         false
     }
 
-    /// The run along the graph ends before a spot, with its scoreboard.
+    /// Ends the run before a spot, with its scoreboard.
     fn leave(&mut self, glide: &Glide, spot: Spot) {
         self.pipeline.go_on(spot.number, glide.next);
         self.stop_at(glide, spot);

@@ -11,13 +11,13 @@ use crate::state::stop::Stop;
 #[derive(Clone, Debug)]
 pub struct CortexR5 {
     pub(crate) state: State,
-    /// Until when it is observed.
+    /// The cycle up to which the machine is observed.
     pub(super) limit: Cycles,
 }
 
 impl CortexR5 {
-    /// With empty memories. It begins at the first memory's first address, or where the soc file says
-    /// that vectors are, in A32 and supervisor mode, with vectors high.
+    /// Creates a machine with empty memories. It starts at the first memory's first address, or at
+    /// the vector address of the soc file, in A32 and supervisor mode, with high vectors.
     pub fn new(soc: &Soc) -> Self {
         Self { state: State::new(soc), limit: Cycles(0) }
     }
@@ -36,7 +36,7 @@ impl CortexR5 {
         }
     }
 
-    /// Makes a step, unless the run is to stop here.
+    /// Advances by one step, unless the run is to stop here.
     pub(super) fn pass(&mut self, until: Cycles) -> Result<Passed, Stop> {
         match self.state.stops_here() {
             Some(stop) => Err(stop),

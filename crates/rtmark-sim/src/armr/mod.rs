@@ -1,21 +1,21 @@
 //! Cortex-R5: Armv7-R with both instruction sets, VFPv3-D16, caches and tightly coupled memories.
 //!
-//! A tree of its own beside the Cortex-M's: it shares what chips, images, memories, devices and
-//! floating-point numbers are, and the decoding of floating-point instructions, which all sets write
-//! alike. Each folder uses only those above it in this table.
+//! A module tree separate from the Cortex-M's. The two share chips, images, memories, devices,
+//! floating-point arithmetic, and the decoding of floating-point instructions, which all instruction
+//! sets encode alike. Each folder uses only those above it in this table.
 //!
 //! | folder | holds | does not know |
 //! |---|---|---|
 //! | `isa` | encodings of A32 and T32, one line each; operations; decoding; assembly language | time |
 //! | `cpu`, `control` | registers of all modes; coprocessor 15: protection, faults, counters | memory |
-//! | `gic`, `system` | the interrupt controller; what is behind the core | instructions |
-//! | `exec` | what each operation does | what it takes |
-//! | `timing` | what issues when: operands, pairs, branches, caches, the bus | what instructions do |
-//! | `code` | instructions that have been met, and what the pipeline remembers of them | |
-//! | `graph`, `glide` | how passages follow each other, and runs along them | how runs end |
-//! | `core` | both together, instruction by instruction | how runs end |
-//! | `state` | images, watches, stops, faults, calls of the host | |
-//! | `machine`, `debug`, `roles` | runs; what debuggers, observers and searches ask | |
+//! | `gic`, `system` | the interrupt controller; everything outside the core | instructions |
+//! | `exec` | the effect of each operation | timing |
+//! | `timing` | when instructions issue: operands, pairs, branches, caches, the bus | what instructions do |
+//! | `code` | decoded instructions, with what the pipeline has memoized for them | |
+//! | `graph`, `glide` | the graph of passages, and runs along it | how runs end |
+//! | `core` | execution and timing together, instruction by instruction | how runs end |
+//! | `state` | images, watches, stops, faults, host calls | |
+//! | `machine`, `debug`, `roles` | runs; the interface for debuggers, observers and searches | |
 
 mod code;
 mod control;

@@ -1,4 +1,5 @@
-//! What plays which part on a Cortex-R5, for [`Machine`](crate::Machine)'s questions by role.
+//! The roles of registers, stacks and vectors on a Cortex-R5, for [`Machine`](crate::Machine)'s queries
+//! by role.
 
 use super::cpu::{Mode, psr};
 use super::gic::{FIRST_SHARED, InterruptLine};
@@ -6,13 +7,13 @@ use super::machine::CortexR5;
 use crate::debug::{ARM_INTEGERS, ARM_SINGLES, Roles, Trials};
 use crate::state::{Convention, Interrupted, Register, ThreadStack};
 
-/// Where IRQ and FIQ stand among the vectors (DDI 0406, B1.8.1).
+/// The offsets of IRQ and FIQ in the vector table (DDI 0406, B1.8.1).
 const IRQ_VECTOR: u32 = 0x18;
 const FIQ_VECTOR: u32 = 0x1C;
-/// And data aborts, which save an address further on than prefetch aborts.
+/// The offset of data aborts, which save an address further on than prefetch aborts.
 const DATA_ABORT_VECTOR: u32 = 0x10;
 
-/// The number of a mode's stack pointer.
+/// Returns the number of a mode's stack pointer.
 const fn bank(mode: Mode) -> u8 {
     match mode {
         Mode::User | Mode::System => 0,
@@ -36,8 +37,8 @@ impl Roles for CortexR5 {
         core.chain(status).chain([("fpscr", Register::Fpscr)]).chain(float).collect()
     }
 
-    /// See [`Machine::interrupted`](crate::Machine::interrupted): LR and SPSR of the mode that was
-    /// entered (DDI 0406, table B1-7), and nothing in memory.
+    /// See [`Machine::interrupted`](crate::Machine::interrupted): the interrupted state is in LR
+    /// and SPSR of the mode that was entered (DDI 0406, table B1-7), and not in memory.
     fn interrupted(&self) -> Interrupted {
         let cpu = &self.state.core.arch.cpu;
         let link = cpu.get(14);
@@ -61,12 +62,12 @@ impl Roles for CortexR5 {
         }
     }
 
-    /// Each mode has a stack pointer, but which of them belongs to threads is the kernel's choice.
+    /// Each mode has a stack pointer, but the kernel decides which of them threads use.
     fn thread_stack(&self) -> ThreadStack {
         ThreadStack::Only
     }
 
-    /// User and System mode share one (DDI 0406, B1.3.2).
+    /// User and System mode share one stack pointer (DDI 0406, B1.3.2).
     fn stack_bank(&self) -> u8 {
         bank(self.state.core.arch.cpu.mode())
     }
@@ -90,12 +91,12 @@ impl Roles for CortexR5 {
         None
     }
 
-    /// The lowest bit says the set, as in a jump there.
+    /// The lowest bit selects the instruction set, as in a jump.
     fn returns_from_call(&self, link: u32) -> Option<u32> {
         (link != 0).then_some(link & !1)
     }
 
-    /// What an interrupt abandons begins anew.
+    /// An instruction abandoned for an interrupt starts again.
     fn goes_on(&self) -> bool {
         false
     }

@@ -1,4 +1,5 @@
-//! A machine with a Cortex-R5 as its users know it: images, watches, stops, faults, the console.
+//! The state of a machine with a Cortex-R5 as its users see it: images, watches, stops, faults, the
+//! console.
 
 use rtmark_units::{Cycles, Instructions};
 
@@ -18,8 +19,8 @@ use crate::state::{
     Blocker, Convention, CoreState, LoadError, MaskSite, Register, Session, Watch, Watches,
 };
 
-/// The exception numbers of a Cortex-M that watches, observers and reports use, given to what plays
-/// the same part here: faults and calls. Those of interrupts are the controller's business.
+/// Exception numbers for watches, observers and reports: those of the Cortex-M exceptions with the
+/// same role, faults and calls. The controller assigns the numbers of interrupts.
 pub mod number {
     pub const FAULT: u16 = 3;
     pub const CALL: u16 = 11;
@@ -33,7 +34,7 @@ const LR: u8 = 14;
 pub struct State {
     pub core: Core,
     pub session: Session,
-    /// Where the program begins, with the set in the lowest bit.
+    /// The program's entry address, with the instruction set in the lowest bit.
     begin: u32,
 }
 
@@ -82,8 +83,8 @@ impl CoreState for State {
         self.core.code.mark(self.session.marks());
     }
 
-    /// The program begins where the file says, as loaders have it; a file that does not say it
-    /// begins where the soc's does.
+    /// Loads an image. The program begins at the entry address of the file, as with loaders, or if
+    /// it has none, at the soc's.
     fn load(&mut self, image: &Image) -> Result<(), LoadError> {
         self.session.program(&mut self.core.arch.system.bus, image)?;
         if image.entry() != 0 {
@@ -126,12 +127,12 @@ impl CoreState for State {
         Cycles(self.session.asleep)
     }
 
-    /// Cycles that reads and fetches have waited for memory.
+    /// Returns the cycles for which reads and fetches have waited for memory.
     fn waited(&self) -> Cycles {
         Cycles(self.core.pipeline.memory.waited)
     }
 
-    /// Both of them.
+    /// Empties both caches.
     fn empty_caches(&mut self) {
         self.core.pipeline.memory.clear();
     }
@@ -168,7 +169,7 @@ impl CoreState for State {
         }
     }
 
-    /// As an edge does.
+    /// Makes an interrupt pending, as an edge does.
     fn pend_interrupt(&mut self, interrupt: u16, at: Cycles) {
         if interrupt < self.session.soc.interrupts {
             self.core.arch.system.schedule(interrupt, at.0);
@@ -184,16 +185,17 @@ impl State {
         Self { core, session: Session::new(soc), begin }
     }
 
-    /// Whether a run stops before the instruction at the program counter.
+    /// Returns the stop that is due before the instruction at the program counter.
     pub fn stops_here(&self) -> Option<Stop> {
         let pc = self.core.arch.cpu.pc;
         self.session.stops_at(pc).then_some(Stop::Breakpoint(pc))
     }
 
-    /// Makes a step that ends no later than `until`, unless an instruction takes longer.
+    /// Advances by a step that ends no later than `until`, unless a single instruction takes
+    /// longer.
     ///
     /// # Errors
-    /// What ends a run.
+    /// The reason why the run ends.
     pub fn pass(&mut self, until: u64) -> Result<Passed, Stop> {
         if let Some(stop) = &self.session.ended {
             return Err(stop.clone());
@@ -204,11 +206,10 @@ impl State {
         self.notice(passed, before, returns)
     }
 
-    /// Lets instructions execute of which nothing is to be noted, as long as nothing but them is
-    /// due, up to a cycle.
+    /// Executes instructions that need no recording up to a cycle, as long as nothing else is due.
     ///
     /// # Errors
-    /// What ends a run.
+    /// The reason why the run ends.
     pub fn leap(&mut self, until: u64) -> Result<(), Stop> {
         let notes_each = self.session.entered.is_some() || self.session.watches.masking.is_on();
         if notes_each || self.session.ended.is_some() {
@@ -221,7 +222,8 @@ impl State {
         }
     }
 
-    /// Notes what a step has led to, which began in a cycle and after so many returns.
+    /// Records the result of a step that began in cycle `before`, after `returns` exception
+    /// returns.
     fn notice(&mut self, passed: Passed, before: u64, returns: u64) -> Result<Passed, Stop> {
         match passed {
             Passed::Instruction { pc, issued } | Passed::HostCall { pc, issued } => {
@@ -233,7 +235,7 @@ impl State {
                 self.notice_trap(number::CALL, self.core.cycle());
             }
             Passed::Trap(_, Some(exception)) => {
-                // It has become pending before it is taken.
+                // It became pending before it was taken.
                 self.notice_inputs();
                 self.notice_trap(exception, self.core.cycle() - ENTRY);
             }
@@ -276,7 +278,7 @@ impl State {
         }
         if self.session.is_watched(pc) {
             let mut counts = self.counts(issued);
-            // As many as before it.
+            // The count before this instruction.
             counts.instructions -= 1;
             self.session.watches.reach(pc, counts);
             if std::mem::take(&mut self.session.watches.empty) {
@@ -294,7 +296,7 @@ impl State {
         }
     }
 
-    /// A handler's first instruction has issued.
+    /// Records that a handler's first instruction has issued.
     fn notice_handler(&mut self, exception: u16, issued: u64) {
         let happened = Watch::Handle(exception);
         if self.session.watches.want(happened) {
@@ -304,7 +306,7 @@ impl State {
         }
     }
 
-    /// What holds all interrupts back that come as IRQ.
+    /// Returns what masks all interrupts that are signalled as IRQ.
     pub const fn mask(&self) -> Option<Blocker> {
         if self.core.masks(InterruptLine::Irq) { Some(Blocker::StatusMask) } else { None }
     }
@@ -322,7 +324,7 @@ impl State {
         }
     }
 
-    /// Notes that a handler is entered, whose entry has begun in a cycle.
+    /// Records the entry of a handler that began in a cycle.
     fn notice_trap(&mut self, entered: u16, began: u64) {
         self.session.watches.entry_began = began;
         self.session.watches.enter(entered);
@@ -330,8 +332,8 @@ impl State {
         self.session.handlers.enter(entered);
     }
 
-    /// The program has asked the interrupt controller which interrupt it handles: another one than
-    /// that which it was interrupted for, if a more urgent one has come since, or the next one.
+    /// Records that the program has acknowledged an interrupt. It may differ from the one for which
+    /// the exception was taken, if a more urgent one has become pending since, or be a further one.
     fn notice_acknowledgement(&mut self, issued: u64) {
         let gic = self.core.arch.system.gic.as_mut();
         let Some(id) = gic.and_then(Gic::take_acknowledged) else { return };
@@ -360,7 +362,7 @@ impl State {
         self.session.watches.returns_to(pc, sp, handler);
     }
 
-    /// What a run ends with where the instruction at the program counter fails.
+    /// Returns the stop for an instruction at the program counter that faults.
     fn refusal(&self, exception: Exception) -> Stop {
         let cpu = &self.core.arch.cpu;
         let (kind, address) = match exception {
@@ -383,7 +385,7 @@ impl State {
         self.fault(kind, cpu.pc, address)
     }
 
-    /// A run's end with an instruction that fails, and the address that it is about.
+    /// Returns the stop for a fault, with the address that it concerns.
     fn fault(&self, kind: FaultKind, pc: u32, address: Option<u32>) -> Stop {
         let cpu = &self.core.arch.cpu;
         Stop::Fault(FaultReport {
@@ -398,7 +400,7 @@ impl State {
         })
     }
 
-    /// Serves the call of the host that the last instruction has made.
+    /// Serves the host call that the last instruction has made.
     fn serve_call(&mut self) -> Result<(), Stop> {
         let (clock, cycle) = (self.session.soc.clock, self.core.cycle());
         let arch = &mut self.core.arch;

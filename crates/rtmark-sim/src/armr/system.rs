@@ -1,4 +1,4 @@
-//! What is behind the core: memories, the interrupt controller, peripherals.
+//! Everything outside the core: memories, the interrupt controller, peripherals.
 
 use super::gic::{FIRST_EXTERNAL, FIRST_SHARED, Gic, InterruptLine, exception};
 use crate::devices::{Attached, Console, Devices, Effects, Env, Looked, Surroundings};
@@ -6,22 +6,22 @@ use crate::memory::Bus;
 use crate::soc::{MemoryTiming, Soc};
 use crate::timing::{LineMemories, LineMemory};
 
-/// What is behind the core.
+/// The system outside the core.
 #[derive(Clone, Debug)]
 pub struct System {
     pub bus: Bus,
     pub devices: Devices,
     pub console: Console,
     pub gic: Option<Gic>,
-    /// Interrupt inputs where there is no controller: each one high until it is taken.
+    /// Interrupt inputs of a soc without a controller; each is high until it is taken.
     pub direct: Vec<u16>,
-    /// What becomes pending later, the earliest first.
+    /// Interrupts that become pending later, the earliest first.
     pub scheduled: Vec<(u64, u16)>,
-    /// Exceptions that have become pending, with the cycles, for those who watch.
+    /// Exceptions that have become pending, with their cycles, for watches.
     pub risen: Vec<(u64, u16)>,
-    /// What devices would control if memories had read paths here.
+    /// The read paths that devices would control; memories have none in this model.
     paths: LineMemories,
-    /// A register has been read or written.
+    /// Whether a register has been read or written.
     touched: bool,
 }
 
@@ -29,7 +29,7 @@ impl System {
     pub fn new(soc: &Soc) -> Self {
         let paths = soc.memories.iter().map(|_| LineMemory::new(MemoryTiming::default()));
         Self {
-            // What memories take is not the bus's business here.
+            // The timing of memories is modelled elsewhere, not by the bus.
             bus: Bus::new(soc, |_| true),
             devices: Devices::new(soc),
             console: Console::default(),
@@ -42,19 +42,18 @@ impl System {
         }
     }
 
-    /// Whether a register has been read or written since this was last asked.
+    /// Returns whether a register has been read or written since the last call.
     pub const fn take_touched(&mut self) -> bool {
         std::mem::replace(&mut self.touched, false)
     }
 
-    /// The word at an address, with what follows it, where there is memory: bytes behind its end
-    /// are zero.
+    /// Returns the word at an address, if there is memory. Bytes past its end are zero.
     pub fn code(&self, address: u32) -> Option<u32> {
         let mut bytes = [0; 4];
         (self.bus.peek(address, &mut bytes) >= 2).then_some(u32::from_le_bytes(bytes))
     }
 
-    /// Whether a load or store there is answered.
+    /// Returns whether a load or store at an address gets a response.
     pub fn answers(&self, address: u32, writes: bool) -> bool {
         match self.bus.place(address) {
             Some(place) => !writes || self.bus.is_writable(place.memory),
@@ -65,7 +64,7 @@ impl System {
         }
     }
 
-    /// Loads 1, 2 or 4 bytes, little-endian; `None` where nothing answers.
+    /// Loads 1, 2 or 4 bytes, little-endian. Returns `None` if nothing responds.
     #[inline]
     pub fn load(&mut self, address: u32, bytes: u32, cycle: u64) -> Option<u32> {
         let loaded = match bytes {
@@ -89,7 +88,7 @@ impl System {
         Some(if bytes == 4 { value } else { value & (u32::MAX >> (32 - 8 * bytes)) })
     }
 
-    /// Stores 1, 2 or 4 bytes; `None` where nothing takes them.
+    /// Stores 1, 2 or 4 bytes. Returns `None` if nothing accepts them.
     #[inline]
     pub fn store(&mut self, address: u32, bytes: u32, value: u32, cycle: u64) -> Option<()> {
         let [a, b, c, d] = value.to_le_bytes();
@@ -114,7 +113,7 @@ impl System {
         self.write_register(address, bytes, value, cycle)
     }
 
-    /// Loads or stores words in a row where that has no effect besides; answers whether it has.
+    /// Loads or stores consecutive words if that has no other effect. Returns whether it did.
     #[inline]
     pub fn move_words(&mut self, address: u32, words: &mut [u32], writes: bool) -> bool {
         let count = words.len() as u32;
@@ -184,7 +183,7 @@ impl System {
         result
     }
 
-    /// Takes over a device's outputs and its next date.
+    /// Takes over a device's outputs and the cycle of its next event.
     fn look_at_device(&mut self, at: usize, now: u64) {
         let Looked { changed, .. } = self.devices.look_at(at, now);
         let attached = &self.devices.attached[at];
@@ -204,19 +203,19 @@ impl System {
         }
     }
 
-    /// The next cycle in which an interrupt input may change.
+    /// Returns the next cycle in which an interrupt input may change.
     pub fn next(&self) -> u64 {
         let scheduled = self.scheduled.first().map_or(u64::MAX, |(at, _)| *at);
         self.devices.next.min(scheduled)
     }
 
-    /// Makes an interrupt pending at a cycle, for which see `pass`.
+    /// Schedules an interrupt to become pending at a cycle; see `pass`.
     pub fn schedule(&mut self, interrupt: u16, at: u64) {
         let place = self.scheduled.partition_point(|(other, _)| *other <= at);
         self.scheduled.insert(place, (at, interrupt));
     }
 
-    /// Lets happen what is due by a cycle.
+    /// Processes all events due by a cycle.
     pub fn pass(&mut self, now: u64) {
         while let Some(&(at, interrupt)) = self.scheduled.first()
             && at <= now
@@ -235,7 +234,8 @@ impl System {
         }
     }
 
-    /// Whether the core is to be interrupted: by which exception, as far as that is known, and how.
+    /// Returns the interrupt signalled to the core: the exception, as far as it is known yet, and
+    /// the line.
     pub fn interrupt(&self) -> Option<(u16, InterruptLine)> {
         match &self.gic {
             Some(gic) => gic.signalled().map(|id| (exception(id), gic.line(id))),
@@ -246,7 +246,7 @@ impl System {
         }
     }
 
-    /// An exception has been taken: without a controller nobody else notes it.
+    /// Records that an exception has been taken. Without a controller, that clears its input.
     pub fn taken(&mut self, exception: u16) {
         if self.gic.is_none() {
             self.direct.retain(|other| FIRST_EXTERNAL + *other != exception);

@@ -1,4 +1,4 @@
-//! The core in its system, cycle by cycle: what executing and the pipeline tell each other.
+//! The core in its system: executes cycle by cycle, and connects execution with the pipeline.
 
 use super::csr::{Cause, Interrupt, Lines};
 use super::decoded::Decoded;
@@ -14,34 +14,35 @@ use super::timing::cycle::{Event, Happened};
 use super::timing::{Around, Flow, Led, Memo, Pipeline};
 use super::trial::Trial;
 
-/// What a trap was.
+/// The kind of a trap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Trapped {
-    /// An exception, by its code in MCAUSE.
+    /// An exception, by its MCAUSE code.
     Exception(u8),
-    /// An interrupt, by its code in MCAUSE.
+    /// An interrupt, by its MCAUSE code.
     Interrupt(u8),
     /// MRET.
     Return,
 }
 
-/// Follows a run. All its methods do nothing unless they are written.
+/// An observer of a run. All methods do nothing by default.
 pub trait Follow {
-    /// An instruction leaves stage X in a cycle: decoding and executing are done, memory may still
-    /// be waited for.
+    /// Called when an instruction leaves stage X: it has been decoded and executed, but may still
+    /// wait for memory.
     fn left(&mut self, _pc: u32, _cycle: u64) {}
-    /// A register is written in a cycle, when stage M has got its value; in the order of the
-    /// program.
+    /// Called when a register is written, in program order, with the cycle in which stage M has the
+    /// value.
     fn wrote(&mut self, _register: u8, _value: u32, _cycle: u64) {}
-    /// The jump to a trap's handler, or back, is made in a cycle; with where it returns to.
+    /// Called when the jump to or from a trap's handler is made, with the address that it returns
+    /// to.
     fn trapped(&mut self, _what: Trapped, _cycle: u64, _return_to: u32) {}
-    /// Whether the run is to end.
+    /// Returns whether the run is to end.
     fn is_done(&self) -> bool {
         false
     }
 }
 
-/// Follows nothing.
+/// An observer that ignores everything.
 pub struct Nobody;
 
 impl Follow for Nobody {}
@@ -56,31 +57,31 @@ struct Current {
 
 /// An exception that stage M is about to take.
 #[derive(Clone, Copy, Debug)]
-struct Coming {
+struct PendingException {
     exception: Exception,
     pc: u32,
 }
 
-/// What a cycle has led to, as far as a run may end with it.
+/// The result of a cycle, as far as a run may end with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passed {
-    /// Nothing of note.
+    /// No event.
     Cycle,
     /// The instruction at this address has left stage X for good.
     Instruction(u32),
     /// A trap has been entered.
     Trap,
-    /// The instruction at the program counter fails, and the run is to end with it.
+    /// The instruction at the program counter faults, and the run is to end before it.
     Refused,
 }
 
 /// Which exceptions end a run before they are taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Refusal {
-    /// None: all are taken as on the chip.
+    /// None: all are taken, as on the chip.
     #[default]
     Nothing,
-    /// Faults and breakpoints; not calls and returns, by which programs work.
+    /// Faults and breakpoints, but not calls and returns, which working programs use.
     Faults,
 }
 
@@ -100,33 +101,34 @@ pub struct Core {
     pub hart: Hart,
     pub system: System,
     pub inputs: Inputs,
-    /// As of the last cycle that passed on its own; older where `number` says how it stands.
+    /// The state as of the last cycle that was simulated individually; outdated while `number` is
+    /// set.
     pipeline: Pipeline,
     pub(super) number: Option<u32>,
     pub(super) memo: Memo,
     pub(super) graph: Graph,
     pub(super) decoded: Decoded,
-    /// The cycle that passes next, counted from the reset.
+    /// The next cycle to simulate, counted from the reset.
     pub cycle: u64,
     pub instructions: u64,
-    /// Wait states of loads and stores.
+    /// The wait states of loads and stores so far.
     pub waited: u64,
     current: Option<Current>,
-    /// How many micro-operations of the instruction have left.
+    /// How many micro-operations of the instruction have left stage X.
     step: u8,
-    coming: Option<Coming>,
+    pending_exception: Option<PendingException>,
     /// Where an interrupt returns to, if not to the instruction in stage X.
     resumes_at: Option<u32>,
-    /// The interrupt inputs as last seen, and until when they stay as they are.
+    /// The interrupt inputs when last sampled, and the cycle until which they cannot change.
     pub(super) lines: Lines,
     pub(super) lines_hold_until: u64,
-    /// Nothing in the pipeline has changed in the last cycle.
+    /// Whether the last cycle changed nothing in the pipeline.
     still: bool,
-    /// The external interrupt that was taken last.
+    /// The external interrupt taken last.
     external_taken: Option<u16>,
-    /// The instruction that has left was a call of the host.
+    /// Whether the instruction that has left is a host call.
     calls: bool,
-    /// It has read the number of this external interrupt in MEINEXT.
+    /// The external interrupt whose number the instruction has read in MEINEXT.
     served: Option<u16>,
     pub refusal: Refusal,
     refused: Option<Exception>,
@@ -134,7 +136,7 @@ pub struct Core {
 }
 
 impl Core {
-    /// After a reset, with the vectors at an address.
+    /// Creates a core after a reset, with the vectors at an address.
     pub fn new(rules: &'static Rules, system: System, vectors: u32) -> Self {
         let pc = vectors.wrapping_add(rules.entry);
         Self {
@@ -151,7 +153,7 @@ impl Core {
             waited: 0,
             current: None,
             step: 0,
-            coming: None,
+            pending_exception: None,
             resumes_at: None,
             lines: Lines::default(),
             lines_hold_until: 0,
@@ -165,12 +167,12 @@ impl Core {
         }
     }
 
-    /// Something outside has changed: the inputs are looked at again.
+    /// Samples the interrupt inputs again, after a change outside the core.
     pub fn look_again(&mut self) {
         self.lines_hold_until = 0;
     }
 
-    /// Looks at the interrupt inputs of the cycle that passes next.
+    /// Samples the interrupt inputs for the next cycle.
     pub fn see_lines(&mut self) {
         if self.cycle < self.lines_hold_until {
             return;
@@ -201,8 +203,8 @@ impl Core {
         Current { whole, op, prepared }
     }
 
-    /// Has the pipeline's state at hand, where only its number was known.
-    fn stand(&mut self) {
+    /// Materializes the pipeline's state, if only its number is known.
+    fn materialize(&mut self) {
         if let Some(number) = self.number.take()
             && let Some(state) = self.memo.state(number)
         {
@@ -210,8 +212,8 @@ impl Core {
         }
     }
 
-    /// How a whole instruction will pass, if it has before and nothing can come between, up to
-    /// `until`.
+    /// Returns how a whole instruction will pass, if that is memoized and nothing else can happen
+    /// before it ends, no later than `until`.
     fn foresee(&mut self, until: u64) -> Option<(Current, Led)> {
         if !self.is_between() || self.cycle >= self.lines_hold_until {
             return None;
@@ -221,7 +223,7 @@ impl Core {
             return None;
         }
         if self.system.bus.code_writes.dirty || self.memo.is_full() {
-            self.stand();
+            self.materialize();
             self.memo.forget();
             self.graph.forget();
             self.system.bus.code_writes.dirty = false;
@@ -245,14 +247,14 @@ impl Core {
         (end <= until.min(self.lines_hold_until)).then_some((current, led))
     }
 
-    /// The cycle of the boundary behind the next instruction, if that is as simple as can be.
+    /// Returns the cycle of the boundary after the next instruction, if its passage is memoized.
     pub fn next_boundary(&mut self) -> Option<u64> {
         let (_, led) = self.foresee(u64::MAX)?;
         Some(self.cycle + u64::from(led.cycles))
     }
 
-    /// Lets a whole instruction pass as it has before, if nothing can come between, no later than
-    /// `until`; `None` where that is not so, and nothing has happened.
+    /// Executes a whole instruction by its memoized passage, if nothing else can happen before it
+    /// ends, no later than `until`. Otherwise returns `None` and does nothing.
     pub fn leap(&mut self, until: u64, follow: &mut impl Follow) -> Option<Passed> {
         let (current, led) = self.foresee(until)?;
         let end = self.cycle + u64::from(led.cycles);
@@ -269,16 +271,16 @@ impl Core {
         Some(passed)
     }
 
-    /// Lets a cycle pass.
+    /// Advances the core by one cycle.
     pub fn pass(&mut self, follow: &mut impl Follow) -> Passed {
-        self.stand();
+        self.materialize();
         self.system.now = self.cycle;
         self.see_lines();
         let current = self.current.unwrap_or_else(|| self.fetch());
         self.current = Some(current);
         let wanted = self.hart.csr.wanted(&self.lines);
-        let vector = match self.coming {
-            Some(Coming { exception: Exception { kind: Trap::Return, .. }, .. }) => {
+        let vector = match self.pending_exception {
+            Some(PendingException { exception: Exception { kind: Trap::Return, .. }, .. }) => {
                 self.hart.csr.mepc
             }
             Some(_) => self.hart.csr.vector(None),
@@ -348,7 +350,7 @@ impl Core {
                 self.refused = Some(exception);
                 return Passed::Refused;
             }
-            self.coming = Some(Coming { exception, pc });
+            self.pending_exception = Some(PendingException { exception, pc });
         } else {
             let forced = self.hart.csr.controller.forced();
             let done =
@@ -387,7 +389,8 @@ impl Core {
         Passed::Instruction(pc)
     }
 
-    /// External interrupts have been raised by the program: pending from the next cycle on.
+    /// Records external interrupts that the program has raised; they are pending from the next
+    /// cycle on.
     fn note_forced(&mut self, mut rising: u64) {
         while rising != 0 {
             self.inputs.forced(rising.trailing_zeros() as u16, self.cycle + 1);
@@ -407,7 +410,9 @@ impl Core {
     }
 
     fn take_exception(&mut self, follow: &mut impl Follow) -> Passed {
-        let Some(Coming { exception, pc }) = self.coming.take() else { return Passed::Cycle };
+        let Some(PendingException { exception, pc }) = self.pending_exception.take() else {
+            return Passed::Cycle;
+        };
         match exception.kind {
             Trap::Return => {
                 let target = self.hart.csr.leave();
@@ -437,66 +442,67 @@ impl Core {
         self.trap_to(handler);
     }
 
-    /// How the instruction at the program counter has failed, where the run ends with it.
+    /// Returns the exception of the instruction before which the run has ended.
     pub const fn refused(&self) -> Option<Exception> {
         self.refused
     }
 
-    /// The external interrupt that was taken last, if the last interrupt was one.
+    /// Returns the external interrupt taken last, if the last interrupt was external.
     pub const fn external_taken(&self) -> Option<u16> {
         self.external_taken
     }
 
-    /// Whether the newest trap was an external interrupt's.
+    /// Returns whether the latest trap was an external interrupt.
     pub fn entered_external(&self) -> bool {
         self.hart.csr.is_in_external()
     }
 
-    /// The external interrupt whose number has been read in MEINEXT; once.
+    /// Returns the external interrupt whose number has been read in MEINEXT, once for each read.
     pub const fn take_served(&mut self) -> Option<u16> {
         self.served.take()
     }
 
-    /// Whether the instruction that has left was a call of the host; once.
+    /// Returns whether the instruction that has left was a host call, once for each call.
     pub const fn take_call(&mut self) -> bool {
         std::mem::replace(&mut self.calls, false)
     }
 
-    /// Whether the next instruction shows the program what is pending.
+    /// Returns whether the next instruction reads which interrupts are pending.
     pub fn shows_pending(&self) -> bool {
         self.instruction_at(self.hart.pc).is_some_and(|it| exec::shows_pending(&it))
     }
 
-    /// The external interrupt that would be taken before another one that becomes pending now.
+    /// Returns the external interrupt that would be taken before `interrupt` if that became pending
+    /// now.
     pub fn taken_before(&self, interrupt: u16) -> Option<u16> {
         self.hart.csr.line_before(interrupt, &self.lines)
     }
 
-    /// The instruction at an address, where there is memory.
+    /// Returns the instruction at an address, if there is memory.
     pub fn instruction_at(&self, address: u32) -> Option<Instruction> {
         let extensions = self.hart.rules.extensions;
         self.system.code(address).map(|bits| decode(bits, extensions))
     }
 
-    /// Whether the instruction at an address accesses a CSR.
+    /// Returns whether the instruction at an address accesses a CSR.
     pub fn is_csr_access(&self, address: u32) -> bool {
         self.instruction_at(address).is_some_and(|it| matches!(it.op, Op::Csr(..)))
     }
 
-    /// Where the instruction at an address leads that names its target.
+    /// Returns the target of the instruction at an address, if it is encoded in the instruction.
     pub fn target_at(&self, address: u32) -> Option<u32> {
         let it = self.instruction_at(address)?;
         let names = matches!(it.op, Op::Jump | Op::Branch(_));
         names.then(|| address.wrapping_add(it.imm as u32))
     }
 
-    /// What the instruction at the program counter accesses: the lowest address, bytes, and
-    /// whether it writes.
+    /// Returns the memory access of the instruction at the program counter: the lowest address, the
+    /// bytes, and whether it writes.
     pub fn next_access(&self) -> Option<(u32, u32, bool)> {
         exec::access_range(&self.hart, &self.instruction_at(self.hart.pc)?)
     }
 
-    /// Stores a word in no time; answers whether anything takes it.
+    /// Stores a word without taking time. Returns whether anything accepts it.
     pub fn store_word(&mut self, address: u32, value: u32) -> bool {
         self.prepare_again();
         self.look_again();
@@ -504,17 +510,17 @@ impl Core {
         stores && self.system.store(address, Width::Word, value, self.cycle).is_some()
     }
 
-    /// Whether an external interrupt's input is high.
+    /// Returns whether the input of an external interrupt is high.
     pub const fn is_pending(&self, interrupt: u16) -> bool {
         interrupt < 64 && self.lines.external >> interrupt & 1 == 1
     }
 
-    /// Whether the next instruction has not begun.
+    /// Returns whether the next instruction has not begun.
     pub const fn is_between(&self) -> bool {
-        self.current.is_none() && self.step == 0 && self.coming.is_none()
+        self.current.is_none() && self.step == 0 && self.pending_exception.is_none()
     }
 
-    /// The value of a CSR, without the effects of reading it.
+    /// Returns the value of a CSR, without the side effects of reading it.
     pub fn csr(&self, number: u16) -> u32 {
         self.hart.csr.read(number, 0, &self.lines, self.cycle)
     }
@@ -527,33 +533,33 @@ impl Core {
         self.prepare_again();
     }
 
-    /// Registers have changed: what is about to execute is looked at again.
+    /// Prepares the current instruction again, after registers have changed.
     pub const fn prepare_again(&mut self) {
         self.current = None;
     }
 
-    /// Code has changed.
+    /// Discards everything derived from code, after a change of code.
     pub fn forget_code(&mut self) {
-        self.stand();
+        self.materialize();
         self.memo.forget();
         self.graph.forget();
         self.current = None;
     }
 
-    /// Goes on at an address, as after a reset there.
+    /// Continues at an address, as after a reset.
     pub fn go_to(&mut self, pc: u32) {
         self.trap_to(pc);
-        self.coming = None;
+        self.pending_exception = None;
         self.number = None;
         self.pipeline = Pipeline::new(self.hart.rules.stages, pc);
     }
 
-    /// Whether the core sleeps.
+    /// Returns whether the core sleeps.
     pub fn is_asleep(&self) -> bool {
         self.pipeline.is_asleep()
     }
 
-    /// The cycle up to which the core sleeps on, if nothing in it changes before.
+    /// Returns the cycle until which the core sleeps, unless its state changes before.
     pub fn sleeps_until(&self) -> Option<u64> {
         let quiet = self.still && self.is_asleep() && self.cycle < self.lines_hold_until;
         quiet.then_some(self.lines_hold_until)

@@ -1,5 +1,5 @@
-//! What debuggers, observers and searches ask of a machine with a RISC-V core, as
-//! [`Machine`](crate::Machine) has it.
+//! The interface for debuggers, observers and searches to a machine with a RISC-V core: implements
+//! what [`Machine`](crate::Machine) offers.
 
 use rtmark_units::Cycles;
 
@@ -15,16 +15,17 @@ use crate::isa::Disassembly;
 use crate::state::stop::Stop;
 use crate::state::{Blocker, CoreState, Landmarks, NoMemory};
 
-/// Cycles from an external input rising to its handler beginning, at least. By a trap it takes two: it
-/// is entered in the same cycle, and its first instruction leaves stage X two cycles on (RTL traces).
-/// But another handler may read its number in MEINEXT in the very cycle.
+/// The fewest cycles from the rise of an external input to the start of its handler. With a trap it
+/// takes two: it is entered in the same cycle, and its first instruction leaves stage X two cycles
+/// later (RTL traces). But another handler may read the interrupt's number in MEINEXT in that very
+/// cycle.
 const LEAST_LATENCY: u64 = 0;
-/// `ra`, and what a called function finds there.
+/// `ra`, the link register.
 const RA: u8 = 1;
-/// The other link register, which calls of millicode use (RISC-V unprivileged specification, 2.5.1).
+/// The alternate link register, for calls of millicode (RISC-V unprivileged specification, 2.5.1).
 const ALTERNATE: u8 = 5;
 
-/// The next instruction is about to execute.
+/// The program point before the next instruction.
 pub struct Reached;
 
 impl Observed for RiscV {
@@ -38,7 +39,7 @@ impl Observed for RiscV {
     fn go_on(&mut self, _reached: &Reached) -> (Option<Cycles>, Result<(), Stop>) {
         let count = self.state.core.instructions;
         if self.state.core.graph.is_observed() {
-            // No exception comes on the way.
+            // No exception occurs on this path.
             self.state.glide(self.limit.0);
         }
         let passed = self.state.core.instructions > count;
@@ -130,7 +131,7 @@ impl Controlled for RiscV {
         })
     }
 
-    /// What holds interrupts back now.
+    /// Returns what masks interrupts now.
     fn mask(&self) -> Option<Blocker> {
         (!self.state.core.hart.csr.takes_interrupts()).then_some(Blocker::MachineMask)
     }
@@ -158,8 +159,8 @@ impl Controlled for RiscV {
 }
 
 impl Trials for RiscV {
-    /// See [`Machine::arm_interrupt`](crate::Machine::arm_interrupt). The upper four bits of the
-    /// priority count, and a greater one is more urgent.
+    /// See [`Machine::arm_interrupt`](crate::Machine::arm_interrupt). Only the upper four bits of
+    /// the priority count, and greater is more urgent.
     fn arm_interrupt(&mut self, interrupt: u16, priority: u8) -> bool {
         if interrupt >= self.state.soc().interrupts {
             return false;
@@ -173,7 +174,7 @@ impl Trials for RiscV {
         self.state.core.hart.csr.controller.priority(interrupt) << 4
     }
 
-    /// Where traps lead: MTVEC's base.
+    /// Returns the base of the trap vectors in MTVEC.
     fn vector_table(&self) -> u32 {
         self.state.core.hart.csr.vector(None)
     }
@@ -206,7 +207,8 @@ impl Trials for RiscV {
         held.or_else(|| Some(Blocker::Pending(number::FIRST_EXTERNAL + first()?)))
     }
 
-    /// See [`Machine::looks_until`](crate::Machine::looks_until): no longer than it executes.
+    /// See [`Machine::looks_until`](crate::Machine::looks_until): at the latest in the current
+    /// cycle.
     fn looks_until(&self) -> Option<Cycles> {
         let looks = !self.is_asleep() && self.state.core.shows_pending();
         looks.then(|| self.state.cycles())

@@ -1,12 +1,12 @@
-//! Instructions decoded once, found again by their place and their bits.
+//! A cache of decoded instructions, by address and bits.
 
 use super::isa::{Instruction, decode};
 use super::rules::Extensions;
 
-/// How many are kept: a power of two.
+/// The number of entries: a power of two.
 const KEPT: usize = 4096;
 
-/// Decoded instructions. Each is known with its bits, so that code which changes needs no notice.
+/// Decoded instructions. Each entry holds its bits, so that changes of code need no invalidation.
 #[derive(Clone, Debug)]
 pub struct Decoded {
     instructions: Vec<(u32, Instruction)>,
@@ -14,17 +14,17 @@ pub struct Decoded {
 }
 
 impl Decoded {
-    /// None yet, of a core that has these extensions.
+    /// Creates an empty cache for a core with these extensions.
     pub fn new(extensions: Extensions) -> Self {
         Self { instructions: vec![(0, decode(0, extensions)); KEPT], extensions }
     }
 
-    /// One that is never asked, in the place of this one, which is elsewhere.
+    /// Returns a placeholder that is never queried, for while this cache is lent.
     pub const fn hollow(&self) -> Self {
         Self { instructions: Vec::new(), extensions: self.extensions }
     }
 
-    /// The instruction that stands at an address.
+    /// Returns the instruction at an address, which has these bits.
     #[inline]
     pub fn get(&mut self, address: u32, bits: u32) -> Instruction {
         let entry = &mut self.instructions[address as usize / 2 % KEPT];

@@ -1,4 +1,4 @@
-//! The interrupt inputs of the core: who drives them, and since when the core sees it.
+//! The interrupt inputs of the core: what drives them, and when the core sees them.
 
 use super::csr::{Interrupt, Lines};
 use super::rules::Interrupts;
@@ -8,9 +8,9 @@ use super::rules::Interrupts;
 pub enum Input {
     /// The software interrupt.
     Software,
-    /// The timer's.
+    /// The timer interrupt.
     Timer,
-    /// An external interrupt by its number, 0 to 51. Others are ignored.
+    /// An external interrupt by its number, 0 to 51. Other numbers are ignored.
     External(u16),
 }
 
@@ -23,38 +23,38 @@ pub enum Drive {
     Low,
     /// High up to the cycle in which the core enters the interrupt.
     UntilTaken,
-    /// High until the interrupt is served, as by a device that its handler quiets: until the program
-    /// reads its number in MEINEXT, or returns from a handler that was entered for it.
+    /// High until the interrupt is served, as with a device that its handler acknowledges: until
+    /// the program reads its number in MEINEXT, or returns from a handler that was entered for it.
     UntilServed,
 }
 
-/// The inputs as they are driven from outside, without devices.
+/// The externally driven inputs, without devices.
 #[derive(Clone, Debug)]
 pub struct Inputs {
     way: Interrupts,
     software: bool,
     timer: bool,
     external: u64,
-    /// What falls once it is taken.
+    /// Inputs that fall once the interrupt is taken.
     falling: Vec<Input>,
     /// The external inputs that fall once they are served.
     served_by: u64,
-    /// What has risen, with the cycles, the newest first.
+    /// Inputs that have risen, with the cycles, the newest first.
     risen: Vec<(u64, Input)>,
-    /// What changes later, the earliest first.
+    /// Scheduled changes, the earliest first.
     scheduled: Vec<(u64, Input, Drive)>,
-    /// The two inputs that are registered before the core sees them, as it sees them in this cycle
-    /// (a Hazard3's, by RTL traces: one cycle later than external ones).
+    /// The timer and software inputs in the current cycle. On Hazard3 they are registered before
+    /// the core sees them (by RTL traces: one cycle later than external ones).
     seen: (bool, bool),
-    /// The inputs as the core sees them in the cycle that was looked at last, and that cycle.
+    /// Those inputs as registered for the cycle sampled last, and that cycle.
     registered: (bool, bool),
     looked: Option<u64>,
-    /// The outputs of timer and software interrupt and of peripherals, as of the last look.
+    /// The outputs of timer, software interrupt and peripherals when last sampled.
     devices: (bool, bool, u64),
 }
 
 impl Inputs {
-    /// Inputs that are low, of a core that interrupts reach by this way.
+    /// Creates inputs that are all low, for a core with this way of interrupt delivery.
     pub const fn new(way: Interrupts) -> Self {
         Self {
             way,
@@ -88,7 +88,7 @@ impl Inputs {
         }
     }
 
-    /// Lets happen what is due in a cycle, and answers what the core sees; `timer` and `software`
+    /// Applies the changes due by a cycle, and returns what the core sees; `timer` and `software`
     /// are the outputs of the core-local timer then, `devices` those of peripherals.
     pub fn look(&mut self, cycle: u64, (timer, software): (bool, bool), devices: u64) -> Lines {
         while let Some(&(at, input, drive)) = self.scheduled.first() {
@@ -110,7 +110,7 @@ impl Inputs {
             }
         }
         self.note_devices(cycle, (timer, software), devices);
-        // Looking twice in a cycle shows the same.
+        // Sampling twice in a cycle gives the same result.
         if self.looked != Some(cycle) {
             (self.looked, self.registered) = (Some(cycle), self.seen);
         }
@@ -122,7 +122,7 @@ impl Inputs {
         Lines { software, timer, external: self.external | devices }
     }
 
-    /// Notes which outputs of devices have risen.
+    /// Records which device outputs have risen.
     fn note_devices(&mut self, cycle: u64, (timer, software): (bool, bool), devices: u64) {
         let (had_timer, had_software, before) = self.devices;
         if timer && !had_timer {
@@ -139,12 +139,12 @@ impl Inputs {
         self.devices = (timer, software, devices);
     }
 
-    /// Notes that the program has raised an external interrupt by the controller's own registers.
+    /// Records that the program has raised an external interrupt by the controller's registers.
     pub fn forced(&mut self, number: u16, cycle: u64) {
         self.risen.insert(0, (cycle, Input::External(number)));
     }
 
-    /// An external interrupt has been served; answers whether its input falls by that.
+    /// Marks an external interrupt as served. Returns whether its input falls.
     pub fn served(&mut self, number: u16) -> bool {
         let falls = number < 64 && self.served_by >> number & 1 == 1;
         if falls {
@@ -154,27 +154,27 @@ impl Inputs {
         falls
     }
 
-    /// What has risen since this was last asked, the oldest first, one at a time.
+    /// Returns and removes the oldest rise that has not been reported.
     pub fn take_risen(&mut self) -> Option<(u64, Input)> {
         self.risen.pop()
     }
 
-    /// Whether anything has risen since that was last asked.
+    /// Returns whether there are unreported rises.
     pub const fn has_risen(&self) -> bool {
         !self.risen.is_empty()
     }
 
-    /// Whether what the core sees differs from what is driven, as of the last look.
+    /// Returns whether the driven inputs differ from what the core saw when last sampled.
     pub fn is_changing(&self, lines: &Lines) -> bool {
         self.seen != (lines.timer, lines.software)
     }
 
-    /// The next cycle in which an input is driven otherwise.
+    /// Returns the cycle of the next scheduled change.
     pub fn due(&self) -> Option<u64> {
         self.scheduled.first().map(|(at, ..)| *at)
     }
 
-    /// An interrupt has been entered: what was to be high until then falls.
+    /// Marks an interrupt as taken: an input driven until then falls.
     pub fn taken(&mut self, interrupt: Interrupt, external: Option<u16>) {
         let input = match interrupt {
             Interrupt::Software => Input::Software,

@@ -31,20 +31,20 @@ use crate::state::stop::Stop;
 #[derive(Clone, Debug)]
 pub struct RiscV {
     pub(crate) state: State,
-    /// Until when it is observed.
+    /// The cycle up to which the machine is observed.
     pub(super) limit: Cycles,
-    /// The boundary behind a place, by its cycle, instructions and traps.
+    /// The boundary after a point, given by cycle, instructions and traps.
     pub(super) boundary: Option<((u64, u64, u64), u64)>,
 }
 
 impl RiscV {
-    /// With empty memories. It begins at the first memory's first address, or where the
-    /// soc file says that vectors are; its trap vector is there, too.
+    /// Creates a machine with empty memories. It starts at the first memory's first address, or at
+    /// the vector address of the soc file; its trap vector is there, too.
     pub(crate) fn new(soc: &Soc) -> Self {
         Self { state: State::new(soc), limit: Cycles(0), boundary: None }
     }
 
-    /// Has every fetch, load and store wait so long, besides what memories ask for.
+    /// Adds wait states to every fetch, load and store, in addition to those of the memories.
     pub fn set_port_waits(&mut self, waits: PortWaits) {
         self.state.core.system.ports = waits;
         self.state.core.forget_code();
@@ -71,10 +71,10 @@ impl RiscV {
         }
     }
 
-    /// Lets a cycle pass, or a sleep.
+    /// Advances by one cycle, or through a sleep.
     ///
     /// # Errors
-    /// What ends a run.
+    /// The reason why the run ends.
     pub(super) fn cycle(&mut self, until: Cycles) -> Result<Passed, Stop> {
         match self.state.stops_here() {
             Some(stop) => Err(stop),
@@ -82,7 +82,7 @@ impl RiscV {
         }
     }
 
-    /// Lets a cycle pass, or a sleep, also where the run is to stop.
+    /// Advances by one cycle, or through a sleep, even where the run is to stop.
     pub(super) fn pass_one_until(&mut self, until: Cycles) -> Result<Passed, Stop> {
         let passed = self.state.pass(until.0)?;
         self.state.serve_call()?;
@@ -93,8 +93,8 @@ impl RiscV {
         self.pass_one_until(self.limit)
     }
 
-    /// Runs the core until a cycle count is reached, or the follower has seen
-    /// enough. Neither watches nor stops are looked at.
+    /// Runs the core until a cycle count is reached or the follower is done. Ignores watches and
+    /// stops.
     pub fn run_followed(&mut self, until: Cycles, follow: &mut impl Follow) {
         while self.state.core.cycle < until.0 && !follow.is_done() {
             if self.state.core.leap(until.0, follow).is_none() {

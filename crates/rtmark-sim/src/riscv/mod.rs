@@ -1,20 +1,20 @@
-//! RISC-V: Hazard3, the core of RP2350, and Ibex, each exact to its RTL as far as its page says.
+//! RISC-V: Hazard3, the core of RP2350, and Ibex, each cycle-exact to its RTL as far as its page states.
 //!
-//! A tree of its own beside the Cortex-M's: it shares what chips, images, memories and devices are,
-//! and nothing of how a core executes. Each folder uses only those above it in this table.
+//! A module tree separate from the Cortex-M's. The two share chips, images, memories and devices, but
+//! nothing about how a core executes. Each folder uses only those above it in this table.
 //!
 //! | folder | holds | does not know |
 //! |---|---|---|
-//! | `rules` | what tells the cores apart: a table for each | what becomes of it |
+//! | `rules` | the differences between the cores: a table for each | how they are used |
 //! | `isa` | encodings, one line each; operations; decoding; Zcmp's steps; assembly language | time |
-//! | `timing` | a folder for each core's pipeline; `cycle` and `demand`, what it is asked and answers; `memo`; `port` | what instructions do |
-//! | `csr` | registers of privilege, traps, counters; the interrupt controller; protection | memory |
-//! | `hart`, `timer`, `system`, `inputs`, `decoded` | registers; what is behind the ports; interrupt inputs; instructions decoded once | the pipeline |
-//! | `exec` | what each operation is about to do, and does | cycles besides those it is told |
-//! | `graph` | how passages follow each other, and what each does | when something else is due |
-//! | `core`, `glide` | both together, cycle by cycle; runs along the graph | how runs end |
-//! | `semihosting`, `state` | calls of the host; images, watches, stops, faults | |
-//! | `machine`, `debug`, `roles`, `trial` | runs; what debuggers, observers and searches ask | |
+//! | `timing` | a folder for each core's pipeline; `cycle` and `demand`, its interface; `memo`; `port` | the effect of instructions |
+//! | `csr` | privilege, traps, counters; the interrupt controller; protection | memory |
+//! | `hart`, `timer`, `system`, `inputs`, `decoded` | registers; the system behind the ports; interrupt inputs; decoded instructions | the pipeline |
+//! | `exec` | what each operation is about to do, and its effects | cycles, except those passed to it |
+//! | `graph` | the graph of passages and the effect of each | when something else is due |
+//! | `core`, `glide` | execution and timing together, cycle by cycle; runs along the graph | how runs end |
+//! | `semihosting`, `state` | host calls; images, watches, stops, faults | |
+//! | `machine`, `debug`, `roles`, `trial` | runs; the interface for debuggers, observers and searches | |
 
 mod core;
 mod csr;

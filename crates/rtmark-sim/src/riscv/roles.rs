@@ -1,11 +1,12 @@
-//! What plays which part on a RISC-V core, for [`Machine`](crate::Machine)'s questions by role.
+//! The roles of registers, stacks and vectors on a RISC-V core, for [`Machine`](crate::Machine)'s
+//! queries by role.
 
 use super::machine::RiscV;
 use super::state::number;
 use crate::debug::Roles;
 use crate::state::{Convention, CoreState, Interrupted, Register, ThreadStack};
 
-/// Bytes of ECALL, behind which its handler returns.
+/// The bytes of ECALL. Its handler returns to the instruction after it.
 const ECALL_BYTES: u32 = 4;
 
 impl Roles for RiscV {
@@ -17,7 +18,8 @@ impl Roles for RiscV {
         super::state::named_registers().collect()
     }
 
-    /// See [`Machine::interrupted`](crate::Machine::interrupted): MEPC, and nothing in memory.
+    /// See [`Machine::interrupted`](crate::Machine::interrupted): the interrupted state is in MEPC,
+    /// and not in memory.
     fn interrupted(&self) -> Interrupted {
         let sp = self.state.register(Register::Sp);
         let behind =
@@ -44,8 +46,8 @@ impl Roles for RiscV {
         Convention::RISC_V
     }
 
-    /// See [`Machine::handler_of`](crate::Machine::handler_of): what MTVEC leads to, which all external
-    /// interrupts share that reach the core by one line.
+    /// See [`Machine::handler_of`](crate::Machine::handler_of): the target of MTVEC, which all
+    /// external interrupts share that reach the core by one line.
     fn handler_of(&self, interrupt: u16) -> Result<u32, (u32, u32)> {
         let csr = &self.state.core.hart.csr;
         let handler = csr.vector(Some(csr.interrupt_of(interrupt)));
@@ -61,7 +63,7 @@ impl Roles for RiscV {
         (link != 0).then_some(link & !1)
     }
 
-    /// What an interrupt abandons begins anew.
+    /// An instruction abandoned for an interrupt starts again.
     fn goes_on(&self) -> bool {
         false
     }

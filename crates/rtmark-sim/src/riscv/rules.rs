@@ -1,11 +1,11 @@
-//! What tells the cores apart: a table of rules for each.
+//! The differences between the cores: a table of rules for each.
 //!
-//! A core is a line of [`Rules`] and a pipeline in `timing`. Instructions, registers, traps and what is
-//! behind the ports are the same for all of them, as far as no rule says otherwise.
+//! A core consists of a [`Rules`] table and a pipeline in `timing`. Instructions, registers, traps
+//! and the system outside the core are the same for all of them, unless a rule says otherwise.
 
 use crate::soc::CoreKind;
 
-/// A set of instructions that a core has or lacks.
+/// A set of instructions that a core may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Extension {
     /// RV32I with Zicsr and Zifencei.
@@ -21,10 +21,10 @@ pub enum Extension {
     Zbkb,
     Xh3bextm,
     Xh3power,
-    /// Fences with anything in the fields that are reserved for finer ones, which base implementations
+    /// Fences with nonzero reserved fields for finer-grained fences, which base implementations
     /// ignore (unprivileged specification, 2.7, and Zifencei).
     Fences,
-    /// No instructions, but refusals: of encodings that are reserved and that some cores execute.
+    /// Not instructions, but refusals of reserved encodings that some cores execute.
     Strict,
 }
 
@@ -42,7 +42,7 @@ impl Extensions {
         Self(set)
     }
 
-    /// Whether an extension is in the set.
+    /// Returns whether an extension is in the set.
     pub const fn has(self, extension: Extension) -> bool {
         self.0 >> extension as u32 & 1 == 1
     }
@@ -51,46 +51,48 @@ impl Extensions {
 /// The pipelines, each in a folder of `timing`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Stages {
-    /// Stages X and M: an access is waited for behind the stage in which its instruction executes.
+    /// Stages X and M: an access waits in the stage after that in which its instruction executes.
     Hazard3,
-    /// Stage ID/EX alone: an instruction stays there until its access has been answered.
+    /// Stage ID/EX alone: an instruction stays there until its access completes.
     Ibex,
 }
 
-/// What becomes of a load or store whose address is no multiple of its size.
+/// How a load or store is handled if its address is not a multiple of its size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Misaligned {
     /// It raises an exception.
     Refused,
-    /// It is made; where it crosses a word's end by two transfers.
+    /// It is performed, with two transfers if it crosses a word boundary.
     Split,
 }
 
-/// Cycles of stage X behind the first, where an instruction calculates longer.
+/// Extra cycles of stage X, for instructions that calculate longer than one cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Calculation {
-    /// MUL; 0 where it takes no longer.
+    /// MUL; 0 if it takes no extra cycles.
     pub multiply: u8,
     /// The upper half of a product.
     pub multiply_high: u8,
     /// Divisions and remainders.
     pub divide: u8,
-    /// What a negative dividend adds to these.
+    /// Extra cycles for a negative dividend.
     pub negative_dividend: u8,
-    /// Where the divisor is zero.
+    /// Divisions by zero.
     pub divide_by_zero: u8,
 }
 
 /// How interrupts reach the core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Interrupts {
-    /// By Hazard3's own controller, Xh3irq; those of timer and software a cycle later than others.
+    /// Through Hazard3's own controller, Xh3irq. Timer and software interrupts arrive a cycle later
+    /// than others.
     Xh3irq,
-    /// Each by a line of its own: 15 fast ones and then the external one, by MIE and MIP.
+    /// Each through its own line: 15 fast ones and then the external one, controlled by MIE and
+    /// MIP.
     Lines,
 }
 
-/// Which registers there are for control and status, and what they hold.
+/// The control and status registers, and their writable bits and reset values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Registers {
     pub set: RegisterSet,
@@ -100,22 +102,22 @@ pub struct Registers {
     pub mimpid: u32,
     /// MSTATUS after a reset.
     pub mstatus: u32,
-    /// The bits of MIE that can be set.
+    /// The writable bits of MIE.
     pub mie: u32,
-    /// The bits of MTVEC that can be changed, and those that are always set.
+    /// The writable bits of MTVEC, and those that are always set.
     pub mtvec: (u32, u32),
-    /// The bits of MCAUSE that can be set.
+    /// The writable bits of MCAUSE.
     pub mcause: u32,
-    /// The bits of MCOUNTEREN that can be set.
+    /// The writable bits of MCOUNTEREN.
     pub mcounteren: u32,
     /// MCOUNTINHIBIT after a reset.
     pub mcountinhibit: u32,
-    /// A write of these is followed by a cycle in which nothing executes, so that interrupts which it
-    /// lets through are seen.
+    /// A write to one of these is followed by a cycle in which nothing executes, so that interrupts
+    /// that it enables are seen.
     pub drains: &'static [u16],
 }
 
-/// The sets of registers.
+/// A set of registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RegisterSet {
     /// With protection, triggers, Xh3irq and Xh3power; MTVAL is 0.
@@ -124,7 +126,7 @@ pub enum RegisterSet {
     Ibex,
 }
 
-/// Whether ECALL and EBREAK count as retired in MINSTRET.
+/// Whether MINSTRET counts ECALL and EBREAK as retired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Calls {
     Counted,
@@ -141,12 +143,12 @@ pub struct Rules {
     pub interrupts: Interrupts,
     pub registers: Registers,
     pub calls: Calls,
-    /// Where the first instruction is, from the place of the vectors.
+    /// The offset of the first instruction from the vectors.
     pub entry: u32,
 }
 
 impl Rules {
-    /// The rules of the core that a soc has.
+    /// Returns the rules of a soc's core.
     pub const fn of(core: CoreKind) -> &'static Self {
         match core {
             CoreKind::Ibex => &IBEX,
@@ -154,8 +156,8 @@ impl Rules {
         }
     }
 
-    /// The cycle in which the data of an access comes or has gone, by the one in which its instruction
-    /// leaves the stage that executes it.
+    /// Returns the cycle in which the data phase of an access ends, from the cycle in which its
+    /// instruction leaves the stage that executes it.
     pub const fn data_ends(&self, leaves: u64, waits: u8) -> u64 {
         match self.stages {
             Stages::Hazard3 => leaves + 1 + waits as u64,
@@ -164,8 +166,8 @@ impl Rules {
     }
 }
 
-/// Hazard3 as in RP2350. Sources: its documentation (RP2350 datasheet, 3.8), and traces of its RTL at
-/// commit 86fc4e3f.
+/// Hazard3 as in RP2350. Sources: its documentation (RP2350 datasheet, 3.8), and traces of its RTL
+/// at commit 86fc4e3f.
 pub static HAZARD3: Rules = Rules {
     extensions: Extensions::of(&[
         Extension::Base,
@@ -183,8 +185,8 @@ pub static HAZARD3: Rules = Rules {
     ]),
     stages: Stages::Hazard3,
     misaligned: Misaligned::Refused,
-    // 32 bits, two at a time; a negative dividend takes one more (RTL traces; the documentation says
-    // 18 or 19 in all).
+    // 32 bits, two per cycle; a negative dividend takes one more (RTL traces; the documentation
+    // says 18 or 19 in all).
     calculation: Calculation {
         multiply: 0,
         multiply_high: 0,
@@ -213,8 +215,8 @@ pub static HAZARD3: Rules = Rules {
     entry: 0,
 };
 
-/// Ibex in its configuration "small": two stages, RV32IMC, the fast multiplier of several cycles, no
-/// branch target ALU, no cache, no protection. Sources: the Ibex Reference Guide, named by its pages;
+/// Ibex in its configuration "small": two stages, RV32IMC, the fast multi-cycle multiplier, no
+/// branch target ALU, no cache, no protection. Sources: the Ibex Reference Guide, cited by page;
 /// runs of the RTL at commit 5da1679f, which `make rtl` repeats.
 pub static IBEX: Rules = Rules {
     // "Standards Compliance".
@@ -228,8 +230,8 @@ pub static IBEX: Rules = Rules {
     stages: Stages::Ibex,
     // "Load-Store Unit": Misaligned Accesses.
     misaligned: Misaligned::Split,
-    // "Pipeline Details": MUL stalls for 2 cycles, MULH for 3, a division by zero for 1. The page has
-    // 37 for other divisions; the RTL stalls for 36.
+    // "Pipeline Details": MUL stalls for 2 cycles, MULH for 3, a division by zero for 1. For other
+    // divisions the page says 37; the RTL stalls for 36.
     calculation: Calculation {
         multiply: 2,
         multiply_high: 3,
@@ -255,8 +257,9 @@ pub static IBEX: Rules = Rules {
         mcountinhibit: 0,
         drains: &[0x300, 0x304],
     },
-    // "Performance Counters" counts instructions that retire; the RTL leaves those out.
+    // According to "Performance Counters", retired instructions are counted; the RTL does not count
+    // these.
     calls: Calls::NotCounted,
-    // "Exceptions and Interrupts": the reset vector is 0x80 behind the boot address.
+    // "Exceptions and Interrupts": the reset vector is 0x80 after the boot address.
     entry: 0x80,
 };

@@ -1,18 +1,18 @@
-//! Semihosting: how firmware prints and ends without a peripheral.
+//! Semihosting: how firmware prints and exits without a peripheral.
 //!
-//! The call is a breakpoint between two instructions that do nothing (RISC-V Semihosting, 1.0);
-//! what it asks for is as Arm's specification (version 3) has it. Files are not within reach.
+//! The call is a breakpoint between two no-ops (RISC-V Semihosting, 1.0); the operations are those
+//! of Arm's specification (version 3). Files are not supported.
 
 use rtmark_units::Hertz;
 
 use super::core::Core;
 use crate::host::{Answer, Around};
 
-/// The registers of the operation, which is also the result's, and of the parameter.
+/// The registers of the operation and result, and of the parameter.
 pub const RESULT: u8 = 10;
 const PARAMETER: u8 = 11;
 
-/// `slli zero, zero, 31` before, and `srai zero, zero, 7` behind.
+/// `slli zero, zero, 31` before the breakpoint, and `srai zero, zero, 7` after it.
 pub const BEFORE: u32 = 0x01F0_1013;
 pub const BEHIND: u32 = 0x4070_5013;
 

@@ -1,4 +1,5 @@
-//! A machine with a RISC-V core as its users know it: images, watches, stops, faults, the console.
+//! The state of a machine with a RISC-V core as its users see it: images, watches, stops, faults,
+//! the console.
 
 use rtmark_units::{Cycles, Instructions};
 
@@ -18,8 +19,8 @@ use crate::state::{
     Blocker, Convention, CoreState, LoadError, MaskSite, Register, Session, Watch, Watches,
 };
 
-/// The exception numbers of a Cortex-M that watches, observers and reports use, given to what plays
-/// the same part here: memory's and instructions' faults, calls, the software interrupt, the timer,
+/// Exception numbers for watches, observers and reports: those of the Cortex-M exceptions with the
+/// same role, which are memory and instruction faults, calls, the software interrupt, the timer,
 /// and the first external interrupt.
 pub mod number {
     pub const FAULT: u16 = 3;
@@ -31,7 +32,7 @@ pub mod number {
 
 const RA: u8 = 1;
 
-/// The CSRs that debuggers show, by their names (RISC-V privileged specification, 2.2).
+/// The CSRs that debuggers show, by name (RISC-V privileged specification, 2.2).
 const CSRS: [(&str, u16); 7] = [
     ("mstatus", 0x300),
     ("mie", 0x304),
@@ -42,14 +43,14 @@ const CSRS: [(&str, u16); 7] = [
     ("mip", 0x344),
 ];
 
-/// The integer registers by what the calling convention calls them (RISC-V ELF psABI).
+/// The names of the integer registers in the calling convention (RISC-V ELF psABI).
 const INTEGERS: [&str; 32] = [
     "zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "fp", "s1", "a0", "a1", "a2", "a3", "a4",
     "a5", "a6", "a7", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "t3", "t4",
     "t5", "t6",
 ];
 
-/// The registers that debuggers show: integers, the program counter, CSRs.
+/// Returns the registers that debuggers show: integers, the program counter, CSRs.
 pub fn named_registers() -> impl Iterator<Item = (&'static str, Register)> {
     let integers = INTEGERS.into_iter().zip((0..).map(Register::R));
     let csrs = CSRS.map(|(name, number)| (name, Register::Csr(number)));
@@ -62,11 +63,11 @@ pub struct State {
     pub core: Core,
     pub session: Session,
     was_asleep: bool,
-    /// Whether interrupts were masked when that was looked at last, if it is looked at.
+    /// Whether interrupts were masked at the last check, if that is checked.
     was_masked: Option<bool>,
 }
 
-/// The number that watches and observers know an interrupt by.
+/// Returns the exception number by which watches and observers know an interrupt.
 const fn number_of(input: Input) -> u16 {
     match input {
         Input::Software => number::SOFTWARE,
@@ -75,7 +76,7 @@ const fn number_of(input: Input) -> u16 {
     }
 }
 
-/// Notes what a cycle's trap was.
+/// Records the kind of a cycle's trap.
 #[derive(Default)]
 struct Note(Option<Trapped>);
 
@@ -171,8 +172,8 @@ impl CoreState for State {
         Instructions(self.core.instructions)
     }
 
-    /// Cycles that loads and stores have waited for memories and devices. What fetches wait for is in
-    /// the cycles of instructions, and not counted apart.
+    /// Returns the cycles for which loads and stores have waited for memories and devices. Waits of
+    /// fetches are part of the instructions' cycles, and not counted separately.
     fn waited(&self) -> Cycles {
         Cycles(self.core.waited)
     }
@@ -204,7 +205,7 @@ impl CoreState for State {
         self.core.prepare_again();
     }
 
-    /// Its input stays high until it is served.
+    /// Drives the interrupt's input high until it is served.
     fn pend_interrupt(&mut self, interrupt: u16, at: Cycles) {
         self.drive(Input::External(interrupt), Drive::UntilServed, at);
     }
@@ -224,14 +225,15 @@ impl State {
         self.core.look_again();
     }
 
-    /// Whether a run stops before the instruction at the program counter.
+    /// Returns the stop that is due before the instruction at the program counter.
     pub fn stops_here(&self) -> Option<Stop> {
         let pc = self.core.hart.pc;
         let here = self.session.stops_at(pc) && self.core.is_between();
         here.then_some(Stop::Breakpoint(pc))
     }
 
-    /// Executes instructions as long as nothing of them is to be noted, none of which ends after a cycle.
+    /// Executes instructions on the fast path as long as they need no recording. None ends after
+    /// cycle `until`.
     pub fn glide(&mut self, until: u64) {
         let masks = self.session.watches.masking.is_on()
             && self.session.handlers.is_empty()
@@ -245,10 +247,11 @@ impl State {
         }
     }
 
-    /// Lets a cycle pass, or, while the core sleeps, all until something may wake it.
+    /// Advances by one cycle, or while the core sleeps, to the cycle in which something may wake
+    /// it.
     ///
     /// # Errors
-    /// What ends a run.
+    /// The reason why the run ends.
     pub fn pass(&mut self, until: u64) -> Result<Passed, Stop> {
         if let Some(stop) = &self.session.ended {
             return Err(stop.clone());
@@ -295,13 +298,13 @@ impl State {
         }
     }
 
-    /// Notes what has happened in a cycle.
+    /// Records the events of a cycle.
     fn notice(&mut self, passed: Passed, trap: Option<Trapped>, cycle: u64) {
         if let Passed::Instruction(pc) = passed
             && self.session.is_watched(pc)
         {
             let mut counts = self.counts(cycle);
-            // As many as before it.
+            // The count before this instruction.
             counts.instructions -= 1;
             self.session.watches.reach(pc, counts);
         }
@@ -381,8 +384,9 @@ impl State {
         }
     }
 
-    /// The program has read the number of an external interrupt in MEINEXT. One for which no trap
-    /// was taken is handled from here on, as if entered from the handler before it.
+    /// Records that the program has read the number of an external interrupt in MEINEXT. An
+    /// interrupt without its own trap is handled from here on, as if entered from the previous
+    /// handler.
     fn notice_served(&mut self, interrupt: u16, cycle: u64) {
         let exception = number::FIRST_EXTERNAL + interrupt;
         if self.session.handlers.current() >= number::FIRST_EXTERNAL {
@@ -398,7 +402,7 @@ impl State {
         self.note_handled(exception, cycle);
     }
 
-    /// Notes that an exception's handler begins with the instruction that has just executed.
+    /// Records that an exception's handler begins with the instruction that has just executed.
     fn note_handled(&mut self, exception: u16, cycle: u64) {
         if self.session.watches.want(Watch::Handle(exception)) {
             let mut counts = self.counts(cycle);
@@ -412,7 +416,7 @@ impl State {
         self.session.handlers.enter(exception);
     }
 
-    /// What a run ends with where the instruction at the program counter fails.
+    /// Returns the stop for an instruction at the program counter that faults.
     fn refusal(&self, exception: Exception, cycle: u64) -> Stop {
         let pc = self.core.hart.pc;
         let Trap::Cause(cause, reason) = exception.kind else { return Stop::Breakpoint(pc) };
@@ -431,7 +435,7 @@ impl State {
         self.fault(kind, pc, exception.address, cycle)
     }
 
-    /// A run's end with an instruction that fails, and the address that it is about.
+    /// Returns the stop for a fault, with the address that it concerns.
     fn fault(&self, kind: FaultKind, pc: u32, address: Option<u32>, cycle: u64) -> Stop {
         Stop::Fault(FaultReport {
             kind,
@@ -445,10 +449,10 @@ impl State {
         })
     }
 
-    /// Serves the call of the host that the last instruction has made, if it was one.
+    /// Serves the host call that the last instruction has made, if it was one.
     ///
     /// # Errors
-    /// When the program has ended itself.
+    /// If the program has exited.
     pub fn serve_call(&mut self) -> Result<(), Stop> {
         if !self.core.take_call() {
             return Ok(());

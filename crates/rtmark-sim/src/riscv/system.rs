@@ -1,4 +1,4 @@
-//! What is behind the ports: memories, the core-local timer, peripherals.
+//! Everything outside the core: memories, the core-local timer, peripherals.
 
 use super::isa::op::Width;
 use super::timer::Timer;
@@ -8,7 +8,7 @@ use crate::memory::{Bus, Place};
 use crate::soc::Soc;
 use crate::timing::{LineMemories, LineMemory};
 
-/// Wait states of the two ports, beyond those of the memories.
+/// Wait states of the two ports, in addition to those of the memories.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct PortWaits {
     /// Of every instruction fetch.
@@ -17,27 +17,27 @@ pub struct PortWaits {
     pub data: u8,
 }
 
-/// Bytes behind an instruction that are fetched while it passes, at most.
-const AHEAD: u32 = 16;
+/// The most bytes after an instruction that are fetched during its passage.
+const FETCH_AHEAD: u32 = 16;
 
-/// What is behind the ports.
+/// The system outside the core.
 #[derive(Clone, Debug)]
 pub struct System {
     pub bus: Bus,
     pub timer: Option<Timer>,
     pub devices: Devices,
     pub console: Console,
-    /// The interrupt outputs of the devices, by the numbers of external interrupts.
+    /// The interrupt outputs of the devices, one bit for each external interrupt.
     pub outputs: u64,
-    /// A register outside of the core has been read or written.
+    /// Whether a register outside the core has been read or written.
     touched: bool,
     /// The caches of memories that have one, which devices may control.
     paths: LineMemories,
-    /// Whether a memory has one, in the order of the soc file.
+    /// Whether each memory has a cache, in the order of the soc file.
     cached: Vec<bool>,
-    /// Until when such a memory is busy with a transfer.
+    /// The cycle until which a cached memory is busy with a transfer.
     busy_until: u64,
-    /// The cycle that passes.
+    /// The current cycle.
     pub now: u64,
     pub ports: PortWaits,
     /// Wait states of each memory, in the order of the soc file.
@@ -70,13 +70,13 @@ impl System {
         self.paths.for_each(LineMemory::empty);
     }
 
-    /// The memory with a cache that an address lies in, and where.
+    /// Returns the place of an address, if it is in a memory with a cache.
     fn cached_place(&self, address: u32) -> Option<Place> {
         self.bus.place(address).filter(|place| self.cached[place.memory])
     }
 
-    /// Wait states of a transfer that begins in the next cycle. One of a memory with a cache waits
-    /// for the one before it: both ports lead there by one.
+    /// Returns the wait states of a transfer that begins in the next cycle. In a memory with a
+    /// cache it waits for the previous one, since both ports share the path.
     fn memory_waits(&self, address: u32) -> u8 {
         if self.waits.iter().all(|waits| *waits == 0) {
             return 0;
@@ -90,7 +90,7 @@ impl System {
         u8::try_from(busy + own).unwrap_or(u8::MAX)
     }
 
-    /// Wait states of a load or store.
+    /// Returns the wait states of a load or store.
     pub fn data_waits(&self, address: u32, writes: bool) -> u8 {
         let waits = self.ports.data.saturating_add(self.memory_waits(address));
         if self.bus.place(address).is_some() {
@@ -102,14 +102,14 @@ impl System {
         waits.saturating_add(u8::try_from(extra).unwrap_or(0))
     }
 
-    /// Where an address lies, if in a memory that always waits the same, and the wait states of loads and
-    /// stores there.
+    /// Returns the place of an address and the wait states of loads and stores there, if it is in a
+    /// memory with constant wait states.
     pub fn steady_place(&self, address: u32) -> Option<(Place, u8)> {
         let place = self.bus.place(address).filter(|place| !self.cached[place.memory])?;
         Some((place, self.ports.data.saturating_add(self.waits[place.memory])))
     }
 
-    /// A load or store has got its data phase, which ends in a cycle: what it leaves in a cache.
+    /// Updates the cache for a load or store whose data phase ends in a cycle.
     pub fn was_accessed(&mut self, address: u32, ends: u64) {
         if let Some(place) = self.cached_place(address) {
             self.paths[place.memory].read(place.offset);
@@ -117,8 +117,8 @@ impl System {
         }
     }
 
-    /// Whether fetches around an instruction always wait the same, so that its passage can be
-    /// remembered.
+    /// Returns whether fetches around an instruction have constant wait states, so that its passage
+    /// can be memoized.
     pub fn is_steady(&self, demand: &Demand) -> bool {
         if self.cached.iter().all(|cached| !cached) {
             return true;
@@ -127,21 +127,21 @@ impl System {
             Flow::Jump(target) | Flow::Branch { target, .. } => target,
             Flow::Next | Flow::Refetch | Flow::Drain => demand.pc,
         };
-        let around = [demand.pc, demand.pc.saturating_add(AHEAD), target];
+        let around = [demand.pc, demand.pc.saturating_add(FETCH_AHEAD), target];
         around.into_iter().all(|address| self.cached_place(address).is_none())
     }
 
-    /// Code at an address is known, and what is fetched ahead: stores there are noticed from now on,
-    /// also those that begin before it.
+    /// Watches for stores to known code at an address, including what is fetched ahead and stores
+    /// that begin before it.
     pub fn cover(&mut self, pc: u32) {
         if self.bus.place(pc).is_some_and(|place| self.bus.is_writable(place.memory)) {
             let writes = &mut self.bus.code_writes;
             writes.cover((pc & !3).saturating_sub(4));
-            writes.cover(pc.saturating_add(AHEAD));
+            writes.cover(pc.saturating_add(FETCH_AHEAD));
         }
     }
 
-    /// Whether a load or store there is answered without an error.
+    /// Returns whether a load or store at an address gets a response without an error.
     pub fn answers(&self, address: u32, writes: bool) -> bool {
         match self.bus.place(address) {
             Some(place) => !writes || self.bus.is_writable(place.memory),
@@ -152,14 +152,14 @@ impl System {
         }
     }
 
-    /// The instruction's bits at an address, the upper half zero where memory ends; `None` where
-    /// there is no memory.
+    /// Returns the bits of the instruction at an address, with the upper half zero at the end of
+    /// memory. Returns `None` if there is no memory.
     pub fn code(&self, address: u32) -> Option<u32> {
         let mut bytes = [0; 4];
         (self.bus.peek(address, &mut bytes) >= 2).then_some(u32::from_le_bytes(bytes))
     }
 
-    /// Loads; the data phase ends in a cycle.
+    /// Loads a value; the data phase ends in `cycle`. Returns `None` if nothing responds.
     pub fn load(&mut self, address: u32, width: Width, cycle: u64) -> Option<u32> {
         let mut bytes = [0; 4];
         let length = width.bytes() as usize;
@@ -180,7 +180,7 @@ impl System {
         })
     }
 
-    /// Stores; the data phase ends in a cycle.
+    /// Stores a value; the data phase ends in `cycle`. Returns `None` if nothing accepts it.
     pub fn store(&mut self, address: u32, width: Width, value: u32, cycle: u64) -> Option<()> {
         let [a, b, c, d] = value.to_le_bytes();
         let stored = match width.bytes() {
@@ -201,7 +201,7 @@ impl System {
         }
     }
 
-    /// Whether a register outside of the core has been read or written; once.
+    /// Returns whether a register outside the core has been read or written since the last call.
     pub const fn take_touched(&mut self) -> bool {
         std::mem::replace(&mut self.touched, false)
     }
@@ -219,7 +219,7 @@ impl System {
         Some(self.devices.has_read(at, address, value, cycle))
     }
 
-    /// Writes the bits of a register that are in a mask, with the same bits of a value.
+    /// Writes the bits of a register that a mask selects.
     fn write_register(&mut self, address: u32, mask: u32, value: u32, cycle: u64) -> Option<()> {
         self.touched = true;
         if let Some(timer) = &mut self.timer
@@ -249,7 +249,7 @@ impl System {
         Some(())
     }
 
-    /// The offset of a register in its device, without the aliases for atomic writes.
+    /// Returns the offset of a register in its device, without the aliases for atomic writes.
     fn offset_in(&self, at: usize, address: u32) -> u32 {
         let attached = &self.devices.attached[at];
         let offset = address - attached.base;
@@ -269,7 +269,7 @@ impl System {
         result
     }
 
-    /// Takes over a device's outputs and its next date.
+    /// Takes over a device's outputs and the cycle of its next event.
     fn look_at_device(&mut self, at: usize, now: u64) {
         self.devices.look_at(at, now);
         let high = self.devices.attached.iter().flat_map(|attached| {
@@ -279,7 +279,7 @@ impl System {
         self.outputs = high.filter(|irq| *irq < 64).fold(0, |lines, irq| lines | 1 << irq);
     }
 
-    /// Lets every device do what is due by a cycle.
+    /// Processes all device events due by a cycle.
     pub fn pass_devices(&mut self, now: u64) {
         if self.devices.next > now {
             return;

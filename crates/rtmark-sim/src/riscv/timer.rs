@@ -1,23 +1,23 @@
 //! The core-local timer: MTIME, MTIMECMP and the software interrupt.
 //!
-//! Sources: the RISC-V privileged specification, 3.2.1; where the registers lie, RP2350 datasheet,
+//! Sources: the RISC-V privileged specification, 3.2.1; for the register layouts, RP2350 datasheet,
 //! 3.1.8 and 3.1.11 (SIO), and the SiFive FU540-C000 manual, 9 (CLINT).
 
 use std::ops::Range;
 
 use crate::soc::{PeripheralKind, Soc};
 
-/// Where the registers lie.
+/// The layout of the registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimerLayout {
-    /// As SiFive's core-local interruptor has them.
+    /// That of SiFive's core-local interruptor.
     Clint,
-    /// As RP2350's SIO has them.
+    /// That of RP2350's SIO.
     Sio,
 }
 
 impl TimerLayout {
-    /// The bytes of addresses that it takes.
+    /// Returns the bytes of address space.
     pub const fn extent(self) -> u32 {
         match self {
             Self::Clint => 0x1_0000,
@@ -25,7 +25,7 @@ impl TimerLayout {
         }
     }
 
-    /// The register at an offset.
+    /// Returns the register at an offset.
     const fn register(self, offset: u32) -> Option<Register> {
         Some(match (self, offset & !3) {
             (Self::Clint, 0) => Register::Software,
@@ -50,7 +50,7 @@ enum Register {
     Software,
     /// RISCV_SOFTIRQ: bit 0 sets, bit 8 clears.
     SetOrClear,
-    /// MTIME_CTRL, as far as it says what is counted: with FULLSPEED (bit 1) each cycle, else ticks
+    /// MTIME_CTRL, as far as it selects what is counted: with FULLSPEED (bit 1) cycles, else ticks
     /// of a microsecond.
     Control,
     Time,
@@ -59,7 +59,7 @@ enum Register {
     CompareHigh,
 }
 
-/// A store on its way: its value holds from the cycle after its data phase on.
+/// A pending store. Its value takes effect in the cycle after its data phase.
 #[derive(Clone, Copy, Debug)]
 struct Store {
     after: u64,
@@ -70,15 +70,16 @@ struct Store {
 /// The timer.
 #[derive(Clone, Debug)]
 pub struct Timer {
-    /// What offsets of registers are counted from, and where those that it has lie.
+    /// The address to which register offsets are relative, and the addresses of the implemented
+    /// ones.
     base: u32,
     addresses: Range<u32>,
     layout: TimerLayout,
-    /// Core cycles to a microsecond.
+    /// Core cycles per microsecond.
     microsecond: u64,
-    /// Core cycles to a tick.
+    /// Core cycles per tick.
     divisor: u64,
-    /// What is added to the ticks since reset.
+    /// The value added to the ticks since reset.
     ahead: u64,
     compare: u64,
     software: bool,
@@ -88,7 +89,7 @@ pub struct Timer {
 impl Timer {
     pub fn new(addresses: Range<u32>, layout: TimerLayout, microsecond: u64) -> Self {
         let microsecond = microsecond.max(1);
-        // A SIO's offsets are those of all of it.
+        // A SIO's offsets are relative to the whole block.
         let (base, divisor) = match layout {
             TimerLayout::Clint => (addresses.start, 1),
             TimerLayout::Sio => (addresses.start & !(layout.extent() - 1), microsecond),
@@ -97,7 +98,7 @@ impl Timer {
         Self { base, addresses, layout, microsecond, divisor, ahead, compare, software, coming }
     }
 
-    /// The timer that a soc has, if it has one.
+    /// Creates the timer of a soc, if it has one.
     pub fn of(soc: &Soc) -> Option<Self> {
         soc.peripherals.iter().find_map(|peripheral| {
             let layout = match peripheral.kind {
@@ -111,7 +112,7 @@ impl Timer {
         })
     }
 
-    /// The offset of an address, if it is the timer's.
+    /// Returns the offset of an address, if it belongs to the timer.
     pub fn offset(&self, address: u32) -> Option<u32> {
         self.addresses.contains(&address).then(|| address - self.base)
     }
@@ -120,12 +121,12 @@ impl Timer {
         (cycle / self.divisor).wrapping_add(self.ahead)
     }
 
-    /// Reads a register in a cycle; `None` where there is none.
+    /// Reads a register in a cycle. Returns `None` if there is none.
     pub fn read(&mut self, offset: u32, cycle: u64) -> Option<u32> {
         self.settle(cycle);
         Some(match self.layout.register(offset)? {
             Register::Software | Register::SetOrClear => u32::from(self.software),
-            // EN, and counting goes on in debuggers.
+            // EN, and both DBGPAUSE bits: the timer pauses while a debugger halts a core.
             Register::Control => 0b1101 | u32::from(self.divisor == 1) << 1,
             Register::Time => self.time(cycle) as u32,
             Register::TimeHigh => (self.time(cycle) >> 32) as u32,
@@ -134,7 +135,7 @@ impl Timer {
         })
     }
 
-    /// Writes a register whose data phase ends in a cycle; `None` where there is none.
+    /// Writes a register; the data phase ends in `cycle`. Returns `None` if there is none.
     pub fn write(&mut self, offset: u32, value: u32, cycle: u64) -> Option<()> {
         self.settle(cycle);
         self.layout.register(offset)?;
@@ -142,7 +143,7 @@ impl Timer {
         Some(())
     }
 
-    /// Performs the store whose time has come.
+    /// Performs the pending store once it is due.
     fn settle(&mut self, cycle: u64) {
         let Some(Store { after, offset, value }) = self.coming else { return };
         if cycle <= after {
@@ -170,13 +171,13 @@ impl Timer {
         }
     }
 
-    /// Whether the timer's and the software interrupt's outputs are high in a cycle.
+    /// Returns whether the outputs of the timer and of the software interrupt are high in a cycle.
     pub fn outputs(&mut self, cycle: u64) -> (bool, bool) {
         self.settle(cycle);
         (self.time(cycle) >= self.compare, self.software)
     }
 
-    /// The first cycle from one on in which an output changes on its own.
+    /// Returns the first cycle, from the given one on, in which an output changes on its own.
     pub fn due(&self, cycle: u64) -> Option<u64> {
         if let Some(store) = self.coming {
             return Some((store.after + 1).max(cycle));

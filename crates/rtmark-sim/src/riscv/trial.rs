@@ -1,9 +1,10 @@
-//! What an interrupt would meet in a cycle: entries that are tried out and taken back.
+//! Interrupt trials: what an interrupt in a given cycle would lead to, tried in a copy and
+//! discarded.
 //!
-//! A core decides in each cycle anew whether it takes an interrupt, and abandons an instruction for
-//! it that has not got far. So what comes of a cycle is what the core does in it: an entry is tried
-//! by the same code as ever. As long as it touches no memory it goes on in a copy of everything
-//! but the memories; else in a copy of the machine.
+//! The core decides in each cycle whether to take an interrupt, and abandons an instruction that
+//! has not got far. The only way to know the outcome is to simulate it, so a trial runs the
+//! ordinary code. As long as it touches no memory, it runs in a copy of everything but the
+//! memories; otherwise in a copy of the machine.
 
 use rtmark_units::Cycles;
 
@@ -17,24 +18,24 @@ use crate::debug::{Advance, Trials, Tried};
 use crate::memory::Bus;
 use crate::state::CoreState;
 
-/// Cycles within which a handler begins that nothing holds back; where it takes longer, a copy of
-/// the machine is followed.
+/// The cycles within which an unblocked handler must begin. A core-only trial that takes longer is
+/// repeated in a copy of the machine.
 const LONGEST_ENTRY: u64 = 1000;
 
-/// How far a trial has come.
+/// The progress of a trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Trial {
-    /// This is none.
+    /// Not in a trial.
     #[default]
     No,
-    /// No trap has been entered.
+    /// In a trial; no trap has been entered.
     Going,
-    /// One has, and the first instruction of its handler ends the trial before it is executed.
+    /// A trap has been entered. The trial ends before the first instruction of its handler executes.
     Trapped,
 }
 
 impl Trial {
-    /// Whether the trial ends before an instruction is executed.
+    /// Returns whether the trial ends before an instruction executes.
     pub const fn ends_before(self, it: &Instruction) -> bool {
         match self {
             Self::No => false,
@@ -45,7 +46,7 @@ impl Trial {
 }
 
 impl Core {
-    /// A copy that has the memories, to be given back.
+    /// Returns a copy that borrows the memories, to be passed to `take_back`.
     fn lend(&mut self) -> Self {
         let bus = std::mem::replace(&mut self.system.bus, Bus::hollow());
         let memo = std::mem::replace(&mut self.memo, Memo::hollow());
@@ -60,8 +61,9 @@ impl Core {
         (self.system.bus, self.memo, self.decoded) = (copy.system.bus, copy.memo, copy.decoded);
     }
 
-    /// In which cycle the first instruction of an external interrupt's handler leaves stage X, if it
-    /// becomes pending in a cycle; `None` where that takes a copy of the memories to know.
+    /// Returns the cycle in which the first instruction of an external interrupt's handler leaves
+    /// stage X, if the interrupt becomes pending in a cycle. Returns `None` if only a trial with a
+    /// copy of the memories can tell.
     fn try_external(&mut self, interrupt: u16, at: u64) -> Option<u64> {
         let mut copy = self.lend();
         copy.trial = Trial::Going;
@@ -97,7 +99,7 @@ impl RiscV {
                 Ok(Passed::Instruction(_)) if copy.state.session.watches.taken > taken => {
                     let ours = copy.state.session.handlers.current() == wanted
                         && copy.state.session.watches.taken == taken + 1;
-                    // It has left in the cycle before.
+                    // It left in the cycle before.
                     let left = Cycles(copy.state.core.cycle - 1);
                     return if ours { Tried::Entered(left) } else { Tried::Unclear };
                 }
@@ -107,13 +109,13 @@ impl RiscV {
         }
     }
 
-    /// See [`Machine::try_entry_within`](crate::Machine::try_entry_within): in every cycle up to the
-    /// next boundary, for the core may abandon what is under way.
+    /// See [`Machine::try_entry_within`](crate::Machine::try_entry_within): for every cycle up to
+    /// the next boundary, because the core may abandon the current instruction.
     pub(super) fn try_external_within(&mut self, interrupt: u16, at: Cycles) -> Option<Tried> {
         (at.0 < self.next_boundary()).then(|| self.try_external_early(interrupt, at))
     }
 
-    /// The cycle of the next boundary, where nothing else becomes pending.
+    /// Returns the cycle of the next boundary if nothing else becomes pending.
     fn next_boundary(&mut self) -> u64 {
         let here =
             (self.state.core.cycle, self.state.core.instructions, self.state.session.watches.taken);
@@ -124,7 +126,7 @@ impl RiscV {
         }
         let boundary = self.state.core.next_boundary().unwrap_or_else(|| {
             let mut copy = self.clone();
-            // Where the run ends instead, the last cycle in which anything may be noticed.
+            // If the run ends first, the last cycle in which anything may be seen.
             let _: Result<Advance, _> = copy.advance(Cycles(u64::MAX));
             copy.state.core.cycle
         });

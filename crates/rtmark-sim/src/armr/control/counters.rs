@@ -1,5 +1,5 @@
-//! The performance monitor (DDI 0460, chapter 6; DDI 0406, C12): a cycle counter, and three others
-//! that count instructions, cycles and what software says.
+//! The performance monitor (DDI 0460, chapter 6; DDI 0406, C12): a cycle counter, and three
+//! counters of instructions, cycles or software increments.
 
 use super::Now;
 
@@ -10,12 +10,12 @@ const CYCLES: u32 = 0x11;
 
 const ENABLED: u32 = 1;
 const DIVIDED: u32 = 1 << 3;
-/// The cycle counter's bit among the counters'.
+/// The cycle counter's bit in the registers that name counters.
 const CYCLE_COUNTER: u32 = 1 << 31;
 const COUNTERS: usize = 3;
 const ALL: u32 = CYCLE_COUNTER | 0b111;
 
-/// The performance monitor. Counts are worked out when they are looked at.
+/// The performance monitor. Counts are computed when they are read.
 #[derive(Clone, Debug, Default)]
 pub struct Counters {
     control: u32,
@@ -24,7 +24,7 @@ pub struct Counters {
     selected: u32,
     users: u32,
     events: [u32; COUNTERS],
-    /// What each one, the cycle counter last, held when it was last started or stopped.
+    /// The value of each counter when it was last started or stopped; the cycle counter is last.
     held: [u32; COUNTERS + 1],
     since: Now,
 }
@@ -38,7 +38,7 @@ impl Counters {
         self.control & ENABLED != 0 && self.enabled & bit != 0
     }
 
-    /// What a counter holds.
+    /// Returns the value of a counter.
     fn value(&self, at: usize, now: Now) -> u32 {
         let bit = if at == COUNTERS { CYCLE_COUNTER } else { 1 << at };
         if !self.counts(bit) {
@@ -54,7 +54,7 @@ impl Counters {
         self.held[at].wrapping_add(passed as u32)
     }
 
-    /// Keeps all counts as they are now, before something about them changes.
+    /// Brings all counts up to date, before a change of what is counted.
     fn settle(&mut self, now: Now) {
         let mut at = 0;
         self.held = [(); COUNTERS + 1].map(|()| {
@@ -67,7 +67,7 @@ impl Counters {
     pub fn read(&self, m: u8, opc2: u8, now: Now) -> Option<u32> {
         let selected = self.selected as usize;
         Some(match (m, opc2) {
-            // Arm, R5, three counters.
+            // Implementer Arm, R5, three counters.
             (12, 0) => 0x4115_0000 | (COUNTERS as u32) << 11 | self.control,
             (12, 1 | 2) => self.enabled,
             (12, 3) => 0,

@@ -1,7 +1,7 @@
-//! Coprocessor 15: identity, what the core is told to do, protection, faults, counters.
+//! Coprocessor 15: identity, control, protection, fault status and counters.
 //!
 //! Sources: DDI 0460 (Cortex-R5), chapter 4, and DDI 0363 (Cortex-R4), chapter 4; DDI 0406, B5 and
-//! B6. Caches hold no contents here, so that maintenance only changes what will hit.
+//! B6. Caches hold no contents in this model, so maintenance only changes which accesses hit.
 
 mod counters;
 mod protection;
@@ -9,7 +9,7 @@ mod protection;
 pub use counters::Counters;
 pub use protection::{Cached, Denied, Kind, Protection};
 
-/// SCTLR.
+/// Bits of SCTLR.
 pub mod sctlr {
     /// Protection, alignment checks, data cache, background region, instruction cache, high vectors.
     pub const M: u32 = 1;
@@ -20,21 +20,21 @@ pub mod sctlr {
     pub const V: u32 = 1 << 13;
     pub const RR: u32 = 1 << 14;
     pub const BR: u32 = 1 << 17;
-    /// Division by zero is undefined.
+    /// Division by zero is an undefined instruction.
     pub const DZ: u32 = 1 << 19;
     pub const FI: u32 = 1 << 21;
     pub const VE: u32 = 1 << 24;
-    /// Exceptions are taken big-endian; in T32.
+    /// EE: exceptions are taken big-endian. TE: they are taken in T32.
     pub const EE: u32 = 1 << 25;
     pub const TE: u32 = 1 << 30;
-    /// What reads as one.
+    /// Bits that read as one.
     pub const ONES: u32 = 0x00C5_0078;
     pub const WRITABLE: u32 = M | A | C | Z | I | V | RR | BR | DZ | FI | VE | EE | TE;
 }
 
-/// ACTLR: a set bit switches a unit off.
+/// Bits of ACTLR; a set bit disables a unit.
 pub mod actlr {
-    /// Dual issue of cases A, B1 and C; nothing is known of what B2 (bit 30) pairs.
+    /// Dual issue of cases A, B1 and C. What B2 (bit 30) pairs is unknown.
     pub const DIADI: u32 = 1 << 28;
     pub const DIB1DI: u32 = 1 << 29;
     pub const DICDI: u32 = 1 << 31;
@@ -42,13 +42,13 @@ pub mod actlr {
     pub const DEOLP: u32 = 1 << 21;
     pub const DBHE: u32 = 1 << 20;
     pub const RSDIS: u32 = 1 << 17;
-    /// Branch prediction policy: 0 normal, 1 always taken, 2 never taken.
+    /// Returns the branch prediction policy: 0 normal, 1 always taken, 2 never taken.
     pub const fn policy(value: u32) -> u32 {
         value >> 15 & 3
     }
 }
 
-/// A register of a coprocessor, as instructions name it.
+/// A coprocessor register, as instructions name it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SystemRegister {
     pub coprocessor: u8,
@@ -59,7 +59,7 @@ pub struct SystemRegister {
 }
 
 impl SystemRegister {
-    /// Of what decoding has gathered.
+    /// Unpacks the fields that decoding has put into an immediate.
     pub const fn of(imm: u32) -> Self {
         Self {
             coprocessor: (imm >> 16 & 15) as u8,
@@ -71,26 +71,26 @@ impl SystemRegister {
     }
 }
 
-/// What a write does to caches and predictors.
+/// The effect of a write on caches and predictors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Maintenance {
-    /// Nothing.
+    /// No effect.
     Nothing,
-    /// Every line of the instruction cache, or that of an address, is gone.
+    /// Invalidates all of the instruction cache, or the line of an address.
     Instructions(Option<u32>),
-    /// Every line of the data cache, that of an address, or of a set and way, is gone.
+    /// Invalidates all of the data cache, the line of an address, or the line at a set and way.
     Data(Option<u32>),
     DataSetWay(u32),
-    /// What is dirty is written; nothing is gone.
+    /// Writes dirty lines back and invalidates nothing.
     Clean,
-    /// Branch predictors are emptied.
+    /// Empties the branch predictors.
     Predictors,
-    /// As DSB, as ISB.
+    /// Acts as DSB; `Flush` acts as ISB.
     Synchronize,
     Flush,
 }
 
-/// The counts that a register may show.
+/// The counts that a register may expose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Now {
     pub cycle: u64,
@@ -111,11 +111,11 @@ pub struct Control {
     pub protection: Protection,
     pub counters: Counters,
     cache_selected: u32,
-    /// CONTEXTIDR and the three thread registers.
+    /// CONTEXTIDR and the three thread ID registers.
     thread: [u32; 4],
     tcm: [u32; 2],
-    /// Registers that keep what is written and change nothing here: slave port, ports, secondary
-    /// auxiliary control.
+    /// Registers that keep what is written and have no effect in this model: slave port, ports,
+    /// secondary auxiliary control.
     kept: [u32; 4],
 }
 
@@ -143,7 +143,8 @@ const IDENTITY: &[(u8, u8, u32)] = &[
 ];
 
 impl Control {
-    /// After a reset. `regions` of the protection unit; vectors high, as chips may tie them.
+    /// Creates the state after a reset, with `regions` in the protection unit. Chips may tie the
+    /// vectors high.
     pub fn new(regions: u8, high_vectors: bool) -> Self {
         Self {
             sctlr: sctlr::ONES | if high_vectors { sctlr::V } else { 0 },
@@ -163,14 +164,14 @@ impl Control {
         }
     }
 
-    /// Where exceptions are taken.
+    /// Returns the base address of the exception vectors.
     pub const fn vectors(&self) -> u32 {
         if self.sctlr & sctlr::V != 0 { 0xFFFF_0000 } else { 0 }
     }
 
-    /// Whether floating point is open to a program.
+    /// Returns whether a program may use floating point.
     pub const fn allows_float(&self, privileged: bool) -> bool {
-        // Both coprocessors, 10 and 11, are to say the same.
+        // Coprocessors 10 and 11 must have the same setting.
         match self.cpacr >> 20 & 3 {
             3 => true,
             1 => privileged,
@@ -178,11 +179,11 @@ impl Control {
         }
     }
 
-    /// Reads a register; `None` where there is none, or a program may not.
+    /// Reads a register. Returns `None` if it does not exist or the program may not read it.
     pub fn read(&self, place: SystemRegister, privileged: bool, now: Now) -> Option<u32> {
         let SystemRegister { coprocessor, opc1, n, m, opc2 } = place;
         if coprocessor == 14 {
-            // DBGDIDR and DBGDSCR, of which programs look whether a debugger is there.
+            // DBGDIDR and DBGDSCR, by which programs check for a debugger.
             return (privileged && opc1 == 0 && opc2 == 0 && n == 0).then_some(0);
         }
         if coprocessor != 15 {
@@ -201,7 +202,7 @@ impl Control {
         Some(match (opc1, n, m, opc2) {
             (0, 0, 0, 4) => u32::from(self.protection.regions()) << 8,
             (0, 0, ..) => {
-                // What is not named answers with the main identity register.
+                // Unnamed registers read as the main identity register.
                 let found =
                     IDENTITY.iter().find(|(line_m, line_2, _)| (m, opc2) == (*line_m, *line_2));
                 found.or_else(|| IDENTITY.first().filter(|_| m == 0))?.2
@@ -237,7 +238,7 @@ impl Control {
         })
     }
 
-    /// Writes a register; `None` where there is none, or a program may not.
+    /// Writes a register. Returns `None` if it does not exist or the program may not write it.
     pub fn write(
         &mut self,
         place: SystemRegister,
@@ -297,24 +298,26 @@ impl Control {
         Some(Maintenance::Nothing)
     }
 
-    /// Notes why data were refused.
+    /// Records the reason for a data abort.
     pub const fn note_data_fault(&mut self, address: u32, status: u32, writes: bool) {
         self.data_fault = status & 0xF | (status >> 4 & 1) << 10 | (writes as u32) << 11;
         self.data_address = address;
     }
 
-    /// Notes why code was refused.
+    /// Records the reason for a prefetch abort.
     pub const fn note_code_fault(&mut self, address: u32, status: u32) {
         self.code_fault = status & 0xF | (status >> 4 & 1) << 10;
         self.code_address = address;
     }
 }
 
-/// DDI 0460, 4.3.22 (c7) and 4.3.47 (c15: invalidate all of the data cache).
+/// Returns the effect of a write to a cache maintenance register (DDI 0460, 4.3.22 (c7) and 4.3.47
+/// (c15: invalidate all of the data cache)).
 const fn maintain(place: SystemRegister, value: u32) -> Option<Maintenance> {
     use Maintenance as M;
     Some(match (place.n, place.m, place.opc2) {
-        // Of the address that waits for interrupts in older architectures nothing comes here.
+        // The address operation that waits for interrupts in older architectures has no effect
+        // here.
         (7, 0, 4) | (7, 13, 1) => M::Nothing,
         (7, 1 | 5, 0) => M::Instructions(None),
         (7, 5, 1) => M::Instructions(Some(value)),

@@ -1,17 +1,17 @@
-//! The memory protection unit and what memory is by its address (DDI 0406, B5: PMSAv7).
+//! The memory protection unit and the memory attributes of addresses (DDI 0406, B5: PMSAv7).
 
-/// How normal memory is cached.
+/// The cache policy of normal memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cached {
     No,
     Through,
-    /// Write-back; whether stores that miss bring their line, too.
+    /// Write-back; `allocates` says whether stores that miss fetch their line, too.
     Back {
         allocates: bool,
     },
 }
 
-/// What memory is.
+/// A memory type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     StronglyOrdered,
@@ -19,18 +19,18 @@ pub enum Kind {
     Normal(Cached),
 }
 
-/// Why an access is refused, with the code of the fault status registers.
+/// Why an access is refused, with its code in the fault status registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Denied {
-    /// No region has the address.
+    /// No region contains the address.
     Background = 0,
     Alignment = 1,
-    /// Nothing answers.
+    /// Nothing responds at the address.
     External = 8,
     Permission = 13,
 }
 
-/// A region as its registers have it: DRBAR, DRSR, DRACR.
+/// A region in the form of its registers: DRBAR, DRSR, DRACR.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Region {
     pub base: u32,
@@ -41,8 +41,9 @@ pub struct Region {
 const EXECUTE_NEVER: u32 = 1 << 12;
 
 impl Region {
-    /// Whether it is on and has an address; regions below 256 bytes have no subregions.
-    const fn has(&self, address: u32) -> bool {
+    /// Returns whether the region is enabled and contains an address. Regions below 256 bytes have
+    /// no subregions.
+    const fn contains(&self, address: u32) -> bool {
         let bits = (self.size >> 1 & 0x1F) + 1;
         if self.size & 1 == 0 || bits < 5 {
             return false;
@@ -57,7 +58,7 @@ impl Region {
         bits < 8 || self.size >> (8 + (offset >> (bits - 3))) & 1 == 0
     }
 
-    /// The addresses at which it, or one of its subregions, begins or ends.
+    /// Returns the addresses at which the region or one of its subregions begins or ends.
     fn boundaries(&self) -> impl Iterator<Item = u64> + '_ {
         let bits = (self.size >> 1 & 0x1F) + 1;
         let on = self.size & 1 == 1 && bits >= 5;
@@ -66,7 +67,7 @@ impl Region {
         (0..=parts).filter(move |_| on).map(move |part| base + (part << bits) / parts)
     }
 
-    /// DDI 0406, B5.3.1 and table B5-7.
+    /// Returns the memory type (DDI 0406, B5.3.1 and table B5-7).
     const fn kind(&self) -> Kind {
         let (tex, c, b) = (self.access >> 3 & 7, self.access >> 1 & 1, self.access & 1);
         let shared = self.access >> 2 & 1 == 1;
@@ -82,7 +83,7 @@ impl Region {
     }
 }
 
-/// Normal memory by the two bits of a cache policy; what is shared is not cached (DDI 0460, 8.5).
+/// Decodes the two bits of a cache policy. Shared normal memory is not cached (DDI 0460, 8.5).
 const fn inner_of(code: u32, shared: bool) -> Kind {
     Kind::Normal(match code {
         _ if shared => Cached::No,
@@ -93,10 +94,10 @@ const fn inner_of(code: u32, shared: bool) -> Kind {
     })
 }
 
-/// What may be done to addresses.
+/// The permitted accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Rights {
-    /// Reading and writing: privileged, user.
+    /// Read and write permission: privileged, user.
     reads: [bool; 2],
     writes: [bool; 2],
     executes: bool,
@@ -105,7 +106,7 @@ struct Rights {
 impl Rights {
     const NONE: Self = Self { reads: [false; 2], writes: [false; 2], executes: false };
 
-    /// DRACR.AP (DDI 0406, table B5-5).
+    /// Decodes DRACR.AP (DDI 0406, table B5-5).
     const fn of(access: u32) -> Self {
         let (reads, writes) = match access >> 8 & 7 {
             1 => ([true, false], [true, false]),
@@ -119,18 +120,18 @@ impl Rights {
     }
 }
 
-/// Addresses for which the same holds.
+/// A range of addresses with the same attributes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Span {
     first: u32,
     last: u32,
     kind: Kind,
     rights: Rights,
-    /// No region has it.
+    /// Whether no region contains it.
     background: bool,
 }
 
-/// The protection unit.
+/// The memory protection unit.
 #[derive(Clone, Debug)]
 pub struct Protection {
     regions: Vec<Region>,
@@ -138,14 +139,14 @@ pub struct Protection {
     pub number: u32,
     enabled: bool,
     background: bool,
-    /// All addresses, in ascending order.
+    /// Spans that cover all addresses, in ascending order.
     map: Vec<Span>,
-    /// Which of them was asked for last: by data, by code.
+    /// The span found last, for data and for code.
     last: [usize; 2],
 }
 
-/// What memory is without the protection unit (DDI 0406, table B5-1): where it begins, what it is,
-/// and whether it may be executed.
+/// The memory map without the protection unit (DDI 0406, table B5-1): start address, memory type,
+/// and whether code may execute there.
 const DEFAULT: [(u32, Kind, bool); 7] = [
     (0x0000_0000, Kind::Normal(Cached::Back { allocates: true }), true),
     (0x4000_0000, Kind::Normal(Cached::Through), true),
@@ -153,7 +154,7 @@ const DEFAULT: [(u32, Kind, bool); 7] = [
     (0x8000_0000, Kind::Device, false),
     (0xC000_0000, Kind::StronglyOrdered, false),
     (0xF000_0000, Kind::StronglyOrdered, false),
-    // Vectors that lie high may be executed.
+    // High vectors are executable.
     (0xFFFF_0000, Kind::StronglyOrdered, true),
 ];
 
@@ -167,7 +168,7 @@ impl Protection {
             map: Vec::new(),
             last: [0; 2],
         };
-        unit.draw();
+        unit.rebuild();
         unit
     }
 
@@ -175,7 +176,7 @@ impl Protection {
         self.regions.len() as u8
     }
 
-    /// The region that RGNR names.
+    /// Returns the region that RGNR selects.
     pub fn selected(&self) -> Region {
         self.regions.get(self.number as usize).copied().unwrap_or_default()
     }
@@ -184,14 +185,14 @@ impl Protection {
         if let Some(region) = self.regions.get_mut(self.number as usize) {
             change(region);
         }
-        self.draw();
+        self.rebuild();
     }
 
-    /// Switches it on or off, and the background region.
+    /// Enables or disables the unit and the background region.
     pub fn set(&mut self, enabled: bool, background: bool) {
         if (self.enabled, self.background) != (enabled, background) {
             (self.enabled, self.background) = (enabled, background);
-            self.draw();
+            self.rebuild();
         }
     }
 
@@ -210,7 +211,7 @@ impl Protection {
         if !self.enabled {
             return span(kind, open, false);
         }
-        match self.regions.iter().rev().find(|region| region.has(address)) {
+        match self.regions.iter().rev().find(|region| region.contains(address)) {
             Some(region) => span(region.kind(), Rights::of(region.access), false),
             None if self.background => {
                 let rights = Rights { reads: [true, false], writes: [true, false], executes };
@@ -220,8 +221,8 @@ impl Protection {
         }
     }
 
-    /// Works out what holds where.
-    fn draw(&mut self) {
+    /// Rebuilds the map of spans.
+    fn rebuild(&mut self) {
         let ends = self.regions.iter().flat_map(Region::boundaries);
         let mut starts: Vec<u64> = DEFAULT.iter().map(|line| line.0.into()).chain(ends).collect();
         starts.retain(|start| u32::try_from(*start).is_ok());
@@ -244,15 +245,15 @@ impl Protection {
         self.map[at]
     }
 
-    /// Whether the same holds for all addresses from one to another.
+    /// Returns whether the same attributes hold from one address to another.
     pub fn is_uniform(&mut self, first: u32, last: u32) -> bool {
         self.find(first, 0).last >= last
     }
 
-    /// What memory is that a load or store goes to.
+    /// Returns the memory type for a load or store.
     ///
     /// # Errors
-    /// Why it must not.
+    /// Why the access is refused.
     #[inline]
     pub fn data(&mut self, address: u32, writes: bool, privileged: bool) -> Result<Kind, Denied> {
         let span = self.find(address, 0);
@@ -264,10 +265,10 @@ impl Protection {
         }
     }
 
-    /// What memory is that code is fetched from.
+    /// Returns the memory type for an instruction fetch.
     ///
     /// # Errors
-    /// Why it must not be.
+    /// Why the fetch is refused.
     #[inline]
     pub fn code(&mut self, address: u32, privileged: bool) -> Result<Kind, Denied> {
         let span = self.find(address, 1);
@@ -293,7 +294,7 @@ mod tests {
         unit
     }
 
-    /// DRSR of so many bits of address.
+    /// Returns the DRSR of a region whose size is two to the power of `bits`.
     const fn size(bits: u32) -> u32 {
         (bits - 1) << 1 | 1
     }
@@ -312,7 +313,7 @@ mod tests {
     #[test]
     fn the_highest_region_counts_and_subregions_leave_gaps() {
         let all = Region { base: 0, size: size(32), access: 0x30C };
-        // 1 MiB, of which the second eighth is left out, read-only for users.
+        // 1 MiB without its second eighth, read-only for users.
         let part = Region { base: 0x10_0000, size: size(20) | 2 << 8, access: 0x20B };
         let mut unit = unit(&[all, part]);
         let open = Kind::Normal(Cached::No);

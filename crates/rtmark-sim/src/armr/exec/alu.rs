@@ -6,15 +6,15 @@ use crate::armr::cpu::{Cpu, psr};
 use crate::armr::isa::op::{Alu, Bits, Instruction, Multiply, Narrow, Second, Sign};
 use crate::exec::shift;
 
-/// AddWithCarry: the sum, its carry and its overflow.
+/// AddWithCarry: returns the sum, its carry and its overflow.
 const fn add(x: u32, y: u32, carry: bool) -> (u32, bool, bool) {
     let sum = x as u64 + y as u64 + carry as u64;
     let result = sum as u32;
     (result, sum >> 32 != 0, ((x ^ result) & (y ^ result)) >> 31 == 1)
 }
 
-/// What an operation makes of two operands, the carry flag, and the carry that the shifter gives: the
-/// result, carry and overflow.
+/// Returns the result, carry and overflow of an operation on two operands, the carry flag, and the
+/// shifter's carry-out.
 #[inline(always)]
 pub const fn results(alu: Alu, x: u32, y: u32, carry: bool, shifter: bool) -> (u32, bool, bool) {
     match alu {
@@ -35,7 +35,7 @@ pub const fn results(alu: Alu, x: u32, y: u32, carry: bool, shifter: bool) -> (u
 }
 
 impl Cpu {
-    /// Sets the flags by what an operation has made.
+    /// Sets the flags from the result of an operation.
     #[inline(always)]
     pub const fn note(&mut self, alu: Alu, (result, carry, overflow): (u32, bool, bool)) {
         self.set_result(result, carry);
@@ -45,13 +45,13 @@ impl Cpu {
     }
 }
 
-/// A signed halfword: the low one, or the top one.
+/// Returns the low or the top halfword, sign-extended.
 const fn half(value: u32, top: bool) -> i64 {
     (if top { value >> 16 } else { value } as i16) as i64
 }
 
 impl Arch {
-    /// The second operand, and the carry that its shifter gives.
+    /// Returns the second operand, and the shifter's carry-out.
     pub(super) fn second(&self, it: &Instruction, second: Second) -> (u32, bool) {
         let carry = self.cpu.carry();
         match second {
@@ -95,7 +95,7 @@ impl Arch {
         Ok(())
     }
 
-    /// An exception's return: the saved status becomes the current one.
+    /// Returns from an exception: the saved status becomes the current one.
     pub(super) fn return_to(&mut self, target: u32, done: &mut Done) -> Result<()> {
         let status = self.cpu.saved_status().ok_or(UNDEFINED)?;
         self.return_with(status, target, done);
@@ -103,7 +103,7 @@ impl Arch {
     }
 
     pub(super) fn return_with(&mut self, status: u32, target: u32, done: &mut Done) {
-        // The block's state comes with the status, and is that of the next instruction.
+        // ITSTATE is part of the restored status and applies to the next instruction.
         self.cpu.set_cpsr(status);
         let it = self.cpu.it;
         let thumb = self.cpu.is_thumb();
@@ -129,7 +129,7 @@ impl Arch {
         Ok(())
     }
 
-    /// The 64-bit accumulator: `d` high, `a` low.
+    /// Returns the 64-bit accumulator: `d` high, `a` low.
     fn pair(&self, it: &Instruction) -> u64 {
         u64::from(self.cpu.get(it.d)) << 32 | u64::from(self.cpu.get(it.a))
     }
@@ -139,7 +139,7 @@ impl Arch {
         self.cpu.set(it.d, (value >> 32) as u32);
     }
 
-    /// A result that was meant to be exact; Q tells when it was not.
+    /// Writes a truncated result, and sets Q if it is not exact.
     pub(super) fn set_wrapped(&mut self, d: u8, exact: i64) {
         self.cpu.set(d, exact as u32);
         if exact != i64::from(exact as i32) {
@@ -210,7 +210,7 @@ impl Arch {
         }
     }
 
-    /// The product of the halves that an encoding names.
+    /// Returns the product of the halfwords that an encoding selects.
     fn halves_product(&self, it: &Instruction) -> i64 {
         half(self.cpu.get(it.n), it.imm & 2 != 0) * half(self.cpu.get(it.m), it.imm & 1 != 0)
     }

@@ -4,7 +4,7 @@ use super::{Arch, Done, Result};
 use crate::armr::isa::op::{Instruction, Op};
 
 impl Arch {
-    /// A branch, which may load where it leads.
+    /// Executes a branch, which may load its target.
     ///
     /// # Errors
     /// The exception that the load raises.

@@ -1,4 +1,4 @@
-//! VFPv3-D16 (DDI 0406, A8.8 and A2.6), on numbers as `arch::float` calculates with them.
+//! VFPv3-D16 (DDI 0406, A8.8 and A2.6), computed by `arch::float`.
 
 use super::{Arch, Done, Exception, Result, UNDEFINED};
 use crate::arch::float::{Context, Double, Rounding, Single};
@@ -10,7 +10,7 @@ const SIGN: u32 = 1 << 31;
 const SIGN_DOUBLE: u64 = 1 << 63;
 const FPSCR_WRITABLE: u32 = 0xF7F7_009F;
 
-/// A Cortex-R5's, with double precision (DDI 0460, 12.3).
+/// The values of a Cortex-R5 with double precision (DDI 0460, 12.3).
 const FPSID: u32 = 0x4102_3154;
 const MVFR0: u32 = 0x1011_0221;
 const MVFR1: u32 = 0x0000_0011;
@@ -28,7 +28,7 @@ impl Arch {
         if !self.control.allows_float(privileged) {
             return Err(off);
         }
-        // Registers of the unit itself, but FPSCR, can be reached while it is off.
+        // The unit's registers other than FPSCR are accessible while it is off.
         if matches!(op, Op::Vmrs | Op::Vmsr) && it.n != 1 {
             return if privileged { self.unit_register(it, op) } else { Err(off) };
         }
@@ -247,7 +247,8 @@ impl Arch {
     }
 }
 
-/// Of conversions with fixed point `aux` is direction, signedness, size.
+/// Returns the size of a fixed-point operand. In `aux`, conversions hold direction, signedness and
+/// size.
 const fn fixed_bits(aux: u32) -> u32 {
     if aux & 1 == 1 { 32 } else { 16 }
 }

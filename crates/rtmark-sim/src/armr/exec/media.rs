@@ -5,8 +5,8 @@ use crate::armr::cpu::psr;
 use crate::armr::isa::op::{Fit, Instruction, Parallel, Sign};
 use crate::exec::{saturate_signed, saturate_unsigned, shift};
 
-/// What a lane of a parallel sum does: its place, the place of the second operand's, and whether
-/// it subtracts.
+/// One lane of a parallel sum: its bit position, that of the second operand, and whether it
+/// subtracts.
 type Lane = (u32, u32, bool);
 
 const BYTES: [u32; 4] = [0, 8, 16, 24];
@@ -20,7 +20,7 @@ const fn halves(parallel: Parallel) -> [Lane; 2] {
     }
 }
 
-/// Bits of a word as a number.
+/// Extracts a lane of a word as a number.
 const fn lane(value: u32, at: u32, width: u32, sign: Sign) -> i64 {
     let bits = value >> at & (u32::MAX >> (32 - width));
     match sign {

@@ -8,17 +8,17 @@ use crate::armr::isa::op::{
 };
 use crate::exec::shift;
 
-/// What an access must be aligned to.
+/// The alignment that an access requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Alignment {
-    /// Nothing, unless SCTLR.A or the memory asks for it.
+    /// None, unless SCTLR.A or the memory type requires it.
     Any,
     Word,
-    /// Its own size.
+    /// The access's own size.
     Own,
 }
 
-/// An access that is about to be made.
+/// An access about to be made.
 #[derive(Clone, Copy, Debug)]
 struct Access {
     address: u32,
@@ -44,7 +44,7 @@ impl Access {
 }
 
 impl Arch {
-    /// Checks an access, and notes it.
+    /// Checks an access, and records it in `done`.
     fn check(&mut self, access: Access, done: &mut Done) -> Result<()> {
         let Access { address, bytes, writes, alignment, rights } = access;
         let refuse = |address, why| Err(Exception::Data { address, why, writes });
@@ -68,7 +68,7 @@ impl Arch {
         }
         let last = address.wrapping_add(bytes - 1);
         if last >> 5 != address >> 5 {
-            // The smallest regions have 32 bytes.
+            // The smallest regions are 32 bytes.
             let mut line = (address | 31).wrapping_add(1);
             while line.wrapping_sub(address) < bytes {
                 if let Err(why) = self.control.protection.data(line, writes, privileged) {
@@ -93,7 +93,7 @@ impl Arch {
         let value = match self.system.load(address, bytes, cycle) {
             Some(value) => value,
             None if address & (bytes - 1) != 0 => {
-                // Across the end of a memory.
+                // The access crosses the end of a memory.
                 let mut word = 0;
                 for at in 0..bytes {
                     let byte = self.system.load(address.wrapping_add(at), 1, cycle);
@@ -134,8 +134,8 @@ impl Arch {
         self.read(address, bytes, cycle)
     }
 
-    /// Loads or stores words in a row, of which the first is at an aligned address; what is
-    /// stored comes from, what is loaded goes to `words`.
+    /// Loads or stores consecutive words from an aligned address: stores from `words`, or loads
+    /// into it.
     pub(super) fn words(
         &mut self,
         address: u32,
@@ -160,10 +160,10 @@ impl Arch {
         Ok(())
     }
 
-    /// Loads and stores.
+    /// Executes a load or store.
     ///
     /// # Errors
-    /// The exception that it raises; registers are as before it then.
+    /// The exception that it raises; registers are unchanged then.
     pub fn transfer(&mut self, it: &Instruction, cycle: u64, done: &mut Done) -> Result<()> {
         match it.op {
             Op::Load(width, address, rights) => {
@@ -189,10 +189,10 @@ impl Arch {
         }
     }
 
-    /// Where an access goes, and what the base becomes.
+    /// Returns the address of an access, and the base that is written back.
     #[inline(always)]
     pub fn addresses(&self, it: &Instruction, address: Address) -> (u32, u32) {
-        // Of a literal the address is known.
+        // The address of a literal is known from decoding.
         if it.aux == 1 {
             return (it.imm, it.imm);
         }
@@ -423,7 +423,7 @@ impl Arch {
         Ok(())
     }
 
-    /// SRS: the link register and the saved status go to the stack of the mode in `imm`.
+    /// SRS: stores the link register and the saved status on the stack of the mode in `imm`.
     fn store_return(
         &mut self,
         it: &Instruction,

@@ -1,6 +1,7 @@
-//! What each operation does to registers, flags and memory, close to the pseudo-code of DDI 0406.
+//! The effect of each operation on registers, flags and memory, close to the pseudocode of DDI
+//! 0406.
 //!
-//! Nothing here knows what anything takes: [`Done`] tells the timing what an instruction did.
+//! Nothing here knows about time: [`Done`] describes to the timing model what an instruction did.
 
 mod alu;
 mod control_flow;
@@ -28,7 +29,7 @@ pub struct Arch {
 /// Why an instruction does not complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exception {
-    /// No instruction, or one that may not be used now; floating point that is switched off.
+    /// An undefined instruction, one not permitted now, or floating point while it is disabled.
     Undefined {
         float: bool,
     },
@@ -52,7 +53,7 @@ pub enum Exception {
 
 pub const UNDEFINED: Exception = Exception::Undefined { float: false };
 
-/// What an instruction did to memory.
+/// The memory traffic of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Traffic {
     pub address: u32,
@@ -62,20 +63,20 @@ pub struct Traffic {
     pub kind: Kind,
 }
 
-/// What an instruction did, as far as it may take time.
+/// The effects of an instruction that may influence its timing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Done {
-    /// Its condition failed.
+    /// Whether its condition failed.
     pub skipped: bool,
-    /// It led elsewhere; the set is CPSR's.
+    /// The target, if it branched. CPSR holds the instruction set.
     pub jump: Option<u32>,
     pub traffic: Option<Traffic>,
-    /// What was divided by what.
+    /// The dividend and divisor of a division.
     pub quotient: Option<(u32, u32)>,
     pub maintenance: Option<Maintenance>,
-    /// WFI or WFE.
+    /// Whether it was WFI or WFE.
     pub sleeps: bool,
-    /// ITSTATE that an exception's return has brought, which no advance changes.
+    /// ITSTATE restored by an exception return, which is not advanced.
     pub returns: Option<u8>,
 }
 
@@ -90,10 +91,10 @@ impl Arch {
         }
     }
 
-    /// Executes the instruction at the program counter, and goes on to the next one.
+    /// Executes the instruction at the program counter, and moves to the next one.
     ///
     /// # Errors
-    /// The exception that it raises; registers are as before it then.
+    /// The exception that it raises; registers are unchanged then.
     pub fn execute(&mut self, it: &Instruction, now: Now) -> Result<Done> {
         let condition = self.cpu.block_condition().unwrap_or(it.condition);
         let mut done = Done::default();
@@ -114,10 +115,10 @@ impl Arch {
         Ok(done)
     }
 
-    /// Does what an operation does, its condition aside.
+    /// Performs an operation regardless of its condition.
     ///
     /// # Errors
-    /// The exception that it raises; registers are as before it then.
+    /// The exception that it raises; registers are unchanged then.
     pub fn perform(
         &mut self,
         it: &Instruction,
@@ -171,14 +172,15 @@ impl Arch {
         Ok(())
     }
 
-    /// A word into the program counter, with the set in its lowest bit (BXWritePC).
+    /// Writes the program counter, with the instruction set in the lowest bit (BXWritePC).
     fn exchange(&mut self, target: u32, done: &mut Done) {
         let thumb = target & 1 == 1;
         self.cpu.set_thumb(thumb);
         done.jump = Some(target & if thumb { !1 } else { !3 });
     }
 
-    /// A word into the program counter by arithmetic: of A32 it says the set, too (ALUWritePC).
+    /// Writes the program counter with an arithmetic result. In A32 it also selects the instruction
+    /// set (ALUWritePC).
     fn write_pc(&mut self, target: u32, done: &mut Done) {
         if self.cpu.is_thumb() {
             done.jump = Some(target & !1);
@@ -187,10 +189,10 @@ impl Arch {
         }
     }
 
-    /// Takes an exception: the address of its handler, which comes next.
+    /// Takes an exception. Returns the address of its handler, which comes next.
     pub fn enter(&mut self, exception: Exception, size: u8) -> u32 {
         let (pc, thumb) = (self.cpu.pc, self.cpu.is_thumb());
-        // DDI 0406, table B1-7: what the link register holds.
+        // DDI 0406, table B1-7: the value of the link register.
         let (mode, offset, vector) = match exception {
             Exception::Undefined { .. } => (Mode::Undefined, if thumb { 2 } else { 4 }, 0x04),
             Exception::Call(_) => (Mode::Supervisor, u32::from(size), 0x08),

@@ -1,11 +1,11 @@
-//! Status registers, modes, coprocessors.
+//! Status registers, modes and coprocessors.
 
 use super::{Arch, Done, Now, Result, UNDEFINED};
 use crate::armr::control::{Maintenance, SystemRegister};
 use crate::armr::cpu::psr;
 use crate::armr::isa::op::{Barrier, Instruction, Op, Status};
 
-/// What a barrier asks of the memory system and of what is fetched.
+/// Returns the effect of a barrier on the memory system and on instruction fetch.
 pub const fn effect(barrier: Barrier) -> Maintenance {
     match barrier {
         Barrier::Memory | Barrier::Synchronization => Maintenance::Synchronize,
@@ -13,7 +13,7 @@ pub const fn effect(barrier: Barrier) -> Maintenance {
     }
 }
 
-/// The bits of a status register that the bytes of an MSR's mask select.
+/// Returns the bits of a status register that the byte mask of an MSR selects.
 const fn byte_mask(bytes: u8) -> u32 {
     let mut mask = 0;
     let mut at = 0;
@@ -36,8 +36,8 @@ impl Arch {
         let privileged = self.cpu.is_privileged();
         match it.op {
             Op::ReadStatus(Status::Current) => {
-                // Execution state reads as zero (DDI 0406, B9.3.8). Users may see anything of masks and
-                // mode: they see them as they are.
+                // Execution state reads as zero (DDI 0406, B9.3.8). Masks and mode may read as
+                // anything in user mode; here they read as they are.
                 let hidden = psr::IT | psr::JAZELLE | psr::T;
                 self.cpu.set(it.d, self.cpu.cpsr() & !hidden);
             }
@@ -85,7 +85,7 @@ impl Arch {
         Ok(())
     }
 
-    /// CPS: `a` = imod and M, `d` = A, I and F, `imm` the mode. Users change nothing.
+    /// Executes CPS: `a` = imod and M, `d` = A, I and F, `imm` the mode. No effect in user mode.
     fn change_state(&mut self, it: &Instruction) {
         if !self.cpu.is_privileged() {
             return;

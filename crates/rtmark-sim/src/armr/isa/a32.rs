@@ -1,6 +1,6 @@
-//! Every encoding of A32 that a Cortex-R5 has, one line each, in the order of DDI 0406, chapter A5.
+//! Every A32 encoding of a Cortex-R5, one line each, in the order of DDI 0406, chapter A5.
 //!
-//! Floating point is where `crate::isa` has it: T32 and A32 write it alike.
+//! Floating-point instructions are decoded by `crate::isa`: T32 and A32 encode them alike.
 
 use super::encoding::{Encoding, Form as F, LOAD_DUAL, STORE_DUAL, alu, load, store, table};
 use super::op::{
@@ -28,7 +28,7 @@ const LDM: Op = Op::LoadMultiple(Order::IncrementAfter, WriteBack::No, Bank::Own
 const STM: Op = Op::StoreMultiple(Order::IncrementAfter, WriteBack::No, Bank::Own);
 
 table! { UNCONDITIONAL:
-    // A5.7: what has no condition.
+    // A5.7: unconditional instructions.
     "1111_00010000_0001_xxxxxx_y_x_0000_xxxx" "setend" Op::SetEndian, F::Variant;
     "1111_00010000_aaa_0_xxxxxxx_ddd_0_iiiii" "cps" Op::ChangeState, F::ChangeState;
     "1111_01010111_xxxx_xxxx_xxxx_0001_xxxx" "clrex" Op::ClearExclusive, F::Plain;
@@ -78,7 +78,7 @@ table! { CONDITIONAL:
     "cccc_000_pu1w0_nnnn_tttt_iiii_1101_iiii" "ldrd" LOAD_DUAL, F::Dual;
     "cccc_000_pu0w0_nnnn_tttt_xxxx_1111_mmmm" "strd" STORE_DUAL, F::DualRegister;
     "cccc_000_pu1w0_nnnn_tttt_iiii_1111_iiii" "strd" STORE_DUAL, F::Dual;
-    // A5.2.12: miscellaneous, where comparisons would not set flags.
+    // A5.2.12: miscellaneous; these are comparisons that would not set flags.
     "cccc_00010_0_00_xxxx_dddd_xxxx_0000_xxxx" "mrs" Op::ReadStatus(Status::Current), F::Plain;
     "cccc_00010_1_00_xxxx_dddd_xxxx_0000_xxxx" "mrs" Op::ReadStatus(Status::Saved), F::Plain;
     "cccc_00010_0_10_aaaa_xxxx_xxxx_0000_nnnn" "msr" Op::WriteStatus(Status::Current), F::StatusRegister;
@@ -123,7 +123,7 @@ table! { CONDITIONAL:
     "cccc_011_pu0w1_nnnn_tttt_iiiii_yy_0_mmmm" "ldr" load(Width::Word), F::IndexedRegister;
     "cccc_011_pu1w0_nnnn_tttt_iiiii_yy_0_mmmm" "strb" store(Width::Byte), F::IndexedRegister;
     "cccc_011_pu1w1_nnnn_tttt_iiiii_yy_0_mmmm" "ldrb" load(Width::Byte), F::IndexedRegister;
-    // A5.4: media. Of parallel sums `j` is how they fit, `y` their sign.
+    // A5.4: media. For parallel sums, `j` is how results fit their lanes and `y` the sign.
     "cccc_01100_y_jj_nnnn_dddd_xxxx_0001_mmmm" "add16" lanes(P::Add16), F::Plain;
     "cccc_01100_y_jj_nnnn_dddd_xxxx_0011_mmmm" "asx" lanes(P::Asx), F::Plain;
     "cccc_01100_y_jj_nnnn_dddd_xxxx_0101_mmmm" "sax" lanes(P::Sax), F::Plain;
@@ -164,7 +164,7 @@ table! { CONDITIONAL:
     "cccc_0111110_aaaaa_dddd_iiiii_001_nnnn" "bfi" Op::Bits(Bits::Insert), F::BitFieldInsert;
     "cccc_0111111_aaaaa_dddd_iiiii_101_nnnn" "ubfx" Op::Bits(Bits::Extract(UNSIGNED)), F::BitField;
     "cccc_011_xxxxx_xxxx_xxxx_xxxx_xxx1_xxxx" "udf" Op::Undefined, F::Plain;
-    // A5.5: lists and branches. Bit S of a list is `y`.
+    // A5.5: register lists and branches. Bit S of a list is `y`.
     "cccc_100_puyw0_nnnn_rrrr_rrrr_rrrr_rrrr" "stm" STM, F::List;
     "cccc_100_puyw1_nnnn_rrrr_rrrr_rrrr_rrrr" "ldm" LDM, F::List;
     "cccc_1010_iiiiiiiiiiiiiiiiiiiiiiii" "b" Op::Branch, F::Branch24;

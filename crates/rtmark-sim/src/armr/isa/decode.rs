@@ -1,5 +1,5 @@
-//! From bits to an [`Instruction`]: what depends on the encoding and the address alone is
-//! resolved here.
+//! Decodes bits into an [`Instruction`]. Everything that depends only on the encoding and the
+//! address is resolved here.
 
 use super::a32::{CONDITIONAL, UNCONDITIONAL};
 use super::encoding::{Encoding, Form};
@@ -10,7 +10,7 @@ use super::op::{
 use super::t32::{NARROW, WIDE};
 use crate::isa as thumb;
 
-/// The instruction set that the core is in.
+/// An instruction set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Set {
     A32,
@@ -20,7 +20,7 @@ pub enum Set {
 /// The number of the stack pointer.
 const SP: u8 = 13;
 
-/// Whether a T32 instruction that begins with this halfword has a second one.
+/// Returns whether a T32 instruction that begins with this halfword has a second one.
 pub const fn is_wide(first: u16) -> bool {
     first >> 11 >= 0b11101
 }
@@ -30,7 +30,8 @@ const fn sign_extend(value: u32, width: u32) -> u32 {
     ((value << (32 - width)) as i32 >> (32 - width)) as u32
 }
 
-/// ThumbExpandImm (DDI 0406, A6.3.2), and whether the carry flag becomes bit 31 of it.
+/// Implements ThumbExpandImm (DDI 0406, A6.3.2); also returns whether the carry flag becomes bit 31
+/// of the result.
 const fn expand(imm12: u32) -> (u32, bool) {
     let byte = imm12 & 0xFF;
     match imm12 >> 8 {
@@ -42,8 +43,8 @@ const fn expand(imm12: u32) -> (u32, bool) {
     }
 }
 
-/// The line of the tables that stands for an instruction, with the bits that belong to it. T32
-/// has its first halfword in the upper half of `bits`.
+/// Returns the table line that matches an instruction, with the instruction's own bits and its
+/// size. T32 has its first halfword in the upper half of `bits`.
 pub fn find(set: Set, bits: u32) -> Option<(&'static Encoding, u32, u8)> {
     let (table, bits, size) = match set {
         Set::A32 if bits >> 28 == 15 => (UNCONDITIONAL, bits, 4),
@@ -68,7 +69,7 @@ pub fn decode(set: Set, address: u32, bits: u32) -> Instruction {
     fields.instruction().unwrap_or(Instruction::undefined(size))
 }
 
-/// The bits of a floating-point instruction as T32 writes it, whichever set it is of.
+/// Returns the bits of a floating-point instruction in its T32 form, whichever set it is of.
 pub fn float_bits(set: Set, bits: u32) -> Option<u32> {
     let coprocessor = bits >> 8 & 0xE == 0xA;
     let group = bits >> 24 & 0xF;
@@ -80,13 +81,14 @@ pub fn float_bits(set: Set, bits: u32) -> Option<u32> {
     (is_float && conditional).then_some(bits & 0x0FFF_FFFF | 0xE000_0000)
 }
 
-/// VFPv3-D16 has what FPv4 of Cortex-M has, and double precision, but no fused operations.
+/// Decodes floating point. VFPv3-D16 has what FPv4 of Cortex-M has, and double precision, but no
+/// fused operations.
 fn decode_float(set: Set, bits: u32) -> Option<Instruction> {
     let has = |isa| matches!(isa, thumb::Isa::Fp | thumb::Isa::Double);
     let as_t32 = float_bits(set, bits)?;
     let (first, second) = ((as_t32 >> 16) as u16, as_t32 as u16);
     let condition = if set == Set::A32 { (bits >> 28) as u8 } else { 14 };
-    // The access of status registers: only FPSCR has a line in the other table.
+    // Access to the unit's status registers: of these, the other table contains only FPSCR.
     if as_t32 & 0xFFE0_0F10 == 0xEEE0_0A10 {
         let op = if as_t32 >> 20 & 1 == 1 { thumb::Op::Vmrs } else { thumb::Op::Vmsr };
         let n = (as_t32 >> 16 & 15) as u8;
@@ -106,7 +108,8 @@ fn decode_float(set: Set, bits: u32) -> Option<Instruction> {
             | thumb::Op::VfnmaD
             | thumb::Op::VfnmsD
     );
-    // Half precision is of an extension that the core lacks, rounding of FPv5.
+    // Half precision belongs to an extension that the core lacks, and the rounding operations to
+    // FPv5.
     let absent = matches!(
         slot.op,
         thumb::Op::VcvtHalf
@@ -118,7 +121,7 @@ fn decode_float(set: Set, bits: u32) -> Option<Instruction> {
     if slot.op == thumb::Op::Undefined || fused || absent {
         return Some(Instruction { condition, ..Instruction::undefined(4) });
     }
-    // A literal's address is the other decoder's for address 0: the offset it was made of counts.
+    // The other decoder resolved a literal for address 0; this recovers its offset.
     let (op, n, imm) = match slot.op {
         thumb::Op::VldrLit => (thumb::Op::Vldr, 15, slot.imm.wrapping_sub(4)),
         op => (op, slot.n, slot.imm),
@@ -137,7 +140,7 @@ fn decode_float(set: Set, bits: u32) -> Option<Instruction> {
     })
 }
 
-/// Set in `aux` of what loads or stores double registers: their words change places when data are
+/// Set in the `aux` of loads and stores of double registers: their words are swapped when data are
 /// big-endian (DDI 0406, A8.8.333).
 pub const DOUBLES: u32 = 1 << 16;
 
@@ -147,7 +150,7 @@ const fn transfers_doubles(op: thumb::Op, bits: u32) -> u32 {
     if transfers && bits >> 8 & 1 == 1 { DOUBLES } else { 0 }
 }
 
-/// An encoding with the bits that it is read from.
+/// An encoding and the bits that its fields are read from.
 struct Fields {
     line: &'static Encoding,
     bits: u32,
@@ -165,12 +168,12 @@ impl Fields {
         self.line.field(letter, self.bits).map(|number| number as u8)
     }
 
-    /// What reading the program counter gives.
+    /// Returns the value that reading the program counter gives.
     fn pc(&self) -> u32 {
         self.address.wrapping_add(if self.set == Set::A32 { 8 } else { 4 })
     }
 
-    /// The instruction, or `None` for a combination of fields that is none.
+    /// Returns the instruction, or `None` if its fields form an invalid combination.
     fn instruction(&self) -> Option<Instruction> {
         let line = self.line;
         let condition = match self.set {
@@ -350,7 +353,7 @@ impl Fields {
                 it.a = it.d + 1;
                 let register = self.line.form == Form::DualRegister;
                 let offset = if register { self.direction() } else { Offset::Immediate };
-                // P clear and W set is no access of any kind here.
+                // With P clear and W set, the encoding is not a valid access.
                 if self.get(b'p') == 0 && self.get(b'w') == 1 {
                     return None;
                 }
@@ -441,7 +444,7 @@ impl Fields {
             }
             Form::BranchT4 | Form::LinkT4 | Form::ExchangeT4 => {
                 let exchanges = self.line.form == Form::ExchangeT4;
-                // Of BLX, which leads to words, the lowest bit is none of the offset's.
+                // The targets of BLX are words, so its lowest bit is not part of the offset.
                 let (j, imm) = (self.get(b'j'), it.imm << u32::from(exchanges));
                 let sign = imm >> 21 & 1;
                 let bit = |which: u32| (!(j >> which ^ sign)) & 1;
@@ -465,7 +468,7 @@ impl Fields {
                 it.n = 15;
             }
             Form::ChangeState if self.size == 2 => {
-                // Only enabling and disabling, and the mode stays.
+                // Only enables or disables; the mode does not change.
                 it.a = 0b100 | (self.get(b'j') as u8) << 1;
             }
             Form::ChangeState => {}
@@ -514,7 +517,7 @@ impl Fields {
         if self.get(b'u') == 1 { Offset::Add } else { Offset::Subtract }
     }
 
-    /// An offset with the bits P, U and W.
+    /// Applies the bits P, U and W to an offset.
     fn indexed(&self, it: &mut Instruction, offset: Offset) -> Option<()> {
         if offset == Offset::Immediate && self.get(b'u') == 0 {
             it.imm = it.imm.wrapping_neg();
@@ -525,7 +528,7 @@ impl Fields {
             (_, 0) => (Index::Post, Rights::Own),
             _ => (Index::Post, Rights::User),
         };
-        // What is written back must be a register of its own.
+        // The written-back register must not be the transferred one.
         if index != Index::Offset && it.n == 15 {
             return None;
         }
@@ -533,8 +536,8 @@ impl Fields {
         Some(())
     }
 
-    /// An immediate that is added to the aligned program counter. What A32 reads as register 15
-    /// is resolved, too.
+    /// Resolves an immediate that is added to the aligned program counter, also where A32 names
+    /// register 15 as base.
     fn relative(&self, it: &mut Instruction) {
         it.imm = (self.pc() & !3).wrapping_add(it.imm);
         it.aux = 1;

@@ -1,8 +1,9 @@
-//! What a line of the tables of encodings is.
+//! The format of a line in the encoding tables.
 //!
 //! A pattern reads like the diagrams of the Architecture Reference Manual (DDI 0406), most
 //! significant bit first. `0` and `1` must match, a letter names a field (its bits need not be
-//! adjacent), `x` is ignored, spaces and `_` only help the eye. The first line that matches wins.
+//! adjacent), `x` is ignored, and spaces and `_` are only for readability. The first line that
+//! matches wins.
 //!
 //! Fields: `d n m a t` registers (`e` a second transferred register, `h l` the high and low
 //! result), `i j` immediates, `r` a register list, `c` a condition, `s` set flags, `o` the ALU's
@@ -13,33 +14,34 @@ use super::op::{Address, Alu, Flags, Index, Offset, Op, Rights, Second, Width};
 /// How fields become operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// Registers as named, the immediate as it stands.
+    /// Registers as named; the immediate unchanged.
     Plain,
-    /// Multiplied by this.
+    /// The immediate multiplied by this factor.
     Times(u8),
-    /// The variant `y` is the immediate.
+    /// `y` as the immediate.
     Variant,
-    /// A32: eight bits rotated. T32: expanded.
+    /// A modified immediate: `Rotated` is A32's eight rotated bits, `Expanded` the T32 form.
     Rotated,
     Expanded,
-    /// `m` shifted by `i` as `y` says.
+    /// `m` shifted by `i` bits; `y` is the type of the shift.
     Shifted,
     ByRegister,
-    /// The first operand is the destination, too; the same with an immediate.
+    /// The first operand is also the destination; the second is a register or an immediate.
     Same,
-    /// The same with the stack pointer.
+    /// The stack pointer is the first operand, for `StackPointer` also the destination; the
+    /// immediate is scaled.
     OnStack(u8),
     StackPointer,
-    /// Of T32: shifts of this type by an immediate, and by a register.
+    /// T32 shifts of this type by an immediate and by a register.
     ShiftBy(u8),
     ShiftRegister(u8),
     Negate,
-    /// Sixteen bits.
+    /// An immediate of sixteen bits.
     Wide,
-    /// Relative to the program counter, aligned.
+    /// Relative to the aligned program counter.
     Relative,
     RelativeBack,
-    /// The rotation `y`, by bytes.
+    /// A rotation by `y` bytes.
     Extend,
     BitField,
     BitFieldInsert,
@@ -47,7 +49,7 @@ pub enum Form {
     Saturate16,
     Pack(u8),
     /// Loads and stores: an offset of 12 or 8 bits with index bits, split halves (A32), a shifted
-    /// register, an unsigned offset (T32), a literal.
+    /// register, an unsigned offset (T32), or a literal.
     Indexed,
     Halves,
     IndexedRegister,
@@ -61,7 +63,7 @@ pub enum Form {
     Dual8,
     /// A32's bits P, U, S, W.
     List,
-    /// T32's.
+    /// The T32 forms.
     ListUp,
     ListDown,
     LowList,
@@ -91,7 +93,7 @@ pub enum Form {
     HighMove,
 }
 
-/// One line.
+/// One table line.
 #[derive(Clone, Copy, Debug)]
 pub struct Encoding {
     pub pattern: &'static str,
@@ -119,12 +121,13 @@ impl Encoding {
         Self { pattern, name, mask, value, op, form }
     }
 
-    /// Whether the encoding stands for these bits.
+    /// Returns whether the encoding matches these bits.
     pub const fn matches(&self, bits: u32) -> bool {
         bits & self.mask == self.value
     }
 
-    /// The bits of a field, most significant first; `None` where there is none.
+    /// Returns the bits of a field, most significant first, or `None` if the encoding has no such
+    /// field.
     pub fn field(&self, letter: u8, bits: u32) -> Option<u32> {
         let text = self.pattern.bytes().filter(|byte| !matches!(byte, b' ' | b'_'));
         let width = text.clone().count();
@@ -135,26 +138,26 @@ impl Encoding {
     }
 }
 
-/// An access whose form says where it goes.
-const SOMEWHERE: Address = Address { index: Index::Offset, offset: Offset::Immediate };
+/// A placeholder address, which the form replaces.
+const PLACEHOLDER: Address = Address { index: Index::Offset, offset: Offset::Immediate };
 
 pub const fn load(width: Width) -> Op {
-    Op::Load(width, SOMEWHERE, Rights::Own)
+    Op::Load(width, PLACEHOLDER, Rights::Own)
 }
 
 pub const fn store(width: Width) -> Op {
-    Op::Store(width, SOMEWHERE, Rights::Own)
+    Op::Store(width, PLACEHOLDER, Rights::Own)
 }
 
-pub const LOAD_DUAL: Op = Op::LoadDual(SOMEWHERE);
-pub const STORE_DUAL: Op = Op::StoreDual(SOMEWHERE);
+pub const LOAD_DUAL: Op = Op::LoadDual(PLACEHOLDER);
+pub const STORE_DUAL: Op = Op::StoreDual(PLACEHOLDER);
 
-/// An operation whose second operand and flags the form and the fields say.
+/// Returns an operation whose second operand and flags come from the form and the fields.
 pub const fn alu(alu: Alu) -> Op {
     Op::Data(alu, Second::Shifted, Flags::Kept)
 }
 
-/// The same, with flags set outside of IT blocks.
+/// Returns an operation like [`alu`]'s that sets the flags outside of IT blocks.
 pub const fn alus(alu: Alu) -> Op {
     Op::Data(alu, Second::Shifted, Flags::SetOutsideIt)
 }

@@ -1,4 +1,4 @@
-//! Instructions of Armv7-R, in both sets: what each encoding means, apart from time.
+//! The Armv7-R instructions of both sets: the meaning of each encoding, without timing.
 
 mod a32;
 mod decode;

@@ -1,7 +1,7 @@
-//! What instructions of Armv7-R do, whichever set they are written in.
+//! The operations of Armv7-R instructions, independent of the instruction set.
 
-/// Operations of the arithmetic and logic unit on two operands, by their numbers in A32
-/// (DDI 0406, A5.2.1), and ORN, which T32 has besides.
+/// ALU operations on two operands, numbered as in A32 (DDI 0406, A5.2.1), and ORN, which only T32
+/// has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Alu {
     And,
@@ -24,7 +24,7 @@ pub enum Alu {
 }
 
 impl Alu {
-    /// By the number in A32.
+    /// Returns the operation with a number in A32.
     pub const fn of(number: u32) -> Self {
         const ALL: [Alu; 16] = [
             Alu::And,
@@ -47,17 +47,17 @@ impl Alu {
         ALL[number as usize & 15]
     }
 
-    /// Whether it only sets flags.
+    /// Returns whether it only sets flags.
     pub const fn compares(self) -> bool {
         matches!(self, Self::Tst | Self::Teq | Self::Cmp | Self::Cmn)
     }
 
-    /// Whether it has one operand only, the second.
+    /// Returns whether it uses only the second operand.
     pub const fn is_move(self) -> bool {
         matches!(self, Self::Mov | Self::Mvn)
     }
 
-    /// Whether it is a sum or a difference, which says carry and overflow itself.
+    /// Returns whether it is a sum or a difference, which determines carry and overflow itself.
     pub const fn adds(self) -> bool {
         matches!(
             self,
@@ -72,7 +72,7 @@ impl Alu {
         )
     }
 
-    /// Its name in assembly language.
+    /// Returns its name in assembly language.
     pub const fn name(self) -> &'static str {
         match self {
             Self::And => "and",
@@ -96,29 +96,29 @@ impl Alu {
     }
 }
 
-/// What the second operand is.
+/// The form of the second operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Second {
     /// `imm`.
     Immediate,
-    /// An immediate that gives the carry flag its highest bit, too.
+    /// An immediate whose highest bit also becomes the carry flag.
     ImmediateCarry,
     /// Register `m`, shifted by `shift`.
     Shifted,
-    /// Register `m`, shifted by what register `a` holds.
+    /// Register `m`, shifted by the amount in register `a`.
     ByRegister,
 }
 
-/// Whether the flags are set.
+/// Whether an instruction sets the flags.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Flags {
     Kept,
     Set,
-    /// As 16-bit instructions do: outside of IT blocks.
+    /// Set outside of IT blocks only, as 16-bit instructions do.
     SetOutsideIt,
 }
 
-/// A shift by an immediate: 0 LSL, 1 LSR, 2 ASR, 3 ROR, 4 RRX, and by how many bits.
+/// A shift by an immediate amount: 0 LSL, 1 LSR, 2 ASR, 3 ROR, 4 RRX.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Shift {
     pub kind: u8,
@@ -128,7 +128,7 @@ pub struct Shift {
 impl Shift {
     pub const NONE: Self = Self { kind: 0, amount: 0 };
 
-    /// DecodeImmShift (DDI 0406, A8.4.3).
+    /// Implements DecodeImmShift (DDI 0406, A8.4.3).
     pub const fn of(kind: u32, amount: u32) -> Self {
         let (kind, amount) = match (kind, amount) {
             (1 | 2, 0) => (kind, 32),
@@ -143,7 +143,7 @@ impl Shift {
     }
 }
 
-/// Multiplications. `d` the result or its high half, `a` the accumulator or the low half.
+/// Multiplications. `d` is the result or its high half, `a` the accumulator or the low half.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Multiply {
     Mul,
@@ -154,20 +154,20 @@ pub enum Multiply {
     Umlal,
     Smlal,
     Umaal,
-    /// Halves: bit 0 of `imm` the top one of `m`, bit 1 of `n`.
+    /// Halfword products: bit 0 of `imm` selects the top half of `m`, bit 1 that of `n`.
     SmulXy,
     SmlaXy,
     SmulWy,
     SmlaWy,
     SmlalXy,
-    /// Bit 0 of `imm`: the halves of `m` are exchanged.
+    /// Dual halfword products: bit 0 of `imm` exchanges the halves of `m`.
     Smuad,
     Smusd,
     Smlad,
     Smlsd,
     Smlald,
     Smlsld,
-    /// Bit 0 of `imm`: rounded.
+    /// High words of products: bit 0 of `imm` rounds the result.
     Smmul,
     Smmla,
     Smmls,
@@ -180,7 +180,7 @@ pub enum Sign {
     Unsigned,
 }
 
-/// Single bits and fields.
+/// Operations on single bits and bit fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Bits {
     Clz,
@@ -188,7 +188,7 @@ pub enum Bits {
     Rev,
     Rev16,
     Revsh,
-    /// From bit `imm`, `a` bits wide.
+    /// A field of `a` bits from bit `imm`.
     Insert,
     Clear,
     Extract(Sign),
@@ -196,16 +196,16 @@ pub enum Bits {
     Top,
 }
 
-/// What an extension extends.
+/// The source of an extension.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Narrow {
     Byte,
     Half,
-    /// Two bytes to two halves.
+    /// Two bytes to two halfwords.
     Bytes,
 }
 
-/// Parallel sums: what each pair of lanes does.
+/// Parallel sums, by the operation on each pair of lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Parallel {
     Add16,
@@ -216,16 +216,16 @@ pub enum Parallel {
     Sub8,
 }
 
-/// How parallel results fit their lanes.
+/// How parallel results are fitted to their lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Fit {
-    /// Cut off; the GE bits tell.
+    /// Truncated; sets the GE bits.
     Plain,
     Saturating,
     Halving,
 }
 
-/// What a load brings or a store writes.
+/// The size and extension of a load or store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Width {
     Byte,
@@ -245,7 +245,7 @@ impl Width {
     }
 }
 
-/// What becomes of the base register.
+/// How the base register changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Index {
     Offset,
@@ -253,7 +253,7 @@ pub enum Index {
     Post,
 }
 
-/// What is added to the base.
+/// The offset added to the base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Offset {
     /// `imm`, with its sign.
@@ -263,21 +263,21 @@ pub enum Offset {
     Subtract,
 }
 
-/// Whose rights count.
+/// The privilege with which an access is checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Rights {
     Own,
     User,
 }
 
-/// Where an access goes.
+/// An addressing mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Address {
     pub index: Index,
     pub offset: Offset,
 }
 
-/// Where several registers go: the lowest address in relation to the base.
+/// The addressing mode of a register list: its lowest address relative to the base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Order {
     IncrementAfter,
@@ -287,7 +287,7 @@ pub enum Order {
 }
 
 impl Order {
-    /// By the bits P and U.
+    /// Returns the order that the bits P and U select.
     pub const fn of(before: bool, up: bool) -> Self {
         match (before, up) {
             (false, true) => Self::IncrementAfter,
@@ -297,7 +297,7 @@ impl Order {
         }
     }
 
-    /// The lowest address, and the base that is written back.
+    /// Returns the lowest address, and the base that is written back.
     pub const fn addresses(self, base: u32, words: u32) -> (u32, u32) {
         let bytes = 4 * words;
         match self {
@@ -327,12 +327,12 @@ pub enum WriteBack {
     Yes,
 }
 
-/// Which registers LDM and STM mean, bit S of A32.
+/// Which registers LDM and STM transfer: bit S of A32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Bank {
-    /// The mode's own.
+    /// Those of the current mode.
     Own,
-    /// Those of user mode; a load of the program counter returns from an exception.
+    /// Those of user mode. A load of the program counter returns from an exception.
     User,
 }
 
@@ -356,14 +356,14 @@ impl Exclusive {
     }
 }
 
-/// Which of a program status register's bytes MSR writes is in `imm`; which register is here.
+/// A program status register. For MSR, `imm` selects its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Status {
     Current,
     Saved,
 }
 
-/// What does nothing that a program sees, besides time.
+/// Instructions with no architectural effect except time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Hint {
     Nop,
@@ -383,35 +383,35 @@ pub enum Barrier {
     Instruction,
 }
 
-/// What an instruction does.
+/// The operation of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
     Undefined,
     Data(Alu, Second, Flags),
-    /// The address `imm`, which an instruction names relative to itself.
+    /// ADR: the address in `imm`, resolved from the program counter.
     AddressOf,
     Multiply(Multiply, Flags),
     Divide(Sign),
     Bits(Bits),
-    /// `m` rotated right by `imm`, added to `n` unless that is 15.
+    /// Register `m` rotated right by `imm` and extended, added to `n` unless `n` is 15.
     Extend(Narrow, Sign),
-    /// To `imm` bits.
+    /// Saturation to `imm` bits.
     Saturate(Sign),
     Saturate16(Sign),
     Parallel(Parallel, Fit, Sign),
     /// QADD, QSUB, QDADD, QDSUB, by their number in A32.
     Saturating(u8),
     Select,
-    /// PKHBT; PKHTB with ASR.
+    /// PKHBT, or PKHTB if the shift is ASR.
     Pack,
-    /// USAD8; USADA8 unless `a` is 15.
+    /// USAD8 if `a` is 15, else USADA8.
     Differences,
 
     Load(Width, Address, Rights),
     Store(Width, Address, Rights),
     LoadDual(Address),
     StoreDual(Address),
-    /// `imm` the registers.
+    /// `imm` is the register list.
     LoadMultiple(Order, WriteBack, Bank),
     StoreMultiple(Order, WriteBack, Bank),
     Swap(Width),
@@ -419,20 +419,20 @@ pub enum Op {
     StoreExclusive(Exclusive),
     ClearExclusive,
 
-    /// `imm` the address led to. BL and BLX say in `d` whether they link, and in `a` whether the
-    /// other set is led to.
+    /// Branch to the address in `imm`. BL and BLX have in `d` whether they link, and in `a` whether
+    /// they change the instruction set.
     Branch,
     BranchLink,
     BranchExchange,
     BranchLinkExchange,
-    /// CBZ; CBNZ with `a` 1.
+    /// CBZ; CBNZ if `a` is 1.
     CompareBranch,
-    /// TBB; TBH with `a` 1.
+    /// TBB; TBH if `a` is 1.
     TableBranch,
     IfThen,
 
     ReadStatus(Status),
-    /// From register `n`, or `imm` where that is 15. The mask is in `a`.
+    /// Writes register `n`, or `imm` if `n` is 15. The mask is in `a`.
     WriteStatus(Status),
     /// `a` = imod and M, `d` = A, I and F, `imm` the mode.
     ChangeState,
@@ -445,34 +445,35 @@ pub enum Op {
     Breakpoint,
     Hint(Hint),
     Barrier(Barrier),
-    /// Coprocessors 14 and 15: `imm` holds their fields (see `control::Place`).
+    /// Coprocessors 14 and 15: `imm` holds the register's fields (see `control::SystemRegister`).
     ReadCoprocessor,
     WriteCoprocessor,
     ReadCoprocessorPair,
     WriteCoprocessorPair,
-    /// Of VFPv3-D16, with the operands as `crate::isa` has them.
+    /// Operations of VFPv3-D16, with operands as in `crate::isa`.
     Float(crate::isa::Op),
 }
 
-/// One decoded instruction. Which operands mean something is the operation's business.
+/// One decoded instruction. The operation determines which operands have a meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Instruction {
     pub op: Op,
-    /// Bits of the encoding, in bytes: 2 or 4.
+    /// The size of the encoding in bytes: 2 or 4.
     pub size: u8,
-    /// 14 and 15: always. Within IT blocks of T32 the block's counts.
+    /// The condition; 14 and 15 mean always. Within IT blocks of T32, the block's condition applies
+    /// instead.
     pub condition: u8,
-    /// Destination or transferred register.
+    /// The destination or transferred register.
     pub d: u8,
-    /// First operand or base.
+    /// The first operand or base.
     pub n: u8,
-    /// Second operand or index.
+    /// The second operand or index.
     pub m: u8,
-    /// Accumulator, second transferred register, low result, distance of a shift.
+    /// The accumulator, second transferred register, low result, or distance of a shift.
     pub a: u8,
     pub shift: Shift,
     pub imm: u32,
-    /// What floating-point operations need besides.
+    /// Additional data of floating-point operations.
     pub aux: u32,
 }
 
@@ -492,7 +493,7 @@ impl Instruction {
         }
     }
 
-    /// Whether flags are set, apart from comparisons' for which it is their purpose.
+    /// Returns whether the instruction sets the flags, not counting comparisons.
     pub const fn sets_flags(&self, inside_it: bool) -> bool {
         match self.op {
             Op::Data(_, _, flags) | Op::Multiply(_, flags) => match flags {

@@ -1,4 +1,4 @@
-//! Every encoding of T32 that a Cortex-R5 has, one line each, in the order of DDI 0406, chapter A6.
+//! Every T32 encoding of a Cortex-R5, one line each, in the order of DDI 0406, chapter A6.
 
 use super::encoding::{Encoding, Form as F, LOAD_DUAL, STORE_DUAL, alu, alus, load, store, table};
 use super::op::{
@@ -237,7 +237,7 @@ table! { WIDE:
     "11111_0111_101_nnnn aaaa_dddd_110y_mmmm" "smlsld" mul(M::Smlsld), F::Variant;
     "11111_0111_110_nnnn aaaa_dddd_0000_mmmm" "umlal" mul(M::Umlal), F::Plain;
     "11111_0111_110_nnnn aaaa_dddd_0110_mmmm" "umaal" mul(M::Umaal), F::Plain;
-    // A6.3.5: lists; returns.
+    // A6.3.5: register lists; returns.
     "11101_00_000_w_0_xxxx xxxx_xxxx_xxx_iiiii" "srsdb" SRS, F::ReturnDown;
     "11101_00_110_w_0_xxxx xxxx_xxxx_xxx_iiiii" "srs" SRS, F::ReturnUp;
     "11101_00_000_w_1_nnnn xxxx_xxxx_xxxx_xxxx" "rfedb" RFE, F::ReturnDown;
@@ -271,7 +271,7 @@ table! { WIDE:
     "11111_00_0_0_00_0_nnnn tttt_000000_ii_mmmm" "strb" store(Width::Byte), F::RegisterOffset;
     "11111_00_0_0_01_0_nnnn tttt_000000_ii_mmmm" "strh" store(Width::Half), F::RegisterOffset;
     "11111_00_0_0_10_0_nnnn tttt_000000_ii_mmmm" "str" store(Width::Word), F::RegisterOffset;
-    // Loads of bytes and halves to the program counter are hints.
+    // Loads of bytes and halfwords to the program counter are preload hints.
     "11111_00_0_u_00_1_1111 1111_xxxxxxxxxxxx" "pld" hint(Hint::Preload), F::Plain;
     "11111_00_0_u_01_1_1111 1111_xxxxxxxxxxxx" "pld" hint(Hint::Preload), F::Plain;
     "11111_00_1_u_00_1_1111 1111_xxxxxxxxxxxx" "pli" hint(Hint::Preload), F::Plain;

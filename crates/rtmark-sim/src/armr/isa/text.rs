@@ -1,4 +1,4 @@
-//! Instructions in assembly language, in the words of DDI 0406.
+//! Disassembles instructions in the syntax of DDI 0406.
 
 use super::decode::{Set, decode, find, float_bits};
 use super::op::{
@@ -19,8 +19,8 @@ fn r(register: u8) -> &'static str {
     REGISTERS[register as usize & 15]
 }
 
-/// Mnemonic and operands, or `None` where there is no instruction. Within an IT block the mnemonic
-/// has the block's condition.
+/// Returns mnemonic and operands, or `None` for an invalid instruction. Within an IT block the
+/// mnemonic carries the block's condition.
 pub fn disassemble(
     set: Set,
     address: u32,
@@ -66,7 +66,7 @@ pub fn disassemble(
     Some((format!("{name}{condition}"), operands(&it, set)))
 }
 
-/// The mnemonics of multiplications whose halves are named in them.
+/// Returns the mnemonic of a multiplication, with the letters of the halves that it selects.
 fn multiply_name(it: &Instruction, name: &str) -> String {
     let half = |bit: u32| if it.imm >> bit & 1 == 1 { "t" } else { "b" };
     match it.op {
@@ -144,7 +144,7 @@ fn place_text(it: &Instruction, address: Address) -> String {
     }
 }
 
-/// The registers of a list, in runs.
+/// Returns the registers of a list, with ranges.
 fn list_text(list: u32) -> String {
     let mut text = Vec::new();
     let mut register = 0u8;
@@ -300,10 +300,11 @@ fn multiply_operands(it: &Instruction, multiply: Multiply) -> String {
     }
 }
 
-/// As the other decoder writes it; the condition follows the name, before a type.
+/// Disassembles floating point with the other decoder. The condition follows the name, before a
+/// type.
 fn float(it: &Instruction, bits: u32, condition: &str) -> (String, String) {
     let (first, second) = ((bits >> 16) as u16, bits as u16);
-    // A core with all that this one has.
+    // The Cortex-M7 has every instruction that this core has.
     let text = crate::isa::Disassembly::of(CoreKind::CortexM7, 0, first, second, None);
     let known = !matches!(it.op, Op::Float(crate::isa::Op::Vmrs | crate::isa::Op::Vmsr));
     let (mnemonic, operands) = match text {

@@ -1,25 +1,24 @@
-//! A cache of 32 KiB: which lines are in it.
+//! The lines held by a cache of 32 KiB.
 //!
-//! Four ways of lines of 32 bytes (DDI 0460, 8.5). A line takes the place of an empty one; where a
-//! set is full, of the next one in turn (SCTLR.RR set), or of one that a shift register of sixteen
-//! bits picks. The manual says "pseudo-random" and no more, so that which one goes is an estimate.
+//! Four ways of lines of 32 bytes (DDI 0460, 8.5). A new line fills an empty way. In a full set it
+//! replaces the next way in turn (SCTLR.RR set), or one selected by a 16-bit shift register. The
+//! manual says only "pseudo-random", so the choice of way is an estimate.
 
-/// Bytes of a line.
+/// The bytes of a line.
 pub const LINE: u32 = 32;
 const WAYS: usize = 4;
 const SETS: usize = 256;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Way {
-    /// The line's address, with its lowest bit set where there is one, and the next one where it
-    /// is dirty.
+    /// The line's address. The lowest bit marks a valid line, the next one a dirty line.
     tag: u32,
 }
 
 const VALID: u32 = 1;
 const DIRTY: u32 = 2;
 
-/// How a line's place is chosen in a full set.
+/// How a way is chosen in a full set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Replacement {
     Random,
@@ -32,7 +31,7 @@ pub struct Cache {
     ways: Box<[[Way; WAYS]; SETS]>,
     turn: u8,
     random: u16,
-    /// How often lines have come or gone.
+    /// Counts lines that have been filled or evicted.
     changes: u32,
 }
 
@@ -52,19 +51,19 @@ const fn tag(address: u32) -> u32 {
 }
 
 impl Cache {
-    /// Whether an address is in it.
+    /// Returns whether an address hits.
     #[inline]
     pub fn hits(&self, address: u32) -> bool {
         let wanted = tag(address) | VALID;
         self.ways[set(address)].iter().any(|way| way.tag & !DIRTY == wanted)
     }
 
-    /// A number that is another one once lines have come or gone.
+    /// Returns a number that changes whenever lines are filled or evicted.
     pub const fn changes(&self) -> u32 {
         self.changes
     }
 
-    /// Marks the line of an address as written.
+    /// Marks the line of an address as dirty.
     #[inline]
     pub fn write(&mut self, address: u32) {
         let wanted = tag(address) | VALID;
@@ -75,7 +74,7 @@ impl Cache {
         }
     }
 
-    /// Brings a line; answers whether one went that had been written.
+    /// Fills a line. Returns whether a dirty line was evicted.
     pub fn bring(&mut self, address: u32, replacement: Replacement) -> bool {
         self.changes = self.changes.wrapping_add(1);
         let ways = &mut self.ways[set(address)];
@@ -98,7 +97,7 @@ impl Cache {
         gone & DIRTY != 0
     }
 
-    /// Forgets the line of an address.
+    /// Invalidates the line of an address.
     pub fn forget(&mut self, address: u32) {
         self.changes = self.changes.wrapping_add(1);
         let wanted = tag(address) | VALID;
@@ -109,14 +108,14 @@ impl Cache {
         }
     }
 
-    /// Forgets a line by set and way, as they stand in a register (DDI 0406, B4.2.1).
+    /// Invalidates a line by set and way, in the register format of DDI 0406, B4.2.1.
     pub fn forget_set_way(&mut self, value: u32) {
         self.changes = self.changes.wrapping_add(1);
         let (set, way) = (value as usize / LINE as usize % SETS, (value >> 30) as usize % WAYS);
         self.ways[set][way] = Way::default();
     }
 
-    /// Forgets every line.
+    /// Invalidates every line.
     pub fn clear(&mut self) {
         self.changes = self.changes.wrapping_add(1);
         self.ways.fill([Way::default(); WAYS]);

@@ -1,8 +1,8 @@
-//! What each instruction asks of the pipeline where nothing else is in its way.
+//! The demands of each instruction on the pipeline, apart from any hazards.
 //!
-//! A result that is there after *n* cycles can be taken by an instruction that issues *n* cycles
-//! later and wants it at the usual time. Operands that are wanted sooner or later than that move it
-//! by as many cycles (DDI 0363, 14.1.4, table 14-1).
+//! A result with a latency of *n* cycles can be used by an instruction that issues *n* cycles later
+//! and needs it at the usual stage. Operands needed earlier or later shift that by the same number
+//! of cycles (DDI 0363, 14.1.4, table 14-1).
 
 mod float;
 
@@ -14,14 +14,14 @@ use crate::armr::isa::op::{
 /// A set of registers: R0 to R14, the flags, S0 to S31.
 pub type Registers = u64;
 
-/// The place of the flags among registers.
+/// The index of the flags in [`Registers`].
 pub const FLAGS: u8 = 15;
 const FIRST_FLOAT: u8 = 16;
-/// How many there are.
+/// The number of registers.
 pub const COUNT: usize = 48;
 
 const fn of(register: u8) -> Registers {
-    // The program counter is always at hand.
+    // The program counter is always available.
     if register >= 15 { 0 } else { 1 << register }
 }
 
@@ -33,36 +33,36 @@ const fn double(register: u8) -> Registers {
     single(register) | single(register.wrapping_add(1))
 }
 
-/// Where a result comes from, as far as there are shorter ways for it (DDI 0363, 14.1.1).
+/// The producer of a result, if a forwarding path from it is shorter than usual (DDI 0363, 14.1.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Source {
     #[default]
     Usual,
-    /// A load: to an address it takes one cycle less.
+    /// A load: one cycle less to an address.
     Load,
-    /// The address generator, by a pre-indexed access of one register.
+    /// The address generator, in a pre-indexed access of one register.
     Address,
-    /// Multiplication and sum of differences: to the accumulator of another one of the same
-    /// width it takes a cycle less.
+    /// A multiplication or sum of differences: one cycle less to another one's accumulator of the
+    /// same width.
     Accumulator32,
     Accumulator64,
-    /// VMLA.F32: to the accumulator of another one it takes three cycles less.
+    /// VMLA.F32: three cycles less to another one's accumulator.
     FloatAccumulator,
 }
 
-/// What an instruction is for the rules of dual issue.
+/// An instruction's class in the rules of dual issue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Class {
-    /// Moves without a shift.
+    /// A move without a shift.
     Move,
     Alu,
     /// With a shift by a register.
     AluByRegister,
     Multiply,
-    /// Loads and stores of one or two registers.
+    /// A load or store of one or two registers; `Accesses` are longer ones.
     Access,
     Accesses,
-    /// To an address that the instruction names.
+    /// A branch to an address in its encoding.
     Branch,
     /// NOP and IT.
     Nothing,
@@ -73,80 +73,80 @@ pub enum Class {
     FloatDivide,
     FloatLoad,
     FloatStore,
-    /// What issues alone.
+    /// An instruction that always issues alone.
     Alone,
 }
 
-/// How an instruction leads elsewhere.
+/// How an instruction branches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Flow {
     On,
-    /// To an address that it names; whether it links.
+    /// To an address in its encoding.
     Direct {
         links: bool,
     },
-    /// To what a register holds; the return stack foresees it where it does not link.
+    /// To the address in a register. If it does not link, the return stack predicts it.
     Register {
         links: bool,
     },
-    /// To what a load brings, with what the load itself takes more.
+    /// To a loaded address. The load's own extra cycles apply as well.
     Loaded {
         returns: bool,
     },
-    /// Nothing foresees it.
+    /// Never predicted.
     Unforeseen,
 }
 
-/// What an instruction does with memory.
+/// The memory access of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Moves {
     Nothing,
-    /// One register; `slow` where the address takes two cycles more.
+    /// One register; `slow` if the address takes two more cycles.
     One {
         slow: bool,
     },
-    /// Registers in a row.
+    /// Consecutive registers.
     Many {
         slow: bool,
     },
 }
 
-/// What an instruction asks of the pipeline.
+/// The demands of an instruction on the pipeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Demand {
-    /// Cycles for which it issues, where memory and branches ask for no more.
+    /// The cycles for which it issues, unless memory or branches require more.
     pub cycles: u8,
-    /// Operands by when they are wanted: two cycles sooner than usual, one sooner, as usual, one
-    /// later.
+    /// Operands by the time at which they are needed: two cycles earlier than usual, one earlier,
+    /// as usual, one later.
     pub very_early: Registers,
     pub early: Registers,
     pub normal: Registers,
     pub late: Registers,
-    /// Those of them which are accumulated to, and from what there is a shorter way to it.
+    /// Those operands that are accumulated to, and the producer with a shorter path to them.
     pub accumulated: Registers,
     pub by: Source,
-    /// Results, and after how many cycles they are there.
+    /// Results, and their latency in cycles.
     pub writes: Registers,
     pub latency: u8,
-    /// The base that is written back.
+    /// The base register, if it is written back.
     pub base: Registers,
-    /// Registers that a list loads, in the order of their addresses from the lowest.
+    /// Registers loaded by a list, in ascending order of address.
     pub list: Registers,
     pub class: Class,
     pub flow: Flow,
     pub moves: Moves,
-    /// Waits for everything before it, and everything waits for it.
+    /// Whether it waits for all earlier instructions, and all later ones wait for it.
     pub serializes: bool,
-    /// A multiplication that sets flags.
+    /// Whether it is a multiplication that sets flags.
     pub sets_flags_late: bool,
     pub sets_flags: bool,
     pub is_multiply: bool,
     pub divides: Option<Divides>,
-    /// Whether its base moves by the address generator alone.
+    /// Whether only the address generator updates the base.
     pub pre_indexed: bool,
 }
 
-/// A division, which goes on beside the pipeline.
+/// A division, which proceeds in parallel with the pipeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Divides {
     Unsigned,
@@ -154,7 +154,8 @@ pub enum Divides {
 }
 
 impl Divides {
-    /// Cycles to its result (DDI 0363, 14.8): by the leading zeros of both operands.
+    /// Returns the cycles to the result (DDI 0363, 14.8), which depend on the leading zeros of both
+    /// operands.
     pub const fn latency(self, dividend: u32, divisor: u32) -> u64 {
         if divisor == 0 {
             return 3;
@@ -193,11 +194,11 @@ const ALU: Demand = Demand {
     pre_indexed: false,
 };
 
-/// Cycles of what changes state and has no table that could be read: an estimate. GCC and the
-/// Cortex-R52's description in LLVM have four for the reading of status registers.
+/// The cycles of instructions that change state and are in none of the tables read: an estimate.
+/// GCC, and LLVM's description of the Cortex-R52, have four for reading status registers.
 const STATE_CYCLES: u8 = 4;
 
-/// What an instruction asks for.
+/// Returns the demands of an instruction.
 pub fn demand(it: &Instruction) -> Demand {
     let mut demand = match it.op {
         Op::Data(alu, second, _) => data(it, alu, second),
@@ -216,7 +217,7 @@ pub fn demand(it: &Instruction) -> Demand {
             ..ALU
         },
         Op::Bits(bits) => bit_field(it, bits),
-        // As additions with a shift (an estimate; GCC has the plain ones so).
+        // An estimate, as for additions with a shift; GCC has that for the plain forms.
         Op::Extend(..) => Demand { early: of(it.m), normal: of(it.n), writes: of(it.d), ..ALU },
         // An estimate, by analogy with the sum of differences and with LLVM's Cortex-R52.
         Op::Saturate(_) | Op::Saturate16(_) => {
@@ -266,7 +267,7 @@ pub fn demand(it: &Instruction) -> Demand {
         Op::Data(alu, ..) => matches!(alu, Alu::Adc | Alu::Sbc | Alu::Rsc) || it.shift.kind == 4,
         _ => false,
     };
-    // A branch is foreseen, and does not wait for its condition.
+    // A conditional branch is predicted, and does not wait for its condition.
     let conditional = it.condition < 14 && demand.flow == Flow::On;
     if reads_carry || conditional {
         demand.normal |= 1 << FLAGS;
@@ -274,13 +275,13 @@ pub fn demand(it: &Instruction) -> Demand {
     demand
 }
 
-/// DDI 0363, 14.2 and 14.3.
+/// Returns the demands of data processing (DDI 0363, 14.2 and 14.3).
 fn data(it: &Instruction, alu: Alu, second: Second) -> Demand {
     let first = if alu.is_move() { 0 } else { of(it.n) };
     let written = if alu.compares() { 0 } else { of(it.d) };
     let flow = if it.d == 15 && !alu.compares() { Flow::Unforeseen } else { Flow::On };
     let plain = Demand { normal: first, writes: written, flow, ..ALU };
-    // GCC's description: a move without a shift takes its operand a cycle later, and pairs.
+    // GCC's description: a move without a shift needs its operand a cycle later, and pairs.
     let moves = alu == Alu::Mov;
     match second {
         Second::Immediate | Second::ImmediateCarry if moves => {
@@ -298,7 +299,8 @@ fn data(it: &Instruction, alu: Alu, second: Second) -> Demand {
     }
 }
 
-/// GCC has these with the plain operations: their operand is wanted as usual.
+/// Returns the demands of bit-field operations. GCC classes them with the plain operations, whose
+/// operands are needed as usual.
 fn bit_field(it: &Instruction, bits: Bits) -> Demand {
     let normal = match bits {
         Bits::Clz | Bits::Rbit | Bits::Rev | Bits::Rev16 | Bits::Revsh => of(it.m),
@@ -309,7 +311,7 @@ fn bit_field(it: &Instruction, bits: Bits) -> Demand {
     Demand { normal, writes: of(it.d), ..ALU }
 }
 
-/// DDI 0460, B.7, table B.9.
+/// Returns the demands of a multiplication (DDI 0460, B.7, table B.9).
 fn multiplication(it: &Instruction, multiply: Multiply) -> Demand {
     use Multiply as M;
     let operands = of(it.n) | of(it.m);
@@ -352,8 +354,8 @@ fn multiplication(it: &Instruction, multiply: Multiply) -> Demand {
     }
 }
 
-/// Whether the address takes two cycles more: a negative register, or a shift by more than three
-/// or other than to the left (DDI 0363, 14.11).
+/// Returns whether the address takes two more cycles: a subtracted register, or a shift other than
+/// to the left or by more than three (DDI 0363, 14.11).
 const fn is_slow(it: &Instruction, address: Address) -> bool {
     let shifted = it.shift.amount > 3 || it.shift.kind != 0 && it.shift.amount != 0;
     match (address.index, address.offset) {
@@ -377,7 +379,8 @@ const fn moved_base(it: &Instruction, address: Address) -> Registers {
     }
 }
 
-/// DDI 0363, 14.11 to 14.15: bases and offsets are wanted very early, what is stored late.
+/// Returns the demands of a load or store. Bases and offsets are needed very early, stored data
+/// late (DDI 0363, 14.11 to 14.15).
 fn access(it: &Instruction) -> Demand {
     let memory = |class, moves| Demand { latency: 2, class, moves, very_early: of(it.n), ..ALU };
     let single = |address: Address| Demand {
@@ -405,7 +408,7 @@ fn access(it: &Instruction) -> Demand {
             let flow = match (loads_pc, bank) {
                 (false, _) => Flow::On,
                 (true, Bank::User) => Flow::Unforeseen,
-                // Of other ways to return none is foreseen but by POP (DDI 0363, 5.3).
+                // Of the other ways to return, only POP is predicted (DDI 0363, 5.3).
                 (true, Bank::Own) => Flow::Loaded { returns: true },
             };
             Demand {
@@ -440,7 +443,7 @@ fn access(it: &Instruction) -> Demand {
             writes: of(it.d),
             ..memory(Class::Accesses, Moves::One { slow: false })
         },
-        // An estimate: as lists of two.
+        // An estimate: like lists of two.
         Op::StoreReturn(..) => Demand {
             very_early: 0,
             serializes: true,
@@ -455,7 +458,8 @@ fn access(it: &Instruction) -> Demand {
     }
 }
 
-/// GCC: lists of one or two registers pair as single accesses do.
+/// Returns the class of a register list. GCC: lists of one or two registers pair like single
+/// accesses.
 const fn list_class(list: u32) -> Class {
     if list.count_ones() <= 2 { Class::Access } else { Class::Accesses }
 }
@@ -493,7 +497,7 @@ fn control(it: &Instruction) -> Demand {
         Op::Hint(_) => Demand { class: Class::Nothing, ..ALU },
         Op::ClearExclusive => alone,
         Op::ReadStatus(_) => Demand { normal: 1 << FLAGS, writes: of(it.d), ..alone },
-        // Flags alone are a data operation's result (an estimate).
+        // Writing only the flags behaves as a data operation's result (an estimate).
         Op::WriteStatus(_) if it.a == 8 => Demand { normal: of(it.n), writes: 1 << FLAGS, ..alone },
         Op::SubtractReturn => Demand { flow: Flow::Unforeseen, normal: of(14), ..alone },
         Op::ReadCoprocessor => {

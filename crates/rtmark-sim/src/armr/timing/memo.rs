@@ -1,39 +1,40 @@
-//! Passages of instructions over the scoreboard, remembered.
+//! Memoizes the passages of instructions over the scoreboard.
 //!
-//! How an instruction passes depends on the scoreboard, the instruction and its outcome alone, as
-//! long as memory is not waited for. So scoreboards are numbered as they stand to the next cycle,
-//! and each instruction keeps from which one it led to which. What is kept changes no figure: it is
-//! what [`Scoreboard::issue`] and [`Scoreboard::finish`] have answered.
+//! An instruction's passage depends only on the scoreboard, the instruction and its outcome, unless
+//! it waits for memory. Scoreboards are therefore numbered relative to their next cycle, and each
+//! instruction keeps which scoreboard it turned into which other. This changes no figure: it stores
+//! what [`Scoreboard::issue`] and [`Scoreboard::finish`] have returned.
 
 use super::demand::{COUNT, Class, FLAGS, Registers, Source};
 use super::scoreboard::{First, Scoreboard};
 use crate::timing::memo::map::Map;
 
-/// Passages of one instruction that are kept.
+/// The passages kept for each instruction.
 const WAYS: usize = 4;
-/// Scoreboards, beyond which all are forgotten.
-const MOST: usize = 1 << 15;
-/// An operand is wanted no sooner than so many cycles before its instruction issues.
-const BEFORE: u64 = 2;
-/// What has issued so long ago is numbered no more.
-const LONGEST: u64 = 200;
+/// The most scoreboards kept; one more, and all are forgotten.
+const MAX_BOARDS: usize = 1 << 15;
+/// The most cycles by which an operand is needed before its instruction issues.
+const LOOKBACK: u64 = 2;
+/// Scoreboards are not numbered if the first instruction of a pair issued longer ago than this, in
+/// cycles.
+const MAX_AGE: u64 = 200;
 
-/// The first of two, as numbers have it.
+/// The first instruction of a pair, in a numbered scoreboard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct FirstStanding {
+struct RelativeFirst {
     class: Class,
     writes: Registers,
     thumb: bool,
     room: Option<u8>,
 }
 
-/// A scoreboard as it stands to its next cycle. Times count from `BEFORE` cycles before the next
-/// instruction may issue; what is there by then is 0, wherever it comes from.
+/// A scoreboard relative to its next cycle. Times count from `LOOKBACK` cycles before the next
+/// instruction may issue. Results available by then are 0, whatever their source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Standing {
-    /// How long ago the first of two has issued.
+struct RelativeBoard {
+    /// How many cycles ago the first instruction of a pair issued.
     ago: u8,
-    first: Option<FirstStanding>,
+    first: Option<RelativeFirst>,
     ready: [u8; COUNT],
     source: [Source; COUNT],
     flags_late: bool,
@@ -41,14 +42,14 @@ struct Standing {
     fresh: bool,
 }
 
-impl Standing {
-    /// How a scoreboard stands; `None` where a number does not say it.
+impl RelativeBoard {
+    /// Returns the relative form of a scoreboard, or `None` if it cannot be numbered.
     fn of(board: &Scoreboard) -> Option<Self> {
         let ago = board.first.map_or(0, |first| board.next - first.issue);
-        if ago > LONGEST {
+        if ago > MAX_AGE {
             return None;
         }
-        let begin = (board.next - ago).checked_sub(BEFORE)?;
+        let begin = (board.next - ago).checked_sub(LOOKBACK)?;
         let mut ready = [0; COUNT];
         let mut source = [Source::Usual; COUNT];
         let times = board.ready.iter().zip(&board.source);
@@ -58,14 +59,14 @@ impl Standing {
                 *from = *whence;
             }
         }
-        let first = board.first.map(|First { class, writes, thumb, room, .. }| FirstStanding {
+        let first = board.first.map(|First { class, writes, thumb, room, .. }| RelativeFirst {
             class,
             writes,
             thumb,
             room,
         });
-        // Before the next issue it takes none away any more.
-        let division = if board.division <= begin + BEFORE { 0 } else { board.division - begin };
+        // A division that ends before the next issue takes no issue cycle any more.
+        let division = if board.division <= begin + LOOKBACK { 0 } else { board.division - begin };
         Some(Self {
             ago: ago as u8,
             first,
@@ -77,11 +78,11 @@ impl Standing {
         })
     }
 
-    /// The scoreboard that stands so to a cycle.
+    /// Returns this scoreboard at an absolute next cycle.
     fn at(&self, next: u64) -> Scoreboard {
         let issue = next - u64::from(self.ago);
-        let begin = issue - BEFORE;
-        let first = self.first.map(|FirstStanding { class, writes, thumb, room }| First {
+        let begin = issue - LOOKBACK;
+        let first = self.first.map(|RelativeFirst { class, writes, thumb, room }| First {
             issue,
             class,
             writes,
@@ -100,21 +101,22 @@ impl Standing {
     }
 }
 
-/// A passage.
+/// One memoized step from a scoreboard to another.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Passage {
-    /// Numbers of scoreboards; 0 is none.
+    /// The numbers of scoreboards; 0 is none.
     pub from: u32,
     pub to: u32,
     pub outcome: u32,
-    /// Cycles from the next one to that in which the instruction issues, and to the next one then.
-    /// The first may be less than nothing: it joins one before.
+    /// Cycles from the old next cycle to that in which the instruction issues, and from the old
+    /// next cycle to the new one. The first is negative if the instruction joins an earlier one.
     pub issue: i16,
     pub cycles: u16,
 }
 
 impl Passage {
-    /// From a scoreboard and its next cycle, with when the instruction issued, to another one.
+    /// Creates a passage from a numbered scoreboard, its next cycle, and the cycle of issue to
+    /// another scoreboard.
     pub fn new(
         (from, next): (u32, u64),
         outcome: u32,
@@ -132,14 +134,14 @@ impl Passage {
 pub struct Passages([Passage; WAYS]);
 
 impl Passages {
-    /// When an instruction issues from a numbered scoreboard whose next cycle this is.
+    /// Returns when an instruction issues from a numbered scoreboard with this next cycle.
     #[inline]
     pub fn issue(&self, from: u32, next: u64) -> Option<u64> {
         let known = self.0.iter().find(|known| known.from == from)?;
         Some(next.wrapping_add_signed(known.issue.into()))
     }
 
-    /// What an outcome has led to from a numbered scoreboard.
+    /// Returns the passage from a numbered scoreboard with an outcome.
     #[inline]
     pub fn find(&self, from: u32, outcome: u32) -> Option<&Passage> {
         self.0.iter().find(|known| known.from == from && known.outcome == outcome)
@@ -152,23 +154,22 @@ impl Passages {
     }
 }
 
-/// Numbered scoreboards. Numbers are given once: what has been forgotten is not met again by an old
-/// one.
+/// Numbered scoreboards. Numbers are never reused: after forgetting, an old number finds nothing.
 #[derive(Debug)]
 pub struct Memo {
-    standings: Vec<Standing>,
-    numbers: Map<Standing, u32>,
-    /// The number of the first one.
+    boards: Vec<RelativeBoard>,
+    numbers: Map<RelativeBoard, u32>,
+    /// The number of the first scoreboard.
     begin: u32,
 }
 
 impl Default for Memo {
     fn default() -> Self {
-        Self { standings: Vec::new(), numbers: Map::default(), begin: 1 }
+        Self { boards: Vec::new(), numbers: Map::default(), begin: 1 }
     }
 }
 
-/// Copies of machines begin anew: most of them end soon.
+/// Copies of machines start empty, since most of them are short-lived.
 impl Clone for Memo {
     fn clone(&self) -> Self {
         Self::default()
@@ -176,36 +177,36 @@ impl Clone for Memo {
 }
 
 impl Memo {
-    /// The number of a scoreboard, if it has one.
+    /// Returns the number of a scoreboard, if it can have one.
     pub fn number(&mut self, board: &Scoreboard) -> Option<u32> {
-        let standing = Standing::of(board)?;
-        if let Some(number) = self.numbers.get(&standing) {
+        let relative = RelativeBoard::of(board)?;
+        if let Some(number) = self.numbers.get(&relative) {
             return Some(*number);
         }
-        if self.standings.len() >= MOST {
+        if self.boards.len() >= MAX_BOARDS {
             self.forget();
         }
-        let number = self.begin.checked_add(self.standings.len() as u32)?;
-        self.standings.push(standing);
-        self.numbers.insert(standing, number);
+        let number = self.begin.checked_add(self.boards.len() as u32)?;
+        self.boards.push(relative);
+        self.numbers.insert(relative, number);
         Some(number)
     }
 
-    /// The scoreboard of a number, at a cycle.
+    /// Returns the scoreboard with a number, at a next cycle.
     pub fn board(&self, number: u32, next: u64) -> Option<Scoreboard> {
-        let standing = self.standings.get(number.checked_sub(self.begin)? as usize)?;
-        Some(standing.at(next))
+        let relative = self.boards.get(number.checked_sub(self.begin)? as usize)?;
+        Some(relative.at(next))
     }
 
-    /// The number of the first one that is not forgotten.
+    /// Returns the first number that has not been forgotten.
     pub const fn first(&self) -> u32 {
         self.begin
     }
 
-    /// Forgets all of them.
+    /// Forgets all scoreboards.
     pub fn forget(&mut self) {
-        self.begin = self.begin.saturating_add(self.standings.len() as u32);
-        self.standings.clear();
+        self.begin = self.begin.saturating_add(self.boards.len() as u32);
+        self.boards.clear();
         self.numbers.clear();
     }
 }

@@ -1,49 +1,52 @@
-//! What memory makes the core wait for: linefills, reads that are not cached, stores on their way.
+//! The waits that memory causes: line fills, uncached reads, and stores in flight.
 //!
-//! Hits and misses are exact under the replacement that `cache` states. What a miss takes is the
-//! soc file's: so many cycles to the first 64 bits, so many between those that follow. The rest is
-//! after DDI 0460, 8.5, and DDI 0363, 9.3, as far as they say it.
+//! Hits and misses are exact given the replacement that `cache` documents. The soc file has the
+//! latency of a miss: the cycles to the first 64 bits, and between the following ones. The rest
+//! follows DDI 0460, 8.5, and DDI 0363, 9.3, as far as they specify it.
 
 use super::cache::{Cache, LINE, Replacement};
 use crate::armr::control::{Cached, Kind};
 use crate::armr::exec::Traffic;
 use crate::soc::Soc;
 
-/// How long a memory takes to answer, in cycles.
+/// The response time of a memory, in cycles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Latency {
-    /// To the first 64 bits; 0 for what is tightly coupled, and never cached.
+    /// To the first 64 bits; 0 for tightly coupled memory, which is never cached.
     pub first: u64,
-    /// Between those that follow.
+    /// Between the following units of 64 bits.
     pub beat: u64,
 }
 
-/// A register of a peripheral. An estimate: no figure for the way from this core has been found.
+/// The latency of a peripheral register. An estimate: no figure for accesses from this core has
+/// been found.
 const PERIPHERAL: Latency = Latency { first: 20, beat: 1 };
-/// How many cycles ahead of what issues code is asked for where nothing stops it: the queue holds
-/// four times 64 bits (an estimate).
-const AHEAD: u64 = 4;
-/// Code that was there so many cycles ago was there for whatever issues now.
+/// How many cycles before issue code is requested, if nothing stalls it: the queue holds four times
+/// 64 bits (an estimate).
+const FETCH_AHEAD: u64 = 4;
+/// The age in cycles from which available code cannot delay any instruction.
 pub const LONG_AGO: u64 = 256;
-/// Cycles within which stores before another one are done, where it is told at once how long that waits.
-const SOON: u64 = 100;
-/// Stores on their way (DDI 0460, 8.5.1).
+/// The most cycles until all earlier stores are done, for a store whose wait is computed in
+/// advance.
+const STORE_HORIZON: u64 = 100;
+/// The most stores in flight (DDI 0460, 8.5.1).
 const STORES: usize = 4;
-/// Lines that are brought for data at a time (DDI 0460, 8.5.1).
+/// The most line fills for data at a time (DDI 0460, 8.5.1).
 const FILLS: usize = 2;
 
-/// A line on its way: 64 bits by 64 bits, those asked for first.
+/// A line fill in progress, in units of 64 bits, the requested one first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Fill {
     line: u32,
-    /// When the first 64 bits come, which they are, and how far apart the others follow.
+    /// The cycle in which the first 64 bits arrive, which unit that is, and the cycles between the
+    /// others.
     first: u64,
     wanted: u32,
     beat: u64,
 }
 
 impl Fill {
-    /// When the 64 bits of an address are there.
+    /// Returns when the 64 bits that contain an address arrive.
     const fn at(&self, address: u32) -> u64 {
         let place = (address / 8).wrapping_sub(self.wanted) % 4;
         self.first + place as u64 * self.beat
@@ -54,47 +57,48 @@ impl Fill {
     }
 }
 
-/// What a load waits for.
+/// The delays of a load or store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Waits {
-    /// Nothing behind it issues for so long.
+    /// Cycles for which no later instruction issues.
     pub stalls: u64,
-    /// Its words come so much later, by the line that they are in: the first, and the next ones.
+    /// Cycles by which loaded words come late, for each line that they are in, from the first on.
     pub late: [u64; 6],
 }
 
-/// Where a store goes.
+/// The target of a store.
 #[derive(Clone, Copy, Debug)]
 struct Target {
     kind: Kind,
-    /// How it is cached, and whether its line is there.
+    /// Its cache policy, and whether its line hits.
     policy: Option<Cached>,
     hits: bool,
     switches: Switches,
     latency: Latency,
 }
 
-/// The memory system.
+/// The timing of the memory system.
 #[derive(Clone, Debug)]
 pub struct MemoryTimes {
     places: Vec<(u32, u32, Latency)>,
     pub instructions: Cache,
     pub data: Cache,
     fills: [Fill; FILLS],
-    /// The code that is at hand, or on its way.
+    /// The line of code that has been fetched, or is being fetched.
     code: Fill,
-    /// When the bus is free to bring more.
+    /// The cycle in which the bus is free for the next burst.
     bus: u64,
-    /// When a read that is not cached may begin.
+    /// The cycle in which an uncached read may begin.
     uncached: u64,
-    /// When each store on its way is done, the latest last, and where that one went.
+    /// The cycle in which each store in flight is done, the latest last, and the address of that
+    /// one.
     stores: [u64; STORES],
     newest: u32,
-    /// Cycles that reads have waited.
+    /// The cycles for which reads have waited.
     pub waited: u64,
 }
 
-/// What SCTLR says of caches.
+/// The cache settings in SCTLR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Switches {
     pub instructions: bool,
@@ -130,7 +134,7 @@ impl MemoryTimes {
         found.map_or(PERIPHERAL, |(.., latency)| *latency)
     }
 
-    /// A burst of four times 64 bits that is asked for in a cycle.
+    /// Starts a burst of four times 64 bits, requested in a cycle.
     fn burst(&mut self, address: u32, asked: u64, latency: Latency) -> Fill {
         let first = (asked + latency.first).max(self.bus);
         let fill =
@@ -139,7 +143,8 @@ impl MemoryTimes {
         fill
     }
 
-    /// When the code at an address is at hand, which issues no sooner than `now`.
+    /// Returns when the code at an address is available, for an instruction that issues no sooner
+    /// than `now`.
     pub fn fetch(&mut self, address: u32, kind: Kind, switches: Switches, now: u64) -> u64 {
         let line = address & !(LINE - 1);
         if self.code.line == line {
@@ -152,8 +157,8 @@ impl MemoryTimes {
             self.code = Fill { line, ..Fill::default() };
             return 0;
         }
-        // What is on its way comes first.
-        let asked = now.saturating_sub(AHEAD).max(self.code.end());
+        // The fill in progress completes first.
+        let asked = now.saturating_sub(FETCH_AHEAD).max(self.code.end());
         self.code = self.burst(address, asked, latency);
         if cached {
             self.instructions.bring(line, switches.replacement);
@@ -162,19 +167,19 @@ impl MemoryTimes {
         self.code.at(address)
     }
 
-    /// Whether a line of code needs no bus: it is in the cache, or tightly coupled.
+    /// Returns whether a line of code needs no bus access: it is in the cache, or tightly coupled.
     pub fn holds_code(&self, address: u32, kind: Kind, switches: Switches) -> bool {
         let cached = switches.instructions
             && matches!(kind, Kind::Normal(Cached::Through | Cached::Back { .. }));
         self.latency(address).first == 0 || cached && self.instructions.hits(address)
     }
 
-    /// Whether code of a line that is at hand has been so for long, or another line is.
+    /// Returns whether a line is not the current line of code, or has been available for long.
     pub const fn is_settled(&self, line: u32, now: u64) -> bool {
         self.code.line != line || self.code.end() + LONG_AGO <= now
     }
 
-    /// Code has been fetched up to an address, from lines that need no bus.
+    /// Records that code has been fetched up to an address, from lines that need no bus access.
     pub fn fetched(&mut self, address: u32) {
         let line = address & !(LINE - 1);
         if self.code.line != line {
@@ -182,7 +187,7 @@ impl MemoryTimes {
         }
     }
 
-    /// Whether a cached read of these bytes, which are in one line or two, waits for nothing.
+    /// Returns whether a cached read of these bytes, in one line or two, does not wait.
     #[inline(always)]
     pub fn reads_at_once(&self, address: u32, bytes: u32, now: u64) -> bool {
         let (first, last) = (address & !(LINE - 1), (address + bytes - 1) & !(LINE - 1));
@@ -193,18 +198,18 @@ impl MemoryTimes {
         is_there(first) && (last == first || is_there(last))
     }
 
-    /// Whether a cached store of these bytes waits for no more than those before it, and not for
-    /// long: less than 256 cycles.
+    /// Returns whether a cached store of these bytes waits only for earlier stores, and for less
+    /// than 256 cycles.
     #[inline]
     pub fn stores_soon(&self, address: u32, bytes: u32, now: u64) -> bool {
         let (first, last) = (address / LINE, (address + bytes - 1) / LINE);
         let one = address / 8 == (address + bytes - 1) / 8;
-        self.stores[STORES - 1] <= now + SOON
+        self.stores[STORES - 1] <= now + STORE_HORIZON
             && (one || (first..=last).all(|line| self.data.hits(line * LINE)))
     }
 
-    /// A cached store to normal memory within 64 bits: what it waits for a place among those on
-    /// their way.
+    /// Performs a cached store to normal memory within 64 bits. Returns the cycles that it waits
+    /// for a slot among the stores in flight.
     #[inline(always)]
     pub fn store_cached(
         &mut self,
@@ -226,12 +231,12 @@ impl MemoryTimes {
         stalls
     }
 
-    /// Code that has been fetched is fetched again.
+    /// Discards fetched code.
     pub const fn refetch(&mut self) {
         self.code.line = 1;
     }
 
-    /// What a load or store that issues in a cycle waits for, if it does.
+    /// Returns the delays of a load or store that issues in a cycle, if there are any.
     #[inline]
     pub fn access(&mut self, traffic: &Traffic, switches: Switches, now: u64) -> Option<Waits> {
         if self.hits(traffic, switches, now) {
@@ -241,7 +246,7 @@ impl MemoryTimes {
         (waits != Waits::default()).then_some(waits)
     }
 
-    /// Whether a read within a line finds it in the cache, where nothing is on its way.
+    /// Returns whether a read within one line hits the cache while no fill is in progress.
     #[inline]
     fn hits(&self, traffic: &Traffic, switches: Switches, now: u64) -> bool {
         let Traffic { address, bytes, .. } = *traffic;
@@ -290,7 +295,7 @@ impl MemoryTimes {
         waits
     }
 
-    /// A cached read: what it stalls, and how much later it comes than a hit.
+    /// Performs a cached read. Returns its stall, and by how much it comes later than a hit.
     fn read_cached(
         &mut self,
         address: u32,
@@ -307,7 +312,7 @@ impl MemoryTimes {
         (stalls, fill.first - (now + stalls))
     }
 
-    /// Brings a line of data: what it waits for one of the two buffers, and the line.
+    /// Fills a line of data. Returns how long it waits for one of the two buffers, and the fill.
     fn bring(
         &mut self,
         address: u32,
@@ -321,15 +326,15 @@ impl MemoryTimes {
         if let Some(oldest) = self.fills.iter_mut().min_by_key(|fill| fill.end()) {
             *oldest = fill;
         }
-        // What has been written goes out behind what comes in.
+        // A dirty line is written back after the fill.
         if self.data.bring(address, switches.replacement) {
             self.bus += 4 * latency.beat;
         }
         (stalls, fill)
     }
 
-    /// A read that is not cached: one at a time (32 of them in a row take 32 times as long as one
-    /// on an AM263x: TI's memory access benchmark).
+    /// Performs an uncached read, one at a time (on an AM263x, 32 consecutive reads take 32 times
+    /// as long as one: TI's memory access benchmark).
     fn read_bus(
         &mut self,
         from: u32,
@@ -347,7 +352,7 @@ impl MemoryTimes {
         (begins - now, end - begins)
     }
 
-    /// A store: what it waits for a place among those on their way.
+    /// Performs a store. Returns the cycles that it waits for a slot among the stores in flight.
     #[expect(clippy::too_many_arguments, reason = "one place calls it, with what it has at hand")]
     fn write(
         &mut self,
@@ -369,7 +374,8 @@ impl MemoryTimes {
             .fold(0, |stalls, unit| stalls + self.write_unit(unit, target, now + stalls))
     }
 
-    /// A store within 64 bits: what it waits for a place among those on their way.
+    /// Performs a store within 64 bits. Returns the cycles that it waits for a slot among the
+    /// stores in flight.
     #[inline(always)]
     fn write_unit(&mut self, unit: u32, target: Target, now: u64) -> u64 {
         let Target { kind, policy, hits, switches, latency } = target;
@@ -395,13 +401,13 @@ impl MemoryTimes {
         stalls
     }
 
-    /// When every store is done.
+    /// Returns when every store is done.
     pub const fn drained(&self) -> u64 {
         self.stores[STORES - 1]
     }
 
-    /// Empties both caches, as if nothing had been read yet. What was written is lost to nobody,
-    /// since contents are in memory.
+    /// Empties both caches, as if nothing had been read yet. No data are lost, since all contents
+    /// are in memory.
     pub fn clear(&mut self) {
         self.instructions.clear();
         self.data.clear();

@@ -1,21 +1,20 @@
-//! What the Cortex-R5 takes: which instruction issues when, and what memory makes it wait for.
+//! The timing of the Cortex-R5: when each instruction issues, and how long it waits for memory.
 //!
-//! The tables are those of the Cortex-R4's and R5's manuals (DDI 0363, chapter 14; DDI 0460,
-//! appendix B), whose figures agree wherever both were read. What they leave open is filled from
-//! GCC's description of the core (`cortex-r4.md`, `cortex-r4f.md`), and marked as an estimate
-//! where nothing says it.
+//! The tables come from the manuals of the Cortex-R4 and R5 (DDI 0363, chapter 14; DDI 0460,
+//! appendix B), whose figures agree wherever both were read. Gaps are filled from GCC's description
+//! of the core (`cortex-r4.md`, `cortex-r4f.md`), and marked as estimates where there is no source.
 //!
 //! | module | holds |
 //! |---|---|
-//! | `demand` | what each instruction asks of the pipeline: cycles, when operands are wanted, when results are there |
+//! | `demand` | the demands of each instruction: cycles, when operands are needed, when results are available |
 //! | `pairs` | which two instructions issue together |
-//! | `predictor` | what branches are foreseen to do |
+//! | `predictor` | branch prediction |
 //! | `cache` | lines and their replacement |
-//! | `memory` | linefills, stores, what is behind the bus |
-//! | `scoreboard` | when results are there, who joins whom: a function of nothing else |
-//! | `windows` | pages of data of which all that is known at one look |
-//! | `memo` | what that function has answered, by numbers |
-//! | `pipeline` | all of it together: an instruction issues, and leaves its traces |
+//! | `memory` | line fills, stores, the bus |
+//! | `scoreboard` | when results are available and which instructions pair: a pure function |
+//! | `windows` | pages of data that need only one lookup |
+//! | `memo` | memoized results of that function, by number |
+//! | `pipeline` | combines these: issues instructions and records their effects |
 
 mod cache;
 mod demand;

@@ -1,13 +1,13 @@
 //! Which two instructions issue in one cycle.
 //!
 //! The rules are the manual's (DDI 0363, 14.23.1); its table of pairs (14.23.2) has not been read.
-//! What stands here is what the reservations of GCC's descriptions (`cortex-r4.md`, `cortex-r4f.md`)
-//! come to, which say of themselves that they approximate it.
+//! The table here is derived from the reservations in GCC's descriptions (`cortex-r4.md`,
+//! `cortex-r4f.md`), which call themselves an approximation.
 
 use super::demand::Class;
 use crate::armr::control::actlr;
 
-/// What the second one may be, for each first one.
+/// The classes that may issue second, for each first class.
 const PAIRS: &[(Class, &[Class])] = &[
     (
         Class::Move,
@@ -123,13 +123,13 @@ const PAIRS: &[(Class, &[Class])] = &[
     ),
 ];
 
-/// Whether a second instruction may issue with a first one, as far as their classes and what ACTLR
-/// has switched off tell.
+/// Returns whether a second instruction may issue with a first one, according to their classes and
+/// what ACTLR disables.
 pub fn may_pair(first: Class, second: Class, actlr: u32) -> bool {
     let Some((_, seconds)) = PAIRS.iter().find(|(class, _)| *class == first) else { return false };
     let off = |bit| actlr & bit != 0;
     match second {
-        // Case A: a branch, NOP or IT behind anything.
+        // Case A: a branch, NOP or IT after anything.
         Class::Branch | Class::Nothing => !off(actlr::DIADI),
         _ if !seconds.contains(&second) => false,
         // Case B1: an access and an operation; case C: a move and an operation.

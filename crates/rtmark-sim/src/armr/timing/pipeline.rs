@@ -1,8 +1,10 @@
-//! Instructions issue, in order and up to two at a time, when what they want is there.
+//! The pipeline: instructions issue in order, up to two at a time, when their operands are
+//! available.
 //!
-//! Each is told twice: before it executes, when it [issues](Pipeline::issue), and when it has, with
-//! what it [did](Pipeline::finish). Memory and what is foreseen of branches are asked each time; what
-//! comes of their answers is the scoreboard's, which is worked out once and remembered.
+//! The pipeline is called twice for each instruction: before it executes, for the cycle in which it
+//! [issues](Pipeline::issue), and afterwards with [what it did](Pipeline::finish). Memory and the
+//! branch predictor are consulted each time. The effect of their answers on the scoreboard is
+//! computed once and memoized.
 
 use super::cache::Replacement;
 use super::demand::{Demand, Flow, Moves};
@@ -15,37 +17,37 @@ use crate::armr::control::{Control, Kind, Maintenance, actlr, sctlr};
 use crate::armr::exec::Done;
 use crate::soc::Soc;
 
-/// From an interrupt that reaches the core to the vector's instruction. An estimate, since no
-/// figure has been found: what an unforeseen branch takes, and two stages of synchronization.
+/// The cycles from an interrupt at the core to the vector's instruction. An estimate, since no
+/// figure has been found: those of an unpredicted branch, and two stages of synchronization.
 pub const ENTRY: u64 = UNFORESEEN + 2;
 
-/// The place of an instruction.
+/// Where an instruction is, and what the pipeline must know of it besides its demands.
 #[derive(Clone, Copy, Debug)]
 pub struct Place {
     pub pc: u32,
     pub size: u8,
     pub thumb: bool,
-    /// Whether a condition decides about it.
+    /// Whether it is conditional.
     pub conditional: bool,
-    /// Whether it is a branch to an address before it.
+    /// Whether it is a branch to an earlier address.
     pub backwards: bool,
     pub kind: Kind,
 }
 
 impl Place {
-    /// The address of its last byte.
+    /// Returns the address of its last byte.
     #[inline(always)]
     pub const fn last_byte(&self) -> u32 {
         self.pc.wrapping_add(self.size as u32 - 1)
     }
 }
 
-/// How the pipeline stands to its next cycle.
+/// How the state of the pipeline is represented.
 #[derive(Clone, Copy, Debug)]
-enum Stands {
-    /// As the scoreboard says.
-    Here,
-    /// As a number says; the scoreboard's next cycle counts, and nothing else of it.
+enum BoardForm {
+    /// By the scoreboard.
+    Full,
+    /// By a number; of the scoreboard, only the next cycle is valid.
     Numbered(u32),
 }
 
@@ -53,10 +55,10 @@ enum Stands {
 #[derive(Debug)]
 pub struct Pipeline {
     board: Scoreboard,
-    stands: Stands,
+    form: BoardForm,
     memo: Memo,
-    /// From where the instruction that has issued came, if its passage is to be kept: the number
-    /// and the next cycle.
+    /// If the current instruction's passage is to be kept: the number of the scoreboard before it,
+    /// and its next cycle.
     from: Option<(u32, u64)>,
     pub predictor: Predictor,
     pub memory: MemoryTimes,
@@ -69,7 +71,7 @@ impl Clone for Pipeline {
     fn clone(&self) -> Self {
         Self {
             board: self.scoreboard(),
-            stands: Stands::Here,
+            form: BoardForm::Full,
             memo: self.memo.clone(),
             from: None,
             predictor: self.predictor.clone(),
@@ -85,7 +87,7 @@ impl Pipeline {
     pub fn new(soc: &Soc) -> Self {
         Self {
             board: Scoreboard::default(),
-            stands: Stands::Here,
+            form: BoardForm::Full,
             memo: Memo::default(),
             from: None,
             predictor: Predictor::default(),
@@ -100,26 +102,26 @@ impl Pipeline {
         }
     }
 
-    /// The next cycle in which something may issue.
+    /// Returns the next cycle in which an instruction may issue.
     #[inline]
     pub const fn next(&self) -> u64 {
         self.board.next
     }
 
-    /// Time passes up to a cycle, in which nothing issues.
+    /// Advances to a cycle without issuing anything.
     pub fn wait(&mut self, until: u64) {
-        self.stand();
+        self.materialize();
         self.board.next = self.board.next.max(until);
     }
 
-    /// Takes over what control registers say.
+    /// Applies the settings in control registers.
     pub fn configure(&mut self, control: &Control) {
         let is = |bit| control.sctlr & bit != 0;
         let replacement = if is(sctlr::RR) { Replacement::RoundRobin } else { Replacement::Random };
         self.switches = Switches { instructions: is(sctlr::I), data: is(sctlr::C), replacement };
         if self.actlr != control.actlr {
-            // What may join what depends on it.
-            self.stand();
+            // The setting determines which instructions may pair.
+            self.materialize();
             self.memo.forget();
         }
         self.actlr = control.actlr;
@@ -127,31 +129,31 @@ impl Pipeline {
     }
 
     fn scoreboard(&self) -> Scoreboard {
-        let known = match self.stands {
-            Stands::Here => None,
-            Stands::Numbered(number) => self.memo.board(number, self.board.next),
+        let known = match self.form {
+            BoardForm::Full => None,
+            BoardForm::Numbered(number) => self.memo.board(number, self.board.next),
         };
         known.unwrap_or(self.board)
     }
 
-    /// Has the whole scoreboard at hand, where only its number was known.
-    fn stand(&mut self) {
-        if let Stands::Numbered(_) = self.stands {
+    /// Materializes the scoreboard, if only its number is known.
+    fn materialize(&mut self) {
+        if let BoardForm::Numbered(_) = self.form {
             self.board = self.scoreboard();
-            self.stands = Stands::Here;
+            self.form = BoardForm::Full;
         }
     }
 
     fn number(&mut self) -> Option<u32> {
-        if let Stands::Numbered(number) = self.stands {
+        if let BoardForm::Numbered(number) = self.form {
             return Some(number);
         }
         let number = self.memo.number(&self.board)?;
-        self.stands = Stands::Numbered(number);
+        self.form = BoardForm::Numbered(number);
         Some(number)
     }
 
-    /// When the code of an instruction is there.
+    /// Returns when the code of an instruction is available.
     #[inline]
     fn fetch(&mut self, place: &Place) -> u64 {
         let Place { pc, kind, .. } = *place;
@@ -164,7 +166,7 @@ impl Pipeline {
         fetched.max(self.memory.fetch(last, kind, self.switches, now))
     }
 
-    /// The cycle in which an instruction issues, no sooner than the code of it is there.
+    /// Returns the cycle in which an instruction issues, not before its code is available.
     #[inline]
     pub fn issue(&mut self, demand: &Demand, passages: &Passages, place: &Place) -> u64 {
         let fetched = self.fetch(place);
@@ -178,12 +180,12 @@ impl Pipeline {
                 return issue;
             }
         }
-        self.stand();
+        self.materialize();
         self.board.issue(demand, place, fetched, self.actlr)
     }
 
-    /// Notes what an instruction that issued in a cycle has done. Answers its passage, if there is
-    /// one: memory has not been waited for.
+    /// Records the outcome of an instruction that issued in a cycle. Returns its passage, if it has
+    /// one, which requires that it did not wait for memory.
     #[inline]
     pub fn finish(
         &mut self,
@@ -198,15 +200,15 @@ impl Pipeline {
             None => None,
         };
         let lead = self.lead(demand, place, done.jump);
-        let passage = if let (Stands::Numbered(_), None, Some((from, _))) =
-            (self.stands, &waits, self.from)
+        let passage = if let (BoardForm::Numbered(_), None, Some((from, _))) =
+            (self.form, &waits, self.from)
             && let Some(known) = passages.find(from, key(demand, done, lead))
         {
-            self.stands = Stands::Numbered(known.to);
+            self.form = BoardForm::Numbered(known.to);
             self.board.next += u64::from(known.cycles);
             Some(*known)
         } else {
-            self.finish_here(demand, passages, place, done, (issue, lead, waits))
+            self.finish_on_board(demand, passages, place, done, (issue, lead, waits))
         };
         if let Some(maintenance) = done.maintenance {
             self.maintain(maintenance, issue);
@@ -214,10 +216,10 @@ impl Pipeline {
         passage
     }
 
-    /// Notes it on the scoreboard, with when the instruction issued, how right what was foreseen has
-    /// been, and what was waited for; keeps the passage.
+    /// Records the outcome on the scoreboard, with the cycle of issue, the accuracy of the branch
+    /// prediction and the waits, and keeps the passage.
     #[inline(never)]
-    fn finish_here(
+    fn finish_on_board(
         &mut self,
         demand: &Demand,
         passages: &mut Passages,
@@ -225,7 +227,7 @@ impl Pipeline {
         done: &Done,
         (issue, lead, waits): (u64, Lead, Option<Waits>),
     ) -> Option<Passage> {
-        self.issue_here(demand, place);
+        self.issue_on_board(demand, place);
         let from = self.from.take().filter(|_| waits.is_none());
         let outcome = Outcome {
             skipped: done.skipped,
@@ -246,30 +248,30 @@ impl Pipeline {
         Some(passage)
     }
 
-    /// The number of how the pipeline stands, if that is what is known of it.
+    /// Returns the number of the pipeline's state, if it is represented by one.
     #[inline]
     pub const fn standing(&self) -> Option<u32> {
-        match self.stands {
-            Stands::Numbered(number) => Some(number),
-            Stands::Here => None,
+        match self.form {
+            BoardForm::Numbered(number) => Some(number),
+            BoardForm::Full => None,
         }
     }
 
-    /// The pipeline has come to stand as a number says, to a next cycle.
+    /// Sets the pipeline's state to a number, at a next cycle.
     #[inline]
     pub const fn go_on(&mut self, number: u32, next: u64) {
-        self.stands = Stands::Numbered(number);
+        self.form = BoardForm::Numbered(number);
         self.board.next = next;
         self.from = None;
     }
 
-    /// The first of the numbers that still mean something.
+    /// Returns the first number that is still valid.
     pub const fn first_number(&self) -> u32 {
         self.memo.first()
     }
 
-    /// An instruction that waits for no memory passes from a numbered scoreboard, by its outcome.
-    /// Answers its passage, if there is one.
+    /// Computes the passage of an instruction that does not wait for memory from a numbered
+    /// scoreboard, for an outcome. Returns `None` if it cannot be kept.
     pub fn pass(
         &mut self,
         (from, next): (u32, u64),
@@ -279,22 +281,22 @@ impl Pipeline {
         key: u32,
     ) -> Option<Passage> {
         self.go_on(from, next);
-        self.stand();
+        self.materialize();
         let issue = self.board.issue(demand, place, 0, self.actlr);
         self.board.finish(demand, outcome, issue);
         let to = self.number()?;
         Passage::new((from, next), key, issue, (to, self.board.next))
     }
 
-    /// Where it was remembered when an instruction issues: has it issue on the scoreboard.
-    fn issue_here(&mut self, demand: &Demand, place: &Place) {
-        if let Stands::Numbered(_) = self.stands {
-            self.stand();
+    /// Issues the current instruction on the scoreboard, if its issue was memoized.
+    fn issue_on_board(&mut self, demand: &Demand, place: &Place) {
+        if let BoardForm::Numbered(_) = self.form {
+            self.materialize();
             self.board.issue(demand, place, 0, self.actlr);
         }
     }
 
-    /// How right what was foreseen has been (DDI 0363, 14.9 and tables 14-10, 14-13).
+    /// Returns how well a branch was predicted (DDI 0363, 14.9 and tables 14-10, 14-13).
     #[inline]
     fn lead(&mut self, demand: &Demand, place: &Place, jump: Option<u32>) -> Lead {
         if demand.flow == Flow::On {
@@ -303,7 +305,7 @@ impl Pipeline {
         self.lead_elsewhere(demand.flow, demand.moves, place, jump)
     }
 
-    /// How right what was foreseen of a branch has been, which has led elsewhere or not.
+    /// Returns how well a branch was predicted; `jump` is its target if it was taken.
     pub fn lead_elsewhere(
         &mut self,
         flow: Flow,
@@ -328,7 +330,7 @@ impl Pipeline {
                 {
                     Lead::Mistaken
                 }
-                // TBB takes as long either way.
+                // TBB takes the same time either way.
                 Flow::Unforeseen if moves != Moves::Nothing => Lead::Unforeseen,
                 _ => Lead::Foreseen,
             },
@@ -349,13 +351,13 @@ impl Pipeline {
         }
     }
 
-    /// Whether a branch does as was foreseen.
+    /// Returns whether a branch was predicted correctly, and trains the predictor.
     #[inline]
     pub fn foresee(&mut self, place: &Place, taken: bool) -> bool {
         self.predictor.branch(place.pc, place.backwards, taken, self.actlr) == taken
     }
 
-    /// A call is foreseen to return behind itself.
+    /// Pushes the return address of a call.
     #[inline]
     pub const fn push(&mut self, place: &Place) {
         self.predictor.push(place.pc.wrapping_add(place.size as u32));
@@ -378,24 +380,25 @@ impl Pipeline {
         }
     }
 
-    /// An exception is entered, no sooner than a cycle: its handler issues so many cycles later.
+    /// Enters an exception no sooner than a cycle; its handler issues the given number of cycles
+    /// later.
     pub fn enter(&mut self, from: u64, cycles: u64) {
-        self.stand();
+        self.materialize();
         let board = &mut self.board;
         board.next = board.next.max(from) + cycles;
         board.first = None;
         board.fresh = true;
     }
 
-    /// An instruction that has issued raises an exception: no entry is foreseen.
+    /// Raises an exception in an issued instruction. Exception entries are never predicted.
     pub fn raise(&mut self, demand: &Demand, place: &Place, issue: u64) {
         if self.from.take().is_some() {
-            self.issue_here(demand, place);
+            self.issue_on_board(demand, place);
         }
         self.enter(issue, UNFORESEEN);
     }
 
-    /// The code of an instruction is refused: likewise.
+    /// Enters the exception of a refused instruction fetch.
     pub fn refuse(&mut self) {
         self.enter(self.next(), UNFORESEEN);
     }

@@ -1,26 +1,26 @@
-//! What branches are foreseen to do (DDI 0460, 2.1.3; DDI 0363, 5.2 and 5.3).
+//! The branch predictor (DDI 0460, 2.1.3; DDI 0363, 5.2 and 5.3).
 //!
-//! A table of 256 counters by what branches have done lately, loops of up to 31 rounds whose end is
-//! foreseen, and a return stack of four. Estimates: how the table is found is by the exclusive or
-//! of address and the last eight branches; of loops eight are known at a time, by their address;
-//! all begin as if branches were not taken.
+//! A table of 256 counters indexed by recent branch history, loops of up to 31 iterations whose end
+//! is predicted, and a return stack of four. Estimates: the index of the table is the exclusive or
+//! of address and the last eight branches; eight loops are known at a time, by their address;
+//! initially all branches are predicted not taken.
 
 use crate::armr::control::actlr;
 
 const COUNTERS: usize = 256;
 const LOOPS: usize = 8;
-/// The most rounds whose end is foreseen.
+/// The most iterations of a loop whose end is predicted.
 const LONGEST_LOOP: u8 = 31;
 const RETURNS: usize = 4;
-/// From here on a counter says taken.
+/// The lowest counter value that predicts taken.
 const TAKEN: u8 = 2;
 
-/// A branch backwards, and how often it has been taken in a row.
+/// A backward branch, and how often it has been taken in a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Loop {
     branch: u32,
     rounds: u8,
-    /// How often it was taken before it last was not; 0 when that is not known.
+    /// How often it was last taken before it fell through; 0 if unknown.
     usual: u8,
 }
 
@@ -51,7 +51,8 @@ impl Predictor {
         ((branch >> 1) as u8 ^ self.history) as usize
     }
 
-    /// Whether a conditional branch is foreseen to be taken, and notes that it `is`.
+    /// Returns whether a conditional branch is predicted taken, and trains the predictor with the
+    /// outcome `is`.
     #[inline]
     pub fn branch(&mut self, branch: u32, backwards: bool, is: bool, actlr: u32) -> bool {
         match actlr::policy(actlr) {
@@ -91,13 +92,13 @@ impl Predictor {
         foreseen
     }
 
-    /// A call: where it returns to, with the set in the lowest bit.
+    /// Pushes the return address of a call, with the instruction set in the lowest bit.
     pub const fn push(&mut self, return_to: u32) {
         self.top = (self.top + 1) % RETURNS;
         self.returns[self.top] = return_to;
     }
 
-    /// Where a return is foreseen to lead.
+    /// Pops the predicted target of a return.
     pub const fn pop(&mut self) -> u32 {
         let target = self.returns[self.top];
         self.top = (self.top + RETURNS - 1) % RETURNS;
@@ -114,7 +115,7 @@ impl Predictor {
 mod tests {
     use super::*;
 
-    /// Mistakes of one run of a loop of so many rounds.
+    /// Returns the mispredictions in one run of a loop with a number of iterations.
     fn mistakes(predictor: &mut Predictor, rounds: u32, actlr: u32) -> u32 {
         let taken = (1..=rounds).map(|round| round < rounds);
         taken.map(|is| u32::from(predictor.branch(0x1000, true, is, actlr) != is)).sum()
@@ -138,7 +139,7 @@ mod tests {
             mistakes(&mut predictor, 10, actlr::DEOLP);
         }
         assert_eq!(mistakes(&mut predictor, 31, actlr::DEOLP), 1);
-        // Always taken: the end is a mistake; never: all but the end.
+        // Always taken: only the end is mispredicted. Never taken: all but the end are.
         assert_eq!(mistakes(&mut predictor, 10, 1 << 15), 1);
         assert_eq!(mistakes(&mut predictor, 10, 2 << 15), 9);
     }

@@ -1,8 +1,9 @@
-//! What the instructions before leave behind: when results are there, and who may join the last one.
+//! The scoreboard: when the results of earlier instructions are available, and which instruction
+//! may pair with the last one.
 //!
-//! Nothing here knows memory, branches that are foreseen, or what instructions do: all that comes
-//! with the [`Outcome`]. So how an instruction passes is a function of the scoreboard, the
-//! instruction and its outcome, which `memo` remembers.
+//! It knows nothing of memory, branch prediction, or what instructions do: all of that comes with
+//! the [`Outcome`]. An instruction's passage is therefore a function of the scoreboard, the
+//! instruction and its outcome, which `memo` memoizes.
 
 use super::demand::{COUNT, Class, Demand, Divides, FLAGS, Flow, Moves, Registers, Source};
 use super::memory::Waits;
@@ -10,30 +11,33 @@ use super::pairs::may_pair;
 use super::pipeline::Place;
 use crate::armr::exec::Done;
 
-/// A branch that was foreseen wrongly: seen in the write stage (DDI 0363, 14.9, table 14-10).
+/// The cycles of a mispredicted branch, which resolves in the write stage (DDI 0363, 14.9, table
+/// 14-10).
 pub const MISTAKEN: u64 = 8;
-/// A return that was, and what nothing foresees: one stage later (table 14-10, 5.3).
+/// The cycles of a mispredicted return or of a branch that is never predicted: one stage later
+/// (table 14-10, 5.3).
 pub const UNFORESEEN: u64 = 9;
 
-/// An instruction that a second one may still join.
+/// An instruction with which a second one may still pair.
 #[derive(Clone, Copy, Debug)]
 pub struct First {
     pub issue: u64,
     pub class: Class,
     pub writes: Registers,
     pub thumb: bool,
-    /// The first behind a branch: so many bytes of its 64 bits are left for what joins it.
+    /// For the first instruction after a branch, the bytes of its 64 bits that are left for the
+    /// second one.
     pub room: Option<u8>,
 }
 
-/// How right what was foreseen of a branch has been.
+/// How well a branch was predicted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Lead {
-    /// It takes its own cycles: it was foreseen, or is none.
+    /// Predicted correctly, or not a branch: it takes its own cycles.
     #[default]
     Foreseen,
     Mistaken,
-    /// With the cycles beyond the first that it takes itself.
+    /// With its own cycles beyond the first in addition.
     MistakenAfter,
     Unforeseen,
     UnforeseenAfter,
@@ -51,7 +55,7 @@ impl Lead {
     }
 }
 
-/// What an instruction moved to or from memory.
+/// The memory access of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moved {
     pub address: u32,
@@ -59,34 +63,34 @@ pub struct Moved {
     pub reads: bool,
 }
 
-/// What an instruction has done, as far as it decides when others issue.
+/// The outcome of an instruction, as far as it affects when others issue.
 #[derive(Clone, Copy, Debug)]
 pub struct Outcome {
     pub skipped: bool,
     pub jumps: bool,
     pub moved: Option<Moved>,
-    /// What was divided by what.
+    /// The dividend and divisor of a division.
     pub quotient: (u32, u32),
     pub lead: Lead,
     pub waits: Waits,
 }
 
-/// Keys: numbers for what outcomes make of a scoreboard, memory not being waited for. They are the
-/// same for outcomes that make the same, and fit into 16 bits.
+/// Keys: numbers for the effect of outcomes on a scoreboard without waits for memory. Outcomes with
+/// the same effect have the same key, which fits into 16 bits.
 pub mod key {
     use super::{Divides, Lead};
 
     /// The condition failed.
     pub const SKIPPED: u32 = 1;
-    /// It led elsewhere.
+    /// The branch was taken.
     pub const JUMPS: u32 = 2;
     pub(super) const UPPER: u32 = 4;
     pub(super) const MOVED: u32 = 8;
     pub(super) const LEAD: u32 = 4;
     const LATENCY: u32 = 8;
 
-    /// Something was moved: of one register whether it lies in two units of 64 bits, of several
-    /// whether they begin in the upper half of one.
+    /// Returns the key of an access. `upper` means for one register that it crosses a boundary of
+    /// 64 bits, for several that they begin in the upper half of a unit of 64 bits.
     #[inline]
     pub const fn moved(upper: bool) -> u32 {
         MOVED | if upper { UPPER } else { 0 }
@@ -97,25 +101,25 @@ pub mod key {
         (lead as u32) << LEAD
     }
 
-    /// A store behind which nothing issues for so many cycles, of which there are less than 256.
+    /// Returns the key of a store that stalls the pipeline for fewer than 256 cycles.
     #[inline]
     pub const fn stalled(cycles: u64) -> u32 {
         (cycles as u32) << LATENCY
     }
 
-    /// What [`stalled`] has made a key of.
+    /// Returns the cycles in a key from [`stalled`].
     pub(super) const fn stalls(key: u32) -> u64 {
         (key >> LATENCY) as u64
     }
 
-    /// A division of `n` by `m`.
+    /// Returns the key of a division of `n` by `m`.
     #[inline]
     pub const fn divided(divides: Divides, n: u32, m: u32) -> u32 {
         (divides.latency(n, m) as u32) << LATENCY
     }
 }
 
-/// The key of what an instruction has done.
+/// Returns the key of an instruction's outcome.
 #[inline]
 pub fn key(demand: &Demand, done: &Done, lead: Lead) -> u32 {
     let skipped = if done.skipped { key::SKIPPED } else { 0 };
@@ -133,7 +137,8 @@ pub fn key(demand: &Demand, done: &Done, lead: Lead) -> u32 {
 }
 
 impl Outcome {
-    /// An outcome with a key, of an instruction that divides nothing and moves so many bytes.
+    /// Returns an outcome with a key, for an instruction that does not divide and accesses a number
+    /// of bytes.
     pub fn of(demand: &Demand, key: u32, bytes: u32, reads: bool) -> Self {
         let upper = key & key::UPPER != 0;
         let address = match demand.moves {
@@ -160,24 +165,24 @@ impl Outcome {
     }
 }
 
-/// Whether something lies in two of the units of 64 bits that memory is read by.
+/// Returns whether an access crosses a boundary between units of 64 bits, in which memory is read.
 pub const fn crosses(address: u32, bytes: u32) -> bool {
     (address & 7) + bytes > 8
 }
 
-/// What the instructions before leave behind.
+/// The effects of earlier instructions.
 #[derive(Clone, Copy, Debug)]
 pub struct Scoreboard {
-    /// The next cycle in which something may issue.
+    /// The next cycle in which an instruction may issue.
     pub next: u64,
     pub first: Option<First>,
     pub ready: [u64; COUNT],
     pub source: [Source; COUNT],
-    /// A multiplication has set the flags last.
+    /// Whether a multiplication was the last to set the flags.
     pub flags_late: bool,
-    /// When a division writes its result, for which nothing else issues.
+    /// The cycle in which a division writes its result; nothing else issues then.
     pub division: u64,
-    /// The instruction that comes next is the target of a branch.
+    /// Whether the next instruction is the target of a branch.
     pub fresh: bool,
 }
 
@@ -205,13 +210,13 @@ impl Default for Scoreboard {
 }
 
 impl Scoreboard {
-    /// The first cycle in which what an instruction reads is at hand.
+    /// Returns the first cycle in which an instruction's operands are available.
     fn operands(&self, demand: &Demand) -> u64 {
         let mut earliest = 0;
         for at in each(demand.very_early) {
             let more = match self.source[at] {
-                // From a load one less (DDI 0363, table 14-2); from the address generator to
-                // itself nothing (14.11.1).
+                // From a load, one less (DDI 0363, table 14-2); between address generators, none
+                // (14.11.1).
                 Source::Load => 1,
                 Source::Address if demand.pre_indexed => 0,
                 _ => 2,
@@ -230,7 +235,7 @@ impl Scoreboard {
             let less = 1 + u64::from(self.is_accumulated(demand, at));
             earliest = earliest.max(self.ready[at].saturating_sub(less));
         }
-        // DDI 0460, B.7: what follows a multiplication that sets flags.
+        // DDI 0460, B.7: instructions after a multiplication that sets flags.
         let flags = u64::from(demand.is_multiply && demand.normal >> FLAGS & 1 == 1);
         if self.flags_late && demand.sets_flags && !demand.sets_flags_late {
             earliest = earliest.max(self.ready[FLAGS as usize]);
@@ -251,13 +256,13 @@ impl Scoreboard {
         demand.accumulated >> at & 1 == 1 && self.source[at] == demand.by
     }
 
-    /// The cycle in which an instruction issues whose code is there in a cycle.
+    /// Returns the cycle in which an instruction issues whose code is available at `fetched`.
     pub fn issue(&mut self, demand: &Demand, place: &Place, fetched: u64, actlr: u32) -> u64 {
         let earliest = self.operands(demand);
         let first = self.first.take();
         if let Some(first) = first.filter(|first| joins(first, demand, place, fetched, actlr)) {
             let issue = first.issue.max(earliest);
-            // If one of them waits, both do (DDI 0363, 14.23.1).
+            // If either instruction of a pair waits, both do (DDI 0363, 14.23.1).
             let later = issue - first.issue;
             self.next += later;
             for at in each(first.writes) {
@@ -266,7 +271,7 @@ impl Scoreboard {
             return issue;
         }
         let mut issue = self.next.max(earliest).max(fetched);
-        // A division ends by taking an issue cycle (14.8).
+        // A division takes an issue cycle at its end (14.8).
         if self.division != 0 && issue + 1 >= self.division {
             issue += u64::from(issue + 1 == self.division);
             self.division = 0;
@@ -286,7 +291,7 @@ impl Scoreboard {
         issue
     }
 
-    /// Notes what an instruction that issued in a cycle has done.
+    /// Records the outcome of an instruction that issued in a cycle.
     pub fn finish(&mut self, demand: &Demand, outcome: &Outcome, issue: u64) {
         let cycles = Self::own_cycles(demand, outcome);
         self.results(demand, outcome, issue, cycles);
@@ -298,7 +303,7 @@ impl Scoreboard {
         self.next = self.next.max(issue + taken + outcome.waits.stalls);
     }
 
-    /// The cycles for which an instruction issues, apart from where it leads and what it waits for.
+    /// Returns the cycles for which an instruction issues, without those of branches and waits.
     fn own_cycles(demand: &Demand, outcome: &Outcome) -> u64 {
         match demand.moves {
             Moves::Nothing => demand.cycles.into(),
@@ -308,7 +313,7 @@ impl Scoreboard {
                 u64::from(demand.cycles) + 2 * u64::from(slow) + u64::from(crosses)
             }
             Moves::Many { slow } => {
-                // Two words a cycle, from addresses that are aligned to both.
+                // Two words per cycle, from addresses aligned to both.
                 let half = u64::from(outcome.moved.map_or(0, |moved| moved.address >> 2 & 1));
                 let words = match outcome.moved {
                     Some(moved) => u64::from(moved.bytes / 4),
@@ -325,7 +330,7 @@ impl Scoreboard {
         self.source[at] = source;
     }
 
-    /// When results are there.
+    /// Records when results are available.
     fn results(&mut self, demand: &Demand, outcome: &Outcome, issue: u64, cycles: u64) {
         let waits = &outcome.waits;
         let loads = demand.moves != Moves::Nothing && outcome.moved.is_some_and(|it| it.reads);
@@ -335,7 +340,7 @@ impl Scoreboard {
             }
             _ => 0,
         };
-        // Where a condition fails, operations are as if their result were the old one (14.1.2).
+        // If the condition fails, operations take as long as if they wrote the old value (14.1.2).
         let latency = match demand.divides {
             Some(divides) => {
                 let (n, m) = outcome.quotient;
@@ -379,7 +384,7 @@ impl Scoreboard {
     }
 }
 
-/// Whether an instruction issues together with the one before.
+/// Returns whether an instruction issues together with the one before.
 fn joins(first: &First, demand: &Demand, place: &Place, fetched: u64, actlr: u32) -> bool {
     let reads = demand.very_early | demand.early | demand.normal | demand.late | demand.accumulated;
     let both_there = first.room.is_none_or(|room| place.size <= room) && fetched <= first.issue;

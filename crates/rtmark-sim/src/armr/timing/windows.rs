@@ -1,40 +1,39 @@
-//! Pages of data of which everything is known at one look: what may be done there, which memory it
-//! is, and what it takes.
+//! Pages of data that need only one lookup: access rights, memory and timing together.
 //!
-//! A page is here only where one region of protection and one memory have all of it, and where it
-//! is tightly coupled or cached. What is asked of any other goes the long way. Nothing here is kept
-//! when registers of coprocessor 15 are written, or in copies of machines.
+//! A page is kept only if a single protection region and a single memory cover it, and it is
+//! tightly coupled or cached. Accesses to any other page take the slow path. The pages are
+//! forgotten when coprocessor 15 registers are written, and are not copied with machines.
 
 use super::memory::Latency;
 use crate::armr::control::Cached;
 
-/// Bytes of a page, as a power of two.
+/// The size of a page, as a power of two.
 pub const PAGE_BITS: u32 = 12;
 const COUNT: usize = 64;
-/// The page of no address.
+/// A page number that no address has.
 const NONE: u32 = u32::MAX;
 
-/// What may be done.
+/// Access rights.
 pub const READS: u8 = 1;
 pub const WRITES: u8 = 2;
 
-/// How long accesses take.
+/// The timing of accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Speed {
-    /// Tightly coupled: they never wait.
+    /// Tightly coupled: accesses never wait.
     Coupled,
     Cached(Cached, Latency),
 }
 
-/// What is known of a page.
+/// The properties of a page.
 #[derive(Clone, Copy, Debug)]
 pub struct Window {
     page: u32,
-    /// The memory, and where the page begins in it.
+    /// The memory, and the offset at which the page begins in it.
     pub memory: usize,
     pub offset: u32,
     pub speed: Speed,
-    /// What may be done: privileged, by users.
+    /// Access rights: privileged, user.
     pub rights: [u8; 2],
     /// Whether accesses must be aligned to their size.
     pub aligned: bool,
@@ -46,18 +45,19 @@ impl Window {
         Self { page, memory, offset, speed, rights: [0; 2], aligned: true }
     }
 
-    /// Where an address lies in the memory.
+    /// Returns the offset of an address in the memory.
     #[inline(always)]
     pub const fn place(&self, address: u32) -> usize {
         self.offset as usize + (address & ((1 << PAGE_BITS) - 1)) as usize
     }
 
-    /// Whether it has an address.
+    /// Returns whether the page contains an address.
     pub const fn has(&self, address: u32) -> bool {
         self.page == address >> PAGE_BITS
     }
 
-    /// Whether it has bytes in a row, and lets them be read or written in units of so many bytes.
+    /// Returns whether the page contains consecutive bytes and permits access to them, in units of
+    /// a number of bytes.
     #[inline(always)]
     pub const fn lets(
         &self,
@@ -73,12 +73,12 @@ impl Window {
     }
 }
 
-/// The pages that have been met.
+/// The pages in use.
 #[derive(Debug)]
 pub struct Windows {
     known: Box<[Window; COUNT]>,
-    /// Pages with code that has been decoded, in ascending order: what is stored there is looked
-    /// at.
+    /// Pages with decoded code, in ascending order. They are kept without write permission, so that
+    /// stores to them take the slow path.
     code: Vec<u32>,
 }
 
@@ -89,7 +89,7 @@ impl Default for Windows {
     }
 }
 
-/// Copies of machines begin anew: most of them end soon.
+/// Copies of machines start empty, since most of them are short-lived.
 impl Clone for Windows {
     fn clone(&self) -> Self {
         Self::default()
@@ -101,13 +101,13 @@ impl Windows {
         (address >> PAGE_BITS) as usize % COUNT
     }
 
-    /// What may be the page of an address, which [`Window::lets`] says.
+    /// Returns the window that may be the page of an address; [`Window::lets`] checks it.
     #[inline(always)]
     pub fn find(&self, address: u32) -> &Window {
         &self.known[Self::at(address)]
     }
 
-    /// Keeps what is known of a page.
+    /// Keeps a page.
     pub fn keep(&mut self, mut window: Window) {
         if self.code.binary_search(&window.page).is_ok() {
             window.rights = window.rights.map(|rights| rights & !WRITES);
@@ -115,7 +115,7 @@ impl Windows {
         self.known[Self::at(window.page << PAGE_BITS)] = window;
     }
 
-    /// Code at an address has been decoded.
+    /// Records that code at an address has been decoded.
     pub fn has_code(&mut self, address: u32) {
         let page = address >> PAGE_BITS;
         if let Err(at) = self.code.binary_search(&page) {
@@ -127,7 +127,7 @@ impl Windows {
         }
     }
 
-    /// Forgets what is known, but for where code is.
+    /// Forgets all pages, but not where code is.
     pub fn forget(&mut self) {
         self.known.iter_mut().for_each(|window| window.page = NONE);
     }

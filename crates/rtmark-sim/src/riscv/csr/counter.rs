@@ -1,15 +1,15 @@
-//! The two counters, which rest while MCOUNTINHIBIT says so.
+//! The two counters, which MCOUNTINHIBIT can stop.
 
-/// MCYCLE: computed when it is looked at.
+/// MCYCLE. Its value is computed when it is read.
 #[derive(Clone, Debug)]
 pub struct CycleCounter {
-    /// The value while it rests; else what is to be added to the cycle.
+    /// The value while stopped, else what is added to the cycle count.
     base: u64,
     inhibited: bool,
 }
 
 impl CycleCounter {
-    /// After a reset in cycle 0.
+    /// Creates the counter after a reset in cycle 0.
     pub const fn new(inhibited: bool) -> Self {
         Self { base: 0, inhibited }
     }
@@ -18,17 +18,17 @@ impl CycleCounter {
         self.inhibited
     }
 
-    /// What an instruction reads that leaves stage X in a cycle.
+    /// Returns the value read by an instruction that leaves stage X in a cycle.
     pub const fn value(&self, cycle: u64) -> u64 {
         if self.inhibited { self.base } else { self.base.wrapping_add(cycle) }
     }
 
-    /// Sets the value from the cycle after this one on.
+    /// Sets the value from the next cycle on.
     pub const fn set(&mut self, value: u64, cycle: u64) {
         self.base = if self.inhibited { value } else { value.wrapping_sub(cycle + 1) };
     }
 
-    /// Lets it rest or run from the cycle after this one on.
+    /// Stops or starts the counter from the next cycle on.
     pub const fn inhibit(&mut self, inhibited: bool, cycle: u64) {
         let value = if self.inhibited { self.base } else { self.value(cycle + 1) };
         self.inhibited = inhibited;
@@ -45,17 +45,17 @@ pub struct RetiredCounter {
 }
 
 impl RetiredCounter {
-    /// After a reset.
+    /// Creates the counter after a reset.
     pub const fn new(inhibited: bool) -> Self {
         Self { value: 0, inhibited, written: false }
     }
 
-    /// An instruction writes it, and is not counted itself.
+    /// Sets the value for an instruction that writes it, which is not counted itself.
     pub const fn set(&mut self, value: u64) {
         (self.value, self.written) = (value, true);
     }
 
-    /// An instruction has retired.
+    /// Counts an instruction that has retired.
     pub const fn count(&mut self, counted: bool) {
         if counted && !self.written {
             self.value = self.value.wrapping_add(1);
@@ -63,7 +63,7 @@ impl RetiredCounter {
         self.written = false;
     }
 
-    /// So many instructions have retired.
+    /// Counts several instructions that have retired.
     pub const fn count_many(&mut self, count: u64) {
         if count > 0 {
             let counts = !self.inhibited;

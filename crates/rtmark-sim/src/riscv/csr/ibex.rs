@@ -1,23 +1,23 @@
-//! What is an Ibex's own: which registers there are, and CPUCTRLSTS.
+//! Ibex specifics: the set of registers, and CPUCTRLSTS.
 //!
-//! Sources: the Ibex Reference Guide, "Control and Status Registers"; where it leaves a question open,
-//! the RTL at commit 5da1679f.
+//! Sources: the Ibex Reference Guide, "Control and Status Registers"; where it leaves a question
+//! open, the RTL at commit 5da1679f.
 
-/// Control and status of the core itself.
+/// The core's own control and status register.
 pub const CPUCTRLSTS: u16 = 0x7C0;
-/// The seed of what a configuration "small" has not: it reads as 0.
+/// The seed of a feature that the configuration "small" lacks; reads as 0.
 const SECURESEED: u16 = 0x7C1;
 
-/// An exception has been taken and not returned from.
+/// An exception has been taken and has not returned.
 const IN_EXCEPTION: u32 = 1 << 6;
-/// One has been taken within another.
+/// An exception has been taken within another.
 const DOUBLE_FAULT: u32 = 1 << 7;
-/// The bits of CPUCTRLSTS that can be set: there is neither a cache, nor constant time, nor dummy
+/// The writable bits of CPUCTRLSTS. There is no cache, no constant-time execution, and no dummy
 /// instructions.
 pub const STATUS: u32 = IN_EXCEPTION | DOUBLE_FAULT;
 
-/// Whether an instruction may access a register. There is no protection, no trigger, and no counter that
-/// user mode reads.
+/// Returns whether an instruction may access a register. There is no protection, no trigger, and no
+/// counter that user mode may read.
 pub const fn has(number: u16, machine: bool, writes: bool) -> bool {
     let privileged = number >> 8 & 3 != 0;
     let read_only = number >> 10 == 3;
@@ -37,8 +37,8 @@ pub const fn has(number: u16, machine: bool, writes: bool) -> bool {
     exists && (machine || !privileged) && !(writes && read_only)
 }
 
-/// What MCAUSE holds that has been written with a value: five bits of the code, and in the bits between
-/// whether an interrupt is one of the core's own faults.
+/// Returns the value of MCAUSE after a write: bit 31 for an interrupt, five bits of the code, and ones
+/// between them for an interrupt that is one of the core's own faults.
 pub const fn mcause(value: u32) -> u32 {
     match value >> 30 {
         2 => 1 << 31 | value & 0x1F,
@@ -47,13 +47,13 @@ pub const fn mcause(value: u32) -> u32 {
     }
 }
 
-/// CPUCTRLSTS when an exception is taken.
+/// Returns CPUCTRLSTS after an exception is taken.
 pub const fn status_in_exception(status: u32) -> u32 {
     let double = if status & IN_EXCEPTION != 0 { DOUBLE_FAULT } else { 0 };
     status | IN_EXCEPTION | double
 }
 
-/// CPUCTRLSTS behind MRET.
+/// Returns CPUCTRLSTS after MRET.
 pub const fn status_behind_return(status: u32) -> u32 {
     status & !IN_EXCEPTION
 }

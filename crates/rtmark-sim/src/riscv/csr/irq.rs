@@ -1,9 +1,9 @@
-//! The interrupt controller of Hazard3, Xh3irq: enables, forces, priorities and preemption.
+//! Xh3irq, Hazard3's interrupt controller: enables, forced interrupts, priorities and preemption.
 //!
 //! Source: Hazard3's documentation, "Xh3irq" and the CSRs `meiea` to `meicontext` (RP2350
 //! datasheet, 3.8.6.1).
 
-/// External interrupts of RP2350's configuration.
+/// The number of external interrupts in RP2350's configuration.
 pub const INTERRUPTS: u16 = 52;
 const LINES: u64 = (1 << INTERRUPTS) - 1;
 /// The preemption level above all priorities.
@@ -21,20 +21,20 @@ pub const MEICONTEXT: u16 = 0xBE5;
 pub struct Controller {
     enabled: u64,
     forced: u64,
-    /// Four bits for each interrupt.
+    /// The priority of each interrupt, in four bits.
     priority: [u8; INTERRUPTS as usize],
     context: Context,
 }
 
-/// MEICONTEXT: what is preempted, and by what.
+/// MEICONTEXT: the preempted contexts, and the priorities that preempt.
 #[derive(Clone, Copy, Debug)]
 struct Context {
-    /// The least priorities that preempt, now and in the two contexts before.
+    /// The lowest preempting priorities, now and in the two preempted contexts.
     preempt: u32,
     before: u32,
     before_that: u32,
     interrupt: Option<u16>,
-    /// MRET takes the priorities back.
+    /// Whether MRET restores the priorities.
     restores: bool,
 }
 
@@ -55,7 +55,7 @@ impl Default for Controller {
     }
 }
 
-/// The window of 16 bits of an array.
+/// Returns the 16-bit window of an array that an index selects.
 const fn window(array: u64, index: u32) -> u32 {
     let index = index & 31;
     if index > 3 { 0 } else { ((array >> (16 * index)) as u32 & 0xFFFF) << 16 }
@@ -74,7 +74,7 @@ impl Controller {
         (lines & LINES) | self.forced
     }
 
-    /// The enabled, pending interrupts of at least a priority.
+    /// Returns the enabled and pending interrupts of at least a priority.
     fn active(&self, lines: u64, least: u32) -> impl Iterator<Item = (u16, u32)> + '_ {
         let mut left = self.pending(lines) & self.enabled;
         std::iter::from_fn(move || {
@@ -87,37 +87,37 @@ impl Controller {
         .filter(move |(_, priority)| *priority >= least)
     }
 
-    /// Whether an external interrupt asks for the core: MIP.MEIP.
+    /// Returns whether an external interrupt is signalled to the core: MIP.MEIP.
     pub fn is_pending(&self, lines: u64) -> bool {
         self.pending(lines) & self.enabled != 0
             && self.active(lines, self.context.preempt).next().is_some()
     }
 
-    /// The next interrupt to handle and its priority: the highest, of equal ones the lowest
-    /// number.
+    /// Returns the next interrupt to handle and its priority: that of the highest priority, and
+    /// among equal ones the lowest number.
     fn next(&self, lines: u64) -> Option<(u16, u32)> {
         self.active(lines, self.context.before)
             .max_by_key(|(number, priority)| (*priority, std::cmp::Reverse(*number)))
     }
 
-    /// The external interrupt that a trap entered now would be for.
+    /// Returns the external interrupt for which a trap would be entered now.
     pub fn taken(&self, lines: u64) -> Option<u16> {
         self.active(lines, self.context.preempt)
             .max_by_key(|(number, priority)| (*priority, std::cmp::Reverse(*number)))
             .map(|(number, _)| number)
     }
 
-    /// The priority of an interrupt, 0 to 15.
+    /// Returns the priority of an interrupt, 0 to 15.
     pub fn priority(&self, interrupt: u16) -> u8 {
         self.priority.get(usize::from(interrupt)).copied().unwrap_or(0)
     }
 
-    /// Whether an interrupt of a priority would not wait for what is being handled.
+    /// Returns whether an interrupt of a priority would preempt the current handler.
     pub const fn would_preempt(&self, priority: u8) -> bool {
         priority as u32 >= self.context.preempt
     }
 
-    /// Whether an interrupt is enabled.
+    /// Returns whether an interrupt is enabled.
     pub const fn is_enabled(&self, interrupt: u16) -> bool {
         interrupt < INTERRUPTS && self.enabled >> interrupt & 1 == 1
     }
@@ -134,7 +134,7 @@ impl Controller {
         next.map_or(NO_PREEMPTION, |(_, priority)| priority + 1)
     }
 
-    /// The value of a register; `index` is what is written, which chooses the window.
+    /// Returns the value of a register; `index` is the written operand, which selects the window.
     pub fn read(&self, number: u16, index: u32, lines: u64) -> u32 {
         match number {
             MEIEA => window(self.enabled, index),
@@ -157,8 +157,8 @@ impl Controller {
         }
     }
 
-    /// MEINEXT has been read: a forced interrupt that it names is taken as handled. Answers which
-    /// one it names.
+    /// Applies the side effect of reading MEINEXT: a forced interrupt that it names is no longer
+    /// forced. Returns the interrupt that it names.
     pub fn was_read(&mut self, number: u16, lines: u64) -> Option<u16> {
         if number != MEINEXT {
             return None;
@@ -168,18 +168,19 @@ impl Controller {
         Some(next)
     }
 
-    /// The interrupts that the program has raised itself.
+    /// Returns the interrupts that the program has forced.
     pub const fn forced(&self) -> u64 {
         self.forced
     }
 
-    /// The enabled, pending interrupt that would be taken before another one that becomes pending.
+    /// Returns the enabled and pending interrupt that would be taken before `interrupt` if that
+    /// became pending.
     pub fn taken_before(&self, interrupt: u16, lines: u64) -> Option<u16> {
         let with = lines | 1 << interrupt.min(63);
         self.taken(with).filter(|first| *first != interrupt)
     }
 
-    /// Writes a register; `index` is what the instruction has as its operand.
+    /// Writes a register; `index` is the instruction's operand, which selects the window.
     pub fn write(&mut self, number: u16, index: u32, value: u32, lines: u64) {
         match number {
             MEIEA => set_window(&mut self.enabled, index, value),
@@ -211,7 +212,7 @@ impl Controller {
         }
     }
 
-    /// A trap is entered, for an external interrupt or anything else.
+    /// Updates the preemption context when a trap is entered, external or not.
     pub fn enter(&mut self, external: bool, lines: u64) {
         if external {
             let next = self.next(lines);
@@ -222,7 +223,7 @@ impl Controller {
         self.context.restores = external;
     }
 
-    /// MRET.
+    /// Restores the preemption context at MRET.
     pub fn leave(&mut self) {
         if self.context.restores {
             self.context.preempt = self.context.before;

@@ -1,9 +1,8 @@
-//! Control and status registers: privilege, traps, counters, and the units behind them.
+//! Control and status registers: privilege, traps, counters, and the units that they control.
 //!
 //! Sources: the RISC-V privileged specification, 1.12; Hazard3's documentation, "CSRs" (RP2350
-//! datasheet, 3.8.9), whose text says which there are; the Ibex Reference Guide, "Control and Status
-//! Registers". Reading and writing answer by number, and
-//! know nothing of instructions.
+//! datasheet, 3.8.9), whose text defines which exist; the Ibex Reference Guide, "Control and Status
+//! Registers". Registers are read and written by number, without knowledge of instructions.
 
 mod counter;
 mod ibex;
@@ -19,14 +18,14 @@ use irq::Controller;
 use pmp::Pmp;
 use trigger::Triggers;
 
-/// What a mode may do.
+/// A privilege mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Privilege {
     User,
     Machine,
 }
 
-/// Why a trap is taken, by the codes of MCAUSE.
+/// The causes of exceptions, by their MCAUSE codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cause {
     InstructionFault = 1,
@@ -40,25 +39,26 @@ pub enum Cause {
     MachineCall = 11,
 }
 
-/// The interrupts, most urgent of several first in the order of [`Csrs::wanted`].
+/// The interrupts. [`Csrs::wanted`] ranks those that are pending together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Interrupt {
     Software,
     Timer,
     External,
-    /// One that has a line of its own to the core, by the line's number, 0 to 14.
+    /// One with its own line to the core, by the line's number, 0 to 14.
     Fast(u8),
 }
 
-/// Lines that are fast interrupts, of a core that has such; the line behind them is the external one.
+/// The number of fast interrupt lines, on a core that has them. The line after them is the external
+/// one.
 const FAST: u8 = 15;
 const FAST_LINES: u64 = (1 << FAST) - 1;
-/// The code of the first fast interrupt: those from 16 on are for a platform's own (privileged
+/// The code of the first fast interrupt: codes from 16 on are platform-defined (privileged
 /// specification, 3.1.9).
 const FIRST_FAST: u32 = 16;
 
 impl Interrupt {
-    /// Its code in MCAUSE, which is its bit in MIP and MIE.
+    /// Returns its code in MCAUSE, which is its bit in MIP and MIE.
     pub const fn code(self) -> u32 {
         match self {
             Self::Software => 3,
@@ -68,18 +68,18 @@ impl Interrupt {
         }
     }
 
-    /// Whether it comes from outside of the core and its timer.
+    /// Returns whether it comes from outside the core and its timer.
     pub const fn is_external(self) -> bool {
         matches!(self, Self::External | Self::Fast(_))
     }
 
-    /// The interrupt of a line of a core whose interrupts have lines of their own.
+    /// Returns the interrupt of a line, on a core whose interrupts have their own lines.
     const fn of_line(line: u16) -> Self {
         if line < FAST as u16 { Self::Fast(line as u8) } else { Self::External }
     }
 }
 
-/// The interrupt inputs as the core sees them in a cycle.
+/// The interrupt inputs that the core sees in a cycle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Lines {
     pub software: bool,
@@ -127,11 +127,11 @@ pub struct Csrs {
     rules: &'static Registers,
     interrupts: Interrupts,
     pub privilege: Privilege,
-    /// MSTATUS, by its fields.
+    /// The fields of MSTATUS.
     enabled: bool,
     was_enabled: bool,
     before: Privilege,
-    /// Loads and stores have the privilege of `before`.
+    /// Whether loads and stores use the privilege in `before` (MPRV).
     modified: bool,
     user_sleep_traps: bool,
     mie: u32,
@@ -152,7 +152,7 @@ pub struct Csrs {
 }
 
 impl Csrs {
-    /// After a reset, with this MTVEC.
+    /// Creates the state after a reset, with this MTVEC.
     pub fn new(rules: &'static Rules, mtvec: u32) -> Self {
         let Rules { registers, interrupts, .. } = rules;
         let (changed, set) = registers.mtvec;
@@ -187,7 +187,7 @@ impl Csrs {
         csrs
     }
 
-    /// Whether an instruction may access a register.
+    /// Returns whether an instruction may access a register.
     pub fn is_legal(&self, number: u16, writes: bool) -> bool {
         let machine = self.privilege == Privilege::Machine;
         if self.rules.set == RegisterSet::Ibex {
@@ -240,7 +240,7 @@ impl Csrs {
             | u32::from(self.enabled) << 3
     }
 
-    /// MIP: what is pending, enabled or not.
+    /// Returns MIP: all pending interrupts, enabled or not.
     pub fn pending(&self, lines: &Lines) -> u32 {
         let bit = |pending: bool, interrupt: Interrupt| u32::from(pending) << interrupt.code();
         let (fast, external) = match self.interrupts {
@@ -255,9 +255,9 @@ impl Csrs {
             | bit(lines.software, Interrupt::Software)
     }
 
-    /// The interrupt that is pending and enabled, the most urgent of several (privileged
-    /// specification, 3.1.9; fast ones before them, of these the lowest: Ibex Reference Guide,
-    /// "Exceptions and Interrupts"), whether masked by MSTATUS or not.
+    /// Returns the most urgent interrupt that is pending and enabled, whether masked by MSTATUS or
+    /// not (privileged specification, 3.1.9; fast interrupts come first, the lowest number before
+    /// the others: Ibex Reference Guide, "Exceptions and Interrupts").
     pub fn wanted(&self, lines: &Lines) -> Option<Interrupt> {
         if self.mie == 0 {
             return None;
@@ -271,7 +271,8 @@ impl Csrs {
             .find(|interrupt| wanted >> interrupt.code() & 1 == 1)
     }
 
-    /// The external interrupt, by its number, for which one that is taken now is entered.
+    /// Returns the number of the external interrupt for which an interrupt taken now would be
+    /// entered.
     pub fn line_taken(&self, interrupt: Interrupt, lines: &Lines) -> Option<u16> {
         match (self.interrupts, interrupt) {
             (Interrupts::Xh3irq, _) => self.controller.taken(lines.external),
@@ -281,7 +282,8 @@ impl Csrs {
         }
     }
 
-    /// The external interrupt that would be taken before another one that becomes pending now.
+    /// Returns the external interrupt that would be taken before `interrupt` if that became pending
+    /// now.
     pub fn line_before(&self, interrupt: u16, lines: &Lines) -> Option<u16> {
         match self.interrupts {
             Interrupts::Xh3irq => self.controller.taken_before(interrupt, lines.external),
@@ -294,16 +296,16 @@ impl Csrs {
         }
     }
 
-    /// Whether MSTATUS.MIE lets interrupts through. A Hazard3 looks at it in user mode, too, where
-    /// the specification would not (RTL at commit 86fc4e3f).
+    /// Returns whether MSTATUS.MIE lets interrupts through. Hazard3 checks it in user mode too,
+    /// unlike the specification (RTL at commit 86fc4e3f).
     pub const fn takes_interrupts(&self) -> bool {
         self.enabled
             || matches!(self.privilege, Privilege::User)
                 && matches!(self.rules.set, RegisterSet::Ibex)
     }
 
-    /// The value of a register in a cycle; `operand` is what the instruction writes, which chooses
-    /// among the windows of an array.
+    /// Returns the value of a register in a cycle; `operand` is what the instruction writes, which
+    /// selects the window of an array.
     pub fn read(&self, number: u16, operand: u32, lines: &Lines, cycle: u64) -> u32 {
         match number {
             MSTATUS => self.mstatus(),
@@ -341,13 +343,13 @@ impl Csrs {
         }
     }
 
-    /// What reading a register changes; answers the external interrupt that the program has taken
-    /// over by it.
+    /// Applies the side effects of reading a register. Returns the external interrupt that the
+    /// program has thereby taken over.
     pub fn was_read(&mut self, number: u16, lines: &Lines) -> Option<u16> {
         self.controller.was_read(number, lines.external)
     }
 
-    /// Writes a register in a cycle; what it holds is `value` from the next cycle on.
+    /// Writes a register in a cycle. It holds `value` from the next cycle on.
     pub fn write(
         &mut self,
         number: u16,
@@ -381,7 +383,8 @@ impl Csrs {
                 self.cycle.set(high | u64::from(value), cycle);
             }
             MCYCLEH => {
-                // An Ibex does not count in the cycle in which half of the counter is written.
+                // An Ibex does not count in the cycle in which either half of the counter is
+                // written.
                 let counted = u64::from(self.rules.set == RegisterSet::Hazard3);
                 let low = self.cycle.value(cycle + counted) & 0xFFFF_FFFF;
                 self.cycle.set(u64::from(value) << 32 | low, cycle);
@@ -411,19 +414,19 @@ impl Csrs {
         }
     }
 
-    /// Whether MCAUSE says that the newest trap was an external interrupt's.
+    /// Returns whether MCAUSE holds an external interrupt.
     pub const fn is_in_external(&self) -> bool {
         let code = self.mcause & 0x1F;
         self.mcause >> 31 == 1 && (code == Interrupt::External.code() || code >= FIRST_FAST)
     }
 
-    /// Whether reading a register tells what is pending.
+    /// Returns whether reading a register shows what is pending.
     pub const fn tells_pending(number: u16) -> bool {
         matches!(number, MIP | irq::MEIPA | irq::MEINEXT | irq::MEICONTEXT)
     }
 
-    /// Enables an external interrupt at a priority, as a debugger would. Those that have lines of
-    /// their own have no priorities that could be set.
+    /// Enables an external interrupt at a priority, as a debugger would. Interrupts with their own
+    /// lines have no configurable priority.
     pub fn arm(&mut self, interrupt: u16, priority: u8) {
         if self.interrupts == Interrupts::Xh3irq {
             self.controller.arm(interrupt, priority);
@@ -431,8 +434,8 @@ impl Csrs {
         self.mie |= 1 << self.interrupt_of(interrupt).code();
     }
 
-    /// Whether an external interrupt of a priority would not wait for the handler that executes; where
-    /// there are no priorities, MSTATUS alone decides.
+    /// Returns whether an external interrupt of a priority would preempt the current handler.
+    /// Without priorities, MSTATUS alone decides.
     pub const fn would_preempt(&self, priority: u8) -> bool {
         match self.interrupts {
             Interrupts::Xh3irq => self.controller.would_preempt(priority),
@@ -440,7 +443,7 @@ impl Csrs {
         }
     }
 
-    /// Whether an external interrupt is enabled wherever it can be disabled, but for MSTATUS.
+    /// Returns whether an external interrupt is enabled everywhere except in MSTATUS.
     pub const fn is_armed(&self, interrupt: u16) -> bool {
         let enabled = self.mie >> self.interrupt_of(interrupt).code() & 1 == 1;
         match self.interrupts {
@@ -449,7 +452,7 @@ impl Csrs {
         }
     }
 
-    /// By which interrupt of the architecture an external one is taken.
+    /// Returns the architectural interrupt through which an external one is taken.
     pub const fn interrupt_of(&self, interrupt: u16) -> Interrupt {
         match self.interrupts {
             Interrupts::Xh3irq => Interrupt::External,
@@ -457,22 +460,22 @@ impl Csrs {
         }
     }
 
-    /// Counts an instruction, unless it has just written the counter.
+    /// Counts a retired instruction, unless it has just written the counter.
     pub fn retire(&mut self, counted: bool) {
         self.retired.count(counted);
     }
 
-    /// So many instructions have retired.
+    /// Counts several retired instructions.
     pub const fn retire_many(&mut self, count: u64) {
         self.retired.count_many(count);
     }
 
-    /// Whether instructions are counted.
+    /// Returns whether instructions are counted.
     pub const fn counts_retired(&self) -> bool {
         !self.retired.inhibited
     }
 
-    /// Where a trap leads: the base, or for interrupts a vector's place behind it.
+    /// Returns the target of a trap: the base, or for interrupts the vector's entry after it.
     pub const fn vector(&self, interrupt: Option<Interrupt>) -> u32 {
         let base = self.mtvec & !3;
         match interrupt {
@@ -492,7 +495,7 @@ impl Csrs {
         self.controller.enter(external, lines.external);
     }
 
-    /// An exception is taken; `value` is for MTVAL, where there is such.
+    /// Enters an exception; `value` is for MTVAL, if the core has it.
     pub fn enter_exception(&mut self, pc: u32, cause: Cause, value: u32, lines: &Lines) {
         self.enter(pc, cause as u32, false, lines);
         if self.rules.set == RegisterSet::Ibex {
@@ -501,14 +504,14 @@ impl Csrs {
         }
     }
 
-    /// An interrupt is taken.
+    /// Enters an interrupt.
     pub fn enter_interrupt(&mut self, pc: u32, interrupt: Interrupt, lines: &Lines) {
         let external = interrupt == Interrupt::External;
         self.enter(pc, 1 << 31 | interrupt.code(), external, lines);
         self.mtval = 0;
     }
 
-    /// MRET; answers where it leads.
+    /// Executes MRET. Returns its target.
     pub fn leave(&mut self) -> u32 {
         self.enabled = self.was_enabled;
         self.was_enabled = true;
@@ -523,30 +526,30 @@ impl Csrs {
         self.mepc
     }
 
-    /// The privilege of loads and stores.
+    /// Returns the privilege of loads and stores.
     pub const fn data_privilege(&self) -> Privilege {
         if self.modified { self.before } else { self.privilege }
     }
 
-    /// Whether WFI and `h3.block` are refused: in user mode, with MSTATUS.TW.
+    /// Returns whether WFI and `h3.block` are illegal: in user mode, if MSTATUS.TW is set.
     pub const fn refuses_sleep(&self) -> bool {
         self.user_sleep_traps && matches!(self.privilege, Privilege::User)
     }
 
-    /// Whether a breakpoint of the trigger unit stands at an address.
+    /// Returns whether the trigger unit has a breakpoint at an address.
     pub fn breaks_at(&self, pc: u32) -> bool {
         self.triggers.breaks_at(pc, self.privilege)
     }
 
-    /// Whether nothing but memory itself can refuse an access or an instruction: neither protection
-    /// nor breakpoints.
+    /// Returns whether only memory itself can refuse accesses and instructions: neither protection
+    /// nor breakpoints are in effect.
     pub fn is_unguarded(&self) -> bool {
         let machine = Privilege::Machine;
         let is_machine = self.privilege == machine && self.data_privilege() == machine;
         self.pmp.is_open_to_all(is_machine) && !self.triggers.is_enabled()
     }
 
-    /// How deeply sleeps may be.
+    /// Returns how deep sleeps may be.
     pub const fn depth(&self) -> Depth {
         Depth {
             clock_gated: self.msleep & 1 != 0,

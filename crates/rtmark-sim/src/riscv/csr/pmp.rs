@@ -1,10 +1,11 @@
-//! Physical memory protection: 11 regions in steps of 32 bytes, the last three fixed.
+//! Physical memory protection: 11 regions with a granularity of 32 bytes, of which the last three
+//! are fixed.
 //!
-//! Sources: the RISC-V privileged specification 1.12, 3.7; RP2350 datasheet, 3.8.3 (only OFF and NAPOT, 32
-//! bytes at least, PMPCFGM0) and 3.8.8.1 (the fixed regions); where they leave a question open, the RTL at the
-//! revision that RP2350 reports.
+//! Sources: the RISC-V privileged specification 1.12, 3.7; RP2350 datasheet, 3.8.3 (only OFF and
+//! NAPOT, 32 bytes at least, PMPCFGM0) and 3.8.8.1 (the fixed regions); where they leave a question
+//! open, the RTL at the revision that RP2350 reports.
 
-/// Regions, of which [`FIXED`] cannot be changed.
+/// The number of regions, including the [`FIXED`] ones.
 const REGIONS: usize = 11;
 const FIXED: [u32; 3] = [
     // The ROM, the peripherals, the core-local peripherals: RP2350 datasheet, 3.8.8.1.
@@ -12,11 +13,12 @@ const FIXED: [u32; 3] = [
     napot(0x4000_0000, 29),
     napot(0xD000_0000, 28),
 ];
-/// User mode may do all with them: what it may not, ACCESSCTRL says, which is not modelled.
+/// User mode has full access to the fixed regions. ACCESSCTRL restricts it on the chip, which is
+/// not modelled.
 const FIXED_CONFIG: u8 = CONFIG_NAPOT | READ | WRITE | EXECUTE;
 const FIRST_FIXED: usize = REGIONS - FIXED.len();
 
-/// The bits lie in the other order than the specification has them (RP2350 datasheet, erratum
+/// The permission bits are in the reverse order of the specification's (RP2350 datasheet, erratum
 /// RP2350-E6).
 const READ: u8 = 1 << 2;
 const WRITE: u8 = 1 << 1;
@@ -24,11 +26,11 @@ const EXECUTE: u8 = 1;
 const CONFIG_MODE: u8 = 3 << 3;
 const CONFIG_NAPOT: u8 = 3 << 3;
 const LOCK: u8 = 1 << 7;
-/// The two lowest bits of an address are always ones: a grain of 32 bytes. They read as zeros while the
-/// region is on, as the RTL has it; the datasheet (3.8.3.1) has them ones then.
+/// The two lowest address bits are always ones: a granularity of 32 bytes. In the RTL they read as
+/// zeros while the region is enabled; according to the datasheet (3.8.3.1) they read as ones then.
 const GRAIN: u32 = 3;
 
-/// PMPADDR of a naturally aligned range of two to the power of `log`.
+/// Returns the PMPADDR of a naturally aligned range of two to the power of `log` bytes.
 const fn napot(base: u32, log: u32) -> u32 {
     (base >> 2) | ((1 << (log - 3)) - 1)
 }
@@ -38,7 +40,7 @@ pub const PMPCFG0: u16 = 0x3A0;
 pub const PMPADDR0: u16 = 0x3B0;
 pub const PMPCFGM0: u16 = 0xBD0;
 
-/// What an access is for.
+/// The purpose of an access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     Read,
@@ -51,13 +53,13 @@ pub enum Purpose {
 pub struct Pmp {
     config: [u8; REGIONS],
     address: [u32; REGIONS],
-    /// Regions that hold in machine mode, too, though not locked (Xh3pmpm).
+    /// Regions that apply in machine mode too, although they are not locked (Xh3pmpm).
     machine: u32,
-    /// Whether any region holds in machine mode.
+    /// Whether any region applies in machine mode.
     guards_machine: bool,
-    /// Whether any region is on besides the fixed ones.
+    /// Whether any region other than the fixed ones is enabled.
     is_on: bool,
-    /// The core has no such unit: everything is allowed.
+    /// Whether the core lacks the unit, so that everything is allowed.
     absent: bool,
 }
 
@@ -79,12 +81,12 @@ impl Default for Pmp {
 }
 
 impl Pmp {
-    /// The unit of a core that has none.
+    /// Creates the unit of a core that has none.
     pub fn absent() -> Self {
         Self { absent: true, ..Self::default() }
     }
 
-    /// The value of a register of the unit.
+    /// Returns the value of a register of the unit.
     pub fn read(&self, number: u16) -> u32 {
         match number {
             PMPCFGM0 => self.machine,
@@ -103,7 +105,7 @@ impl Pmp {
         if region < FIRST_FIXED && on { address & !GRAIN } else { address }
     }
 
-    /// Writes a register of the unit. Locked and fixed regions keep what they have.
+    /// Writes a register of the unit. Locked and fixed regions do not change.
     pub fn write(&mut self, number: u16, value: u32) {
         match number {
             PMPCFGM0 => self.machine = value & ((1 << FIRST_FIXED) - 1),
@@ -137,13 +139,13 @@ impl Pmp {
     fn region(&self, address: u32) -> Option<usize> {
         (0..REGIONS).find(|&region| {
             let pattern = self.address[region];
-            // The trailing ones and the zero above them do not matter, nor do the two bits below.
+            // The trailing ones and the zero above them are ignored, as are the two bits below.
             let mask = !((pattern ^ (pattern + 1)) << 2 | 3);
             self.config[region] & CONFIG_MODE != 0 && address & mask == (pattern << 2) & mask
         })
     }
 
-    /// Whether an access is allowed; `machine` is the privilege that it has.
+    /// Returns whether an access is allowed; `machine` is its privilege.
     pub fn allows(&self, address: u32, purpose: Purpose, machine: bool) -> bool {
         if machine && !self.guards_machine || self.absent {
             return true;
@@ -151,12 +153,12 @@ impl Pmp {
         self.permits(self.region(address), purpose, machine)
     }
 
-    /// Whether everything is allowed with a privilege.
+    /// Returns whether everything is allowed with a privilege.
     pub const fn is_open_to_all(&self, machine: bool) -> bool {
         machine && !self.guards_machine && !self.is_on || self.absent
     }
 
-    /// Whether the region that an access is in permits it.
+    /// Returns whether the region of an access permits it.
     fn permits(&self, region: Option<usize>, purpose: Purpose, machine: bool) -> bool {
         let Some(region) = region else { return machine };
         let config = self.config[region];
@@ -169,9 +171,10 @@ impl Pmp {
         !holds || config & bit != 0
     }
 
-    /// Whether an instruction may be executed. One that lies half in a region is refused in every mode
-    /// (RP2350 datasheet, 3.8.3.3). Of one of 16 bits the RTL looks at the halfword behind, too, so that a
-    /// region of a lower number which begins there decides about it.
+    /// Returns whether an instruction may be executed. An instruction that is only half in a region
+    /// is refused in every mode (RP2350 datasheet, 3.8.3.3). For a 16-bit instruction, the RTL
+    /// checks the halfword after it too, so that a region of a lower number that begins there
+    /// decides.
     pub fn allows_code(&self, address: u32, size: u8, machine: bool) -> bool {
         if self.is_open_to_all(machine) {
             return true;
@@ -191,7 +194,7 @@ mod tests {
 
     const CODE: u32 = 0x2000_0100;
 
-    /// With a region of so many bytes, to the power of two, at an address.
+    /// Returns a unit with a region of two to the power of `log` bytes at an address.
     fn with_region(number: u16, base: u32, log: u32, config: u8) -> Pmp {
         let mut pmp = Pmp::default();
         pmp.write(PMPADDR0 + number, napot(base, log));
@@ -238,7 +241,7 @@ mod tests {
         let readable = |address| pmp.allows(address, Purpose::Read, false);
         assert!(readable(CODE) && readable(CODE + 31));
         assert!(!readable(CODE - 1) && !readable(CODE + 32));
-        // Four bytes, and up to an address: there is no such region (WARL).
+        // NA4 and TOR: the unit has no such regions (WARL).
         for mode in [1, 2] {
             pmp.write(PMPCFG0, mode << 3 | u32::from(READ));
             assert_eq!(pmp.read(PMPCFG0), u32::from(READ));
@@ -259,7 +262,7 @@ mod tests {
 
     #[test]
     fn a_short_instruction_before_a_region_of_a_lower_number_is_that_ones() {
-        // All of it may be executed, but for a guard behind.
+        // All of memory is executable, but for a guard region after the instruction.
         let mut pmp = with_region(0, CODE, 5, 0);
         pmp.write(PMPADDR0 + 1, u32::MAX);
         pmp.write(PMPCFG0, u32::from(CONFIG_NAPOT | EXECUTE) << 8 | u32::from(CONFIG_NAPOT));

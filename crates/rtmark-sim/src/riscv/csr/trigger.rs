@@ -11,7 +11,7 @@ const EXECUTE: u32 = 1 << 2;
 const USER: u32 = 1 << 3;
 const MACHINE: u32 = 1 << 6;
 const ACTION: u32 = 1 << 12;
-/// An address match (type 2).
+/// The type of an address match (type 2).
 const KIND: u32 = 2 << 28;
 
 /// The unit's registers.
@@ -53,7 +53,7 @@ impl Triggers {
         }
     }
 
-    /// Whether any breakpoint may stand anywhere.
+    /// Returns whether breakpoints are enabled.
     pub const fn is_enabled(&self) -> bool {
         self.enabled
     }
@@ -67,7 +67,7 @@ impl Triggers {
         self.enabled = self.was_enabled;
     }
 
-    /// Whether a breakpoint stands at an address that raises an exception.
+    /// Returns whether a breakpoint at an address raises an exception.
     pub fn breaks_at(&self, pc: u32, privilege: Privilege) -> bool {
         let mode = if privilege == Privilege::Machine { MACHINE } else { USER };
         self.enabled

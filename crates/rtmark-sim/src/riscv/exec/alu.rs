@@ -1,11 +1,11 @@
-//! Results of registers alone.
+//! Operations on registers alone.
 //!
 //! Sources: the RISC-V Instruction Set Manual, volume I; bit-manipulation, 1.0; scalar
 //! cryptography, 1.0 (Zbkb); Hazard3's documentation, "Xh3bextm".
 
 use super::super::isa::op::{Alu, Condition, Divide};
 
-/// Interleaves the two halves of a word: bit `i` of the lower one becomes bit `2i`.
+/// Interleaves the two halves of a word: bit `i` of the lower half becomes bit `2i`.
 fn zip(a: u32) -> u32 {
     (0..16).fold(0, |word, bit| {
         word | (a >> bit & 1) << (2 * bit) | (a >> (bit + 16) & 1) << (2 * bit + 1)
@@ -18,13 +18,14 @@ fn unzip(a: u32) -> u32 {
     })
 }
 
-/// What becomes of two operands, of whichever operation.
+/// Returns the result of any operation on two operands; not inlined.
 #[inline(never)]
 pub fn any(operation: Alu, a: u32, b: u32) -> u32 {
     alu(operation, a, b)
 }
 
-/// What becomes of two operands. Where the operation is known, nothing else is left of it.
+/// Returns the result of an operation on two operands. Inlined, so that a constant operation leaves
+/// no dispatch.
 #[inline(always)]
 pub fn alu(operation: Alu, a: u32, b: u32) -> u32 {
     let (signed_a, signed_b) = (a as i32, b as i32);
@@ -77,7 +78,7 @@ pub fn alu(operation: Alu, a: u32, b: u32) -> u32 {
     }
 }
 
-/// Whether a branch is taken.
+/// Returns whether a branch is taken.
 #[inline(always)]
 pub const fn holds(condition: Condition, a: u32, b: u32) -> bool {
     match condition {
@@ -90,8 +91,8 @@ pub const fn holds(condition: Condition, a: u32, b: u32) -> bool {
     }
 }
 
-/// A quotient or remainder. Division by zero gives all ones and the dividend; the one signed
-/// overflow gives the dividend and zero (volume I, M).
+/// Returns a quotient or remainder. Division by zero gives all ones and the dividend; the one
+/// signed overflow gives the dividend and zero (volume I, M).
 pub const fn divide(operation: Divide, a: u32, b: u32) -> u32 {
     let (signed_a, signed_b) = (a as i32, b as i32);
     match operation {

@@ -1,7 +1,7 @@
-//! What instructions do to a hart and to memory, apart from time.
+//! The effects of instructions on a hart and memory, without timing.
 //!
-//! [`prepare`] tells what an instruction is about to do, and changes nothing: its exception, and
-//! what it asks of the pipeline. [`commit`] does it.
+//! [`prepare`] determines an instruction's exception and its demands on the pipeline without
+//! changing anything. [`commit`] applies its effects.
 
 pub mod alu;
 
@@ -20,26 +20,26 @@ use super::timing::{Access, Demand, Flow, Sleep};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exception {
     pub kind: Trap,
-    /// The address that was accessed.
+    /// The accessed address.
     pub address: Option<u32>,
 }
 
-/// A trap of an instruction.
+/// The trap of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trap {
     Cause(Cause, Reason),
     Return,
 }
 
-/// What stands behind a cause, for messages.
+/// Details of a cause, for messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     Ordinary,
-    /// Memory protection forbids it.
+    /// Memory protection denies the access.
     Protection,
 }
 
-/// Where an instruction stands and what it is about to do.
+/// The context of an instruction, and what it is about to do.
 #[derive(Clone, Copy, Debug)]
 pub struct Prepared {
     pub demand: Demand,
@@ -50,7 +50,7 @@ const fn exception(cause: Cause, reason: Reason, address: Option<u32>) -> Except
     Exception { kind: Trap::Cause(cause, reason), address }
 }
 
-/// The address of a load, store or atomic operation.
+/// Returns the address of a load, store or atomic operation.
 fn address(hart: &Hart, it: &Instruction) -> u32 {
     match it.op {
         Op::LoadReserved | Op::StoreConditional | Op::Atomic(_) => hart.get(it.rs1),
@@ -58,8 +58,8 @@ fn address(hart: &Hart, it: &Instruction) -> u32 {
     }
 }
 
-/// Whether an instruction shows the program what is pending: it reads a register that tells, or
-/// sleeps unless something is.
+/// Returns whether an instruction depends on pending interrupts: it reads a register that shows
+/// them, or sleeps until there is one.
 pub const fn shows_pending(it: &Instruction) -> bool {
     match it.op {
         Op::Csr(..) => Csrs::tells_pending(it.imm as u16),
@@ -68,7 +68,8 @@ pub const fn shows_pending(it: &Instruction) -> bool {
     }
 }
 
-/// What an instruction accesses: the lowest address, bytes, and whether it writes.
+/// Returns the memory access of an instruction: the lowest address, the bytes, and whether it
+/// writes.
 pub fn access_range(hart: &Hart, it: &Instruction) -> Option<(u32, u32, bool)> {
     let writes = matches!(it.op, Op::Store(_) | Op::StoreConditional | Op::Atomic(_) | Op::Push);
     let bytes = match it.op {
@@ -83,7 +84,7 @@ pub fn access_range(hart: &Hart, it: &Instruction) -> Option<(u32, u32, bool)> {
     Some((address(hart, it), bytes, writes))
 }
 
-/// How an access fails before it is made.
+/// Returns the exception that an access raises before it is made.
 fn access_exception(hart: &Hart, it: &Instruction) -> Option<Exception> {
     let (width, writes) = match it.op {
         Op::Load(width) => (width, false),
@@ -110,14 +111,14 @@ fn access_exception(hart: &Hart, it: &Instruction) -> Option<Exception> {
     refused.then_some(exception(cause, Reason::Protection, Some(address)))
 }
 
-/// Whether a breakpoint is a call of the host.
+/// Returns whether a breakpoint is a semihosting call.
 fn is_host_call(system: &System, pc: u32, it: &Instruction) -> bool {
     it.size == 4
         && system.code(pc.wrapping_sub(4)) == Some(semihosting::BEFORE)
         && system.code(pc.wrapping_add(4)) == Some(semihosting::BEHIND)
 }
 
-/// The exception of an instruction in stage X.
+/// Returns the exception of an instruction in stage X.
 fn find_exception(hart: &Hart, system: &System, it: &Instruction) -> Option<Exception> {
     let machine = hart.csr.privilege == Privilege::Machine;
     let pc = hart.pc;
@@ -162,7 +163,7 @@ impl Exception {
         }
     }
 
-    /// What MTVAL says of it: the address that was accessed, or the instruction that is none.
+    /// Returns its value in MTVAL: the accessed address, or the bits of the illegal instruction.
     pub fn value(&self, system: &System, pc: u32) -> u32 {
         match self.kind {
             Trap::Cause(Cause::IllegalInstruction, _) => {
@@ -174,7 +175,7 @@ impl Exception {
     }
 }
 
-/// The two transfers of a load or store that crosses a word's end.
+/// Returns the two transfers of a load or store that crosses a word boundary.
 fn split_access(
     system: &System,
     address: u32,
@@ -191,7 +192,7 @@ fn split_access(
     (Access::Split(transfers), failure)
 }
 
-/// What an access asks of the data port.
+/// Returns the demand of an access on the data port.
 fn access(hart: &Hart, system: &System, it: &Instruction) -> (Access, Option<Exception>) {
     let address = address(hart, it);
     let writes = matches!(it.op, Op::Store(_) | Op::StoreConditional);
@@ -229,7 +230,7 @@ fn access(hart: &Hart, system: &System, it: &Instruction) -> (Access, Option<Exc
     }
 }
 
-/// Where an instruction leads.
+/// Returns the control flow of an instruction.
 fn flow(hart: &Hart, it: &Instruction) -> Flow {
     let target = hart.pc.wrapping_add(it.imm as u32);
     match it.op {
@@ -249,7 +250,7 @@ fn flow(hart: &Hart, it: &Instruction) -> Flow {
     }
 }
 
-/// The cycles behind the first for which an instruction calculates, if there are any.
+/// Returns the calculation cycles of an instruction after the first, if there are any.
 pub fn calculation(hart: &Hart, it: &Instruction) -> Option<u8> {
     let rules = &hart.rules.calculation;
     let cycles = match it.op {
@@ -269,11 +270,11 @@ pub fn calculation(hart: &Hart, it: &Instruction) -> Option<u8> {
     (cycles > 0).then_some(cycles)
 }
 
-/// What a micro-operation at the program counter is about to do.
+/// Returns what a micro-operation at the program counter is about to do.
 pub fn prepare(hart: &Hart, system: &System, op: &MicroOp) -> Prepared {
     let it = &op.does;
     let found = find_exception(hart, system, it).or_else(|| match it.op {
-        // An atomic operation is refused in stage X whatever its reason.
+        // An atomic operation is refused in stage X, whatever the reason.
         Op::Atomic(_) => {
             let address = address(hart, it);
             let fault = exception(Cause::StoreFault, Reason::Ordinary, Some(address));
@@ -302,21 +303,21 @@ pub fn prepare(hart: &Hart, system: &System, op: &MicroOp) -> Prepared {
     Prepared { demand, exception: found.or(late) }
 }
 
-/// What executing has led to.
+/// The results of executing an instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Done {
-    /// The register that was written, and its value.
+    /// The written register and its value.
     pub written: Option<(u8, u32)>,
-    /// The cycle in which stage M is through with it.
+    /// The cycle in which stage M is done with it.
     pub ends: u64,
-    /// Another core is unblocked.
+    /// Whether another core is unblocked.
     pub unblocks: bool,
     /// The external interrupt whose number was read in MEINEXT.
     pub served: Option<u16>,
 }
 
-/// Does what a micro-operation does that leaves stage X in a cycle without an exception. The
-/// program counter is left where it is.
+/// Applies the effects of a micro-operation that leaves stage X in a cycle without an exception.
+/// Does not change the program counter.
 pub fn commit(
     hart: &mut Hart,
     system: &mut System,
@@ -394,7 +395,7 @@ fn change_csr(
     (Some(old), hart.csr.was_read(number, lines))
 }
 
-/// LR, SC and the atomic operations.
+/// Executes LR, SC or an atomic operation.
 fn exclusive(hart: &mut Hart, system: &mut System, it: &Instruction, at: u64) -> u32 {
     let (address, b) = (hart.get(it.rs1), hart.get(it.rs2));
     let word = Some(address & !3);

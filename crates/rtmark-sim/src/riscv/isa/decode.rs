@@ -1,4 +1,4 @@
-//! From an instruction's bits to its operation and operands.
+//! Decodes instruction bits into operation and operands.
 
 use super::super::rules::Extensions;
 use super::encodings::{Encoding, Form, Layout, NARROW, Signed, WIDE};
@@ -8,37 +8,38 @@ use super::op::{Alu, CsrSource, CsrWrite, Op, Second};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Instruction {
     pub op: Op,
-    /// The destination, 0 for none.
+    /// The destination; 0 for none.
     pub rd: u8,
     pub rs1: u8,
     pub rs2: u8,
-    /// The immediate, sign-extended; a CSR's number; a register list in its lowest 4 bits.
+    /// The immediate, sign-extended; for CSR instructions the CSR's number; for lists the register
+    /// list in the lowest 4 bits.
     pub imm: i32,
-    /// In bytes: 2 or 4.
+    /// The size in bytes: 2 or 4.
     pub size: u8,
 }
 
-/// Whether an instruction that begins with this halfword has a second one.
+/// Returns whether an instruction that begins with this halfword has a second one.
 pub const fn is_wide(first: u16) -> bool {
     first & 3 == 3
 }
 
-/// Decodes an instruction of a core that has these extensions; the upper half of `bits` is ignored by
-/// 16-bit ones.
+/// Decodes an instruction for a core with these extensions. For 16-bit instructions, the upper half
+/// of `bits` is ignored.
 pub fn decode(bits: u32, extensions: Extensions) -> Instruction {
     let size = if is_wide(bits as u16) { 4 } else { 2 };
     let illegal = Instruction { op: Op::Illegal, rd: 0, rs1: 0, rs2: 0, imm: 0, size };
     find(bits, extensions).map_or(illegal, |(line, bits)| operands(line, bits, size))
 }
 
-/// The line of the table that stands for an instruction, with the bits that belong to it.
+/// Returns the table line that matches an instruction, with the instruction's own bits.
 pub(super) fn find(bits: u32, extensions: Extensions) -> Option<(&'static Encoding, u32)> {
     let (table, bits) = if is_wide(bits as u16) { (WIDE, bits) } else { (NARROW, bits & 0xFFFF) };
     let stands = |line: &&Encoding| line.matches(bits) && extensions.has(line.extension);
     table.iter().find(stands).map(|line| (line, bits))
 }
 
-/// The immediate, its bits put in order.
+/// Returns the immediate, with its bits put in order.
 fn immediate(line: &Encoding, bits: u32) -> i32 {
     let (Some(Layout(places, signed)), Some(field)) =
         (line.form.immediate(), line.field(b'i', bits))
@@ -76,7 +77,7 @@ fn operands(line: &'static Encoding, bits: u32, size: u8) -> Instruction {
         Form::JumpEleven => it.rd = u8::from(line.name == "jal"),
         Form::JumpTo(link) => it.rd = link,
         Form::List => it.imm |= line.field(b'r', bits).unwrap_or(0) as i32,
-        // Three bits name s0, s1 and s2 to s7.
+        // Three bits encode s0, s1 and s2 to s7.
         Form::Pair => (it.rs1, it.rs2) = (saved(it.rs1), saved(it.rs2)),
         Form::Extract | Form::ExtractImmediate => {
             let size = line.field(b'z', bits).unwrap_or(0) as u8 + 1;
@@ -89,14 +90,15 @@ fn operands(line: &'static Encoding, bits: u32, size: u8) -> Instruction {
     it
 }
 
-/// The saved register of a number of three bits to which 8 has been added.
+/// Returns the saved register for a three-bit number to which 8 has been added.
 const fn saved(number: u8) -> u8 {
     if number < 10 { number } else { number + 8 }
 }
 
 impl Instruction {
-    /// The registers that it waits for when a load is about to bring them. CSR instructions have
-    /// both fields of the opcode compared, whatever these hold (RTL traces, README of the corpus).
+    /// Returns the registers for which the instruction waits while a load is pending. For CSR
+    /// instructions both register fields of the encoding are compared, whatever they hold (RTL
+    /// traces, README of the corpus).
     pub const fn reads(&self) -> [u8; 2] {
         match self.op {
             Op::Alu(_, Second::Register)
@@ -113,7 +115,7 @@ impl Instruction {
         }
     }
 
-    /// Whether a CSR instruction writes its register: a set or clear of no bits does not.
+    /// Returns whether a CSR instruction writes its register. A set or clear of no bits does not.
     pub const fn writes_csr(&self) -> bool {
         match self.op {
             Op::Csr(CsrWrite::Write, _) => true,
@@ -122,7 +124,8 @@ impl Instruction {
         }
     }
 
-    /// Whether a CSR instruction reads its register: a write without a destination does not.
+    /// Returns whether a CSR instruction reads its register. A write without a destination does
+    /// not.
     pub const fn reads_csr(&self) -> bool {
         match self.op {
             Op::Csr(CsrWrite::Write, _) => self.rd != 0,
@@ -131,7 +134,7 @@ impl Instruction {
         }
     }
 
-    /// What a CSR instruction writes, by the value of its register.
+    /// Returns the operand of a CSR instruction, given the value of its source register.
     pub const fn csr_operand(&self, rs1: u32) -> u32 {
         match self.op {
             Op::Csr(_, CsrSource::Immediate) => self.rs1 as u32,

@@ -1,24 +1,24 @@
-//! Every encoding that a core here knows, one line each, by its extension.
+//! Every encoding known to any of the cores, one line each, by extension.
 //!
 //! A pattern reads like the diagrams of the RISC-V specifications, most significant bit first. `0`
-//! and `1` must match, a letter names a field, `x` is ignored, spaces only help the eye. The first
-//! line that matches wins, so special cases stand before the general one.
+//! and `1` must match, a letter names a field, `x` is ignored, and spaces are only for readability.
+//! The first line that matches wins, so special cases precede the general one.
 //!
 //! Fields: `d a b` the destination and the two sources, `D A B` the same in three bits (x8 to x15),
 //! `i` the immediate, whose bits [`Form`] puts in order, `r` a register list, `z` a size.
 //!
 //! Sources: the RISC-V Instruction Set Manual, volume I; the Zc extension, 1.0; bit-manipulation,
-//! 1.0; scalar cryptography, 1.0 (Zbkb); Hazard3's documentation, "Custom Extensions". Where a
-//! specification reserves an encoding and the core executes it all the same, the line says so.
+//! 1.0; scalar cryptography, 1.0 (Zbkb); Hazard3's documentation, "Custom Extensions". If a
+//! specification reserves an encoding but the core executes it, a comment says so.
 
 use super::super::rules::Extension;
 use super::op::{Alu, Condition, CsrSource, CsrWrite, Divide, Op, Second, Width};
 use Form as F;
 
-/// How an encoding's fields become operands, and how it is written.
+/// How an encoding's fields become operands, and its syntax in assembly language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// Nothing to tell.
+    /// No operands.
     Bare,
     /// `d, a, b`
     Register,
@@ -47,7 +47,7 @@ pub enum Form {
     /// `d, a, b, bits` and `d, a, i, bits`
     Extract,
     ExtractImmediate,
-    /// 16 bits: the destination is the first operand, too.
+    /// 16 bits: the destination is also the first operand.
     Same,
     SameImmediate,
     SameShift,
@@ -75,7 +75,7 @@ pub enum Form {
     StoreByte,
     LoadHalf,
     StoreHalf,
-    /// Complements and masks: the immediate is this.
+    /// Complements and masks: the immediate is this constant.
     With(i32),
     /// A register list and a stack adjustment.
     List,
@@ -83,11 +83,11 @@ pub enum Form {
     Pair,
 }
 
-/// Where the gathered bits of an immediate belong, the most significant first, and whether the
-/// first of them is its sign.
+/// The positions of the immediate's bits, in the order of the encoding from the most significant
+/// one, and whether the first is the sign.
 pub struct Layout(pub &'static [u8], pub Signed);
 
-/// Whether an immediate has a sign.
+/// Whether an immediate is signed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Signed {
     No,
@@ -102,7 +102,7 @@ const TWENTY: &[u8] =
 const JUMP: &[u8] = &[20, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 11, 19, 18, 17, 16, 15, 14, 13, 12];
 
 impl Form {
-    /// The immediate's layout, where there is one.
+    /// Returns the layout of the immediate, if there is one.
     pub const fn immediate(self) -> Option<Layout> {
         Some(match self {
             Self::Immediate | Self::Load | Self::Store => Layout(TWELVE, Signed::Yes),
@@ -128,7 +128,7 @@ impl Form {
     }
 }
 
-/// One line of the table.
+/// One table line.
 #[derive(Clone, Copy, Debug)]
 pub struct Encoding {
     pub pattern: &'static str,
@@ -159,12 +159,13 @@ impl Encoding {
         Self { extension, ..self }
     }
 
-    /// Whether the encoding stands for `bits`.
+    /// Returns whether the encoding matches `bits`.
     pub const fn matches(&self, bits: u32) -> bool {
         bits & self.mask == self.value
     }
 
-    /// The bits of a field, gathered most significant first, or `None` where there is none.
+    /// Returns the bits of a field, gathered most significant first, or `None` if the encoding has
+    /// no such field.
     pub fn field(&self, letter: u8, bits: u32) -> Option<u32> {
         let text = self.pattern.bytes().filter(|&b| b != b' ');
         let width = text.clone().count();
@@ -185,14 +186,14 @@ const fn csr(write: CsrWrite, source: CsrSource) -> Op {
     Op::Csr(write, source)
 }
 
-/// Keeps one line to an encoding; the extension stands before its encodings.
+/// Builds a table with one line per encoding, grouped by extension.
 macro_rules! table {
     ($($extension:ident: [$($line:expr),* $(,)?]),* $(,)?) => {
         &[$($($line.of(Extension::$extension)),*),*]
     };
 }
 
-/// The instructions of 32 bits.
+/// The 32-bit instructions.
 pub static WIDE: &[Encoding] = table! {
     Base: [
         line("iiiiiiiiiiii iiiiiiii ddddd 0110111", "lui", Op::LoadUpper, F::Upper),
@@ -227,7 +228,7 @@ pub static WIDE: &[Encoding] = table! {
         line("0000000 bbbbb aaaaa 001 ddddd 0110011", "sll", register(Alu::ShiftLeft), F::Register),
     ],
     Xh3power: [
-        // In the hint space of SLT.
+        // Encoded as hints, in the space of SLT.
         line("0000000 00000 00000 010 00000 0110011", "h3.block", Op::Block, F::Bare),
         line("0000000 00001 00000 010 00000 0110011", "h3.unblock", Op::Unblock, F::Bare),
     ],
@@ -322,13 +323,13 @@ pub static WIDE: &[Encoding] = table! {
         line("000010001111 aaaaa 101 ddddd 0010011", "unzip", register(Alu::Unzip), F::Unary),
     ],
     Xh3bextm: [
-        // The size is put into the operation when it is decoded.
+        // Decoding adds the size to the operation.
         line("000 zzz 0 bbbbb aaaaa 000 ddddd 0001011", "h3.bextm", register(Alu::ExtractBits(1)), F::Extract),
         line("000 zzz 0 iiiii aaaaa 100 ddddd 0001011", "h3.bextmi", immediate(Alu::ExtractBits(1)), F::ExtractImmediate),
     ],
 };
 
-/// The instructions of 16 bits: Zca, Zcb and Zcmp.
+/// The 16-bit instructions: Zca, Zcb and Zcmp.
 pub static NARROW: &[Encoding] = table! {
     C: [
         line("0000000000000000", "unimp", Op::Illegal, F::Bare),
@@ -338,7 +339,7 @@ pub static NARROW: &[Encoding] = table! {
         line("000 00000000 xxx 00", "unimp", Op::Illegal, F::Bare),
     ],
     C: [
-        // With an immediate of zero some cores add it.
+        // An immediate of zero is reserved, but some cores execute it as an addition.
         line("000 iiiiiiii DDD 00", "addi", immediate(Alu::Add), F::AddToSp),
         line("010 iii AAA ii DDD 00", "lw", Op::Load(Width::Word), F::LoadWord),
         line("110 iii AAA ii BBB 00", "sw", Op::Store(Width::Word), F::StoreWord),
@@ -395,7 +396,7 @@ pub static NARROW: &[Encoding] = table! {
         line("101 11010 rrrr ii 10", "cm.pop", Op::Pop, F::List),
         line("101 11100 rrrr ii 10", "cm.popretz", Op::PopReturnZero, F::List),
         line("101 11110 rrrr ii 10", "cm.popret", Op::PopReturn, F::List),
-        // Equal registers are reserved for the first; the core writes it twice.
+        // Equal registers are reserved for cm.mvsa01; the core writes the register twice.
         line("101 011 AAA 01 BBB 10", "cm.mvsa01", Op::MoveToSaved, F::Pair),
         line("101 011 AAA 11 BBB 10", "cm.mva01s", Op::MoveFromSaved, F::Pair),
     ],

@@ -1,7 +1,7 @@
-//! The sequences that Zcmp's instructions are, as the core executes them.
+//! The micro-operation sequences of Zcmp instructions.
 //!
 //! Source: the Zc extension, 1.0, for what they do; Hazard3's documentation, "Instruction Cycle
-//! Counts", for their steps: loads or stores in ascending order of registers, the return before
+//! Counts", for their steps: loads or stores in ascending order of registers, and the return before
 //! the stack pointer moves.
 
 use super::decode::Instruction;
@@ -11,7 +11,7 @@ const RA: u8 = 1;
 const SP: u8 = 2;
 const A0: u8 = 10;
 
-/// One step of an instruction; most instructions have just one.
+/// One step of an instruction. Most instructions have just one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct MicroOp {
     /// What it does, as an instruction of its own.
@@ -19,14 +19,14 @@ pub struct MicroOp {
     pub place: Sequence,
 }
 
-/// Where in its instruction a micro-operation stands.
+/// The position of a micro-operation in its instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Sequence {
     /// The whole instruction.
     Whole,
-    /// Others follow; an interrupt has the instruction begin anew.
+    /// Others follow; an interrupt restarts the instruction.
     More,
-    /// Others follow, and no interrupt is taken before them.
+    /// Others follow, and no interrupt is taken before this one.
     MoreUninterrupted,
     /// The last one.
     Last,
@@ -44,17 +44,17 @@ impl Sequence {
     }
 }
 
-/// How many registers a list names, `ra` included.
+/// Returns how many registers a list contains, including `ra`.
 const fn registers(list: i32) -> i32 {
     if list == 15 { 13 } else { list - 3 }
 }
 
-/// How many registers an instruction of Zcmp loads or stores.
+/// Returns how many registers a Zcmp instruction loads or stores.
 pub const fn listed(whole: &Instruction) -> u32 {
     registers(whole.imm & 15) as u32
 }
 
-/// The register at a place of a list.
+/// Returns the register at a position of a list.
 const fn at_place(at: i32) -> u8 {
     match at {
         0 => RA,
@@ -64,7 +64,7 @@ const fn at_place(at: i32) -> u8 {
     }
 }
 
-/// By how much the stack pointer moves.
+/// Returns by how much the stack pointer moves.
 const fn adjustment(imm: i32) -> i32 {
     let base = match imm & 15 {
         15 => 64,
@@ -79,7 +79,7 @@ const fn add(rd: u8, rs1: u8, imm: i32) -> Instruction {
     Instruction { op: Op::Alu(Alu::Add, Second::Immediate), rd, rs1, rs2: 0, imm, size: 2 }
 }
 
-/// The micro-operation of an instruction with a number, the first being 0.
+/// Returns the micro-operation of an instruction with a number, counted from 0.
 pub fn micro_op(whole: &Instruction, number: u8) -> MicroOp {
     let at = i32::from(number);
     match whole.op {

@@ -1,4 +1,4 @@
-//! Instructions of RV32 as Hazard3 has them: what each encoding means, apart from time.
+//! The RV32 instructions of the cores: the meaning of each encoding, without timing.
 
 mod decode;
 mod encodings;

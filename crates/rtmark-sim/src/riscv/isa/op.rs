@@ -1,19 +1,19 @@
-//! What instructions do, as far as their encoding tells it.
+//! The operations of instructions, as far as the encoding determines them.
 
-/// What an instruction does.
+/// The operation of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
-    /// No instruction: its exception is taken.
+    /// An invalid instruction, which raises its exception.
     Illegal,
-    /// A result of two registers, or of one and the immediate.
+    /// A result of two registers, or of one register and the immediate.
     Alu(Alu, Second),
-    /// The immediate, as it stands.
+    /// The unmodified immediate.
     LoadUpper,
     /// The immediate added to the program counter.
     AddUpperToPc,
-    /// A jump relative to the program counter, with a link.
+    /// A jump and link relative to the program counter.
     Jump,
-    /// A jump to a register plus the immediate, with a link.
+    /// A jump and link to a register plus the immediate.
     JumpRegister,
     Branch(Condition),
     Load(Width),
@@ -32,7 +32,7 @@ pub enum Op {
     /// Sleep until another core's `Unblock` (Xh3power).
     Block,
     Unblock,
-    /// Zcmp, all of which are sequences of the above.
+    /// Zcmp instructions, which are sequences of the operations above.
     Push,
     Pop,
     PopReturn,
@@ -43,7 +43,7 @@ pub enum Op {
 }
 
 impl Op {
-    /// Whether it loads or stores.
+    /// Returns whether it loads or stores.
     pub const fn is_access(self) -> bool {
         matches!(
             self,
@@ -63,7 +63,7 @@ pub enum Second {
     Immediate,
 }
 
-/// What becomes of two operands.
+/// An operation on two operands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Alu {
     Add,
@@ -76,13 +76,13 @@ pub enum Alu {
     And,
     Or,
     Xor,
-    /// The second operand (AMOSWAP).
+    /// The second operand unchanged (AMOSWAP).
     Second,
     Multiply,
     MultiplyHigh,
     MultiplyHighSignedUnsigned,
     MultiplyHighUnsigned,
-    /// Zba: the first operand, shifted by as many bits, and the second.
+    /// Zba: the first operand, shifted left by this many bits, plus the second.
     ShiftAdd(u8),
     /// Zbb.
     AndNot,
@@ -113,11 +113,11 @@ pub enum Alu {
     ReverseBits,
     Zip,
     Unzip,
-    /// Xh3bextm: as many bits from a place on.
+    /// Xh3bextm: this many bits from a bit position on.
     ExtractBits(u8),
 }
 
-/// When a branch is taken.
+/// The condition of a branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Condition {
     Equal,
@@ -128,7 +128,7 @@ pub enum Condition {
     GreaterEqualUnsigned,
 }
 
-/// How much a load or store moves, and how a load extends it.
+/// The size of a load or store, and the extension of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Width {
     Byte,
@@ -139,7 +139,7 @@ pub enum Width {
 }
 
 impl Width {
-    /// In bytes.
+    /// Returns the size in bytes.
     pub const fn bytes(self) -> u32 {
         match self {
             Self::Byte | Self::ByteUnsigned => 1,
@@ -172,11 +172,11 @@ pub enum CsrWrite {
     Clear,
 }
 
-/// What a CSR instruction writes.
+/// The source operand of a CSR instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CsrSource {
     /// The register `rs1`.
     Register,
-    /// The number of `rs1` itself.
+    /// The number in the `rs1` field itself.
     Immediate,
 }

@@ -1,4 +1,4 @@
-//! Instructions as assembly language, from the lines by which they are decoded.
+//! Disassembles instructions, from the same table lines that decode them.
 
 use super::super::rules::Extensions;
 use super::decode::{Instruction, decode, find};
@@ -11,12 +11,12 @@ const NAMES: [&str; 32] = [
     "t5", "t6",
 ];
 
-/// The name of a register in the calling convention.
+/// Returns the name of a register in the calling convention.
 pub const fn name(register: u8) -> &'static str {
     NAMES[register as usize & 31]
 }
 
-/// The registers of a list, as Zcmp's instructions have it.
+/// Returns a register list in the syntax of the Zcmp instructions.
 fn list(code: i32) -> String {
     match code & 15 {
         4 => "{ra}".to_owned(),
@@ -26,8 +26,8 @@ fn list(code: i32) -> String {
     }
 }
 
-/// An instruction at an address in assembly language, its size in bytes beside it; `None` where
-/// the bits are no instruction.
+/// Disassembles an instruction at an address. Returns the text and the size in bytes, or `None` for
+/// invalid bits.
 pub fn disassemble(address: u32, bits: u32, extensions: Extensions) -> Option<(String, u8)> {
     let (line, bits) = find(bits, extensions)?;
     let it = decode(bits, extensions);

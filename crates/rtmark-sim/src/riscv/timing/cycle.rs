@@ -1,6 +1,6 @@
-//! What a pipeline and the rest of the core tell each other in a cycle.
+//! The interface between a pipeline and the rest of the core in a cycle.
 
-/// What is asleep until something wakes it.
+/// What the core waits for while it sleeps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Sleep {
     #[default]
@@ -11,7 +11,7 @@ pub enum Sleep {
     Block,
 }
 
-/// What the pipeline sees of the rest of the core in a cycle.
+/// The state of the rest of the core, as far as the pipeline sees it in a cycle.
 #[derive(Clone, Copy, Debug)]
 pub struct Around {
     /// An interrupt is pending, enabled, and not masked.
@@ -20,13 +20,13 @@ pub struct Around {
     pub wakes: bool,
     /// Another core has unblocked this one.
     pub unblocked: bool,
-    /// Where a trap leads that is entered in this cycle.
+    /// The target of a trap entered in this cycle.
     pub vector: u32,
-    /// How deeply sleeps may be (MSLEEP).
+    /// How deep sleeps may be (MSLEEP).
     pub depth: Depth,
 }
 
-/// How deeply the core sleeps.
+/// How deep the core sleeps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Depth {
     pub clock_gated: bool,
@@ -38,26 +38,26 @@ pub struct Depth {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Happened {
     pub event: Event,
-    /// MINSTRET counts one more. It also counts the instruction that a trap drives from stage X
+    /// MINSTRET is incremented. That also counts the instruction that a trap removes from stage X
     /// in a cycle in which it could have left (RTL traces).
     pub retires: bool,
 }
 
-/// What has become of the instruction in stage X.
+/// What has happened to the instruction in stage X.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Event {
     /// It stays.
     #[default]
     Stays,
-    /// It has left: for stage M, or for good where there is none.
+    /// It has left: for stage M, or for good if there is none.
     Leaves,
-    /// It stays, but its jump has been made: an interrupt returns to its target (as RP2350's
-    /// revision of the core does at the jump of `cm.popret`).
+    /// It stays, but its jump has been made, so that an interrupt returns to the jump's target
+    /// (RP2350's revision of the core does this at the jump of `cm.popret`).
     JumpsAhead,
-    /// It has left without being executed, to come back: its prediction was for another
-    /// instruction.
+    /// It has left without being executed and will come again, because its prediction belonged to
+    /// another instruction.
     Again,
-    /// The exception of the instruction before is taken.
+    /// The exception of the previous instruction is taken.
     Exception,
     /// An interrupt is taken before it.
     Interrupt,

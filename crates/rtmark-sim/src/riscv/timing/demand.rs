@@ -1,48 +1,48 @@
-//! What an instruction asks of the pipeline.
+//! The demands of an instruction on the pipeline.
 
 use super::cycle::Sleep;
 
-/// What an instruction, or a micro-operation of one, asks of the pipeline.
+/// The demands of an instruction, or of one of its micro-operations, on the pipeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Demand {
     /// Its address.
     pub pc: u32,
-    /// In bytes.
+    /// The size in bytes.
     pub size: u8,
-    /// The destination, 0 for none.
+    /// The destination; 0 for none.
     pub rd: u8,
     /// The registers that it waits for.
     pub reads: [u8; 2],
     pub access: Access,
     pub flow: Flow,
-    /// Cycles for which the multiplier or divider is busy behind the first.
+    /// Cycles for which the multiplier or divider is busy after the first.
     pub calculates: Option<u8>,
-    /// It raises an exception, or returns from one, in stage M.
+    /// Whether it raises an exception, or returns from one, in stage M.
     pub excepts: Excepts,
     pub sleep: Sleep,
-    /// The last of its instruction's micro-operations.
+    /// Whether it is the last micro-operation of its instruction.
     pub last: bool,
-    /// No interrupt is taken before it.
+    /// Whether no interrupt is taken before it.
     pub holds_interrupts: bool,
 }
 
-/// What an instruction does on the data port.
+/// The access of an instruction on the data port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Access {
     None,
-    /// With the wait states of the address, and whether nothing answers there.
+    /// With the wait states of the address, and the response there.
     Load(u8, Answer),
     Store(u8, Answer),
     LoadReserved(u8, Answer),
-    /// A store-conditional whose reservation is gone makes no access.
+    /// A store-conditional makes no access if its reservation is gone.
     StoreConditional(Option<(u8, Answer)>),
     Atomic(u8),
-    /// A load or store across a word's end, as two transfers.
+    /// A load or store across a word boundary, as two transfers.
     Split([(u8, Answer); 2]),
 }
 
 impl Access {
-    /// Wait states of its data phase, the first of two.
+    /// Returns the wait states of its data phase; of two, those of the first.
     pub const fn waits(self) -> u8 {
         match self {
             Self::Load(waits, _)
@@ -55,7 +55,8 @@ impl Access {
         }
     }
 
-    /// Wait states of all its data phases: an atomic operation has two, and so has a split access.
+    /// Returns the wait states of all its data phases. Atomic operations and split accesses have
+    /// two.
     pub const fn all_waits(self) -> u16 {
         match self {
             Self::Atomic(waits) => 2 * waits as u16,
@@ -65,7 +66,7 @@ impl Access {
     }
 }
 
-/// How memory answers.
+/// The response of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Answer {
     Okay,
@@ -73,20 +74,20 @@ pub enum Answer {
     Error,
 }
 
-/// Where an instruction leads.
+/// The control flow of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Flow {
     Next,
-    /// Always there.
+    /// Always jumps to the target.
     Jump(u32),
-    /// To the target of a branch, taken or not.
+    /// Branches to the target if taken.
     Branch {
         target: u32,
         taken: bool,
     },
-    /// To the next instruction, fetched anew, without the prediction.
+    /// To the next instruction, fetched again without the prediction.
     Refetch,
-    /// To the next instruction, behind a cycle in which nothing executes.
+    /// To the next instruction, after a cycle in which nothing executes.
     Drain,
 }
 
@@ -96,6 +97,6 @@ pub enum Excepts {
     No,
     /// It counts as retired: ECALL, EBREAK, MRET.
     Retired,
-    /// It does not.
+    /// It does not count as retired.
     NotRetired,
 }

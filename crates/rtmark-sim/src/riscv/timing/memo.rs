@@ -1,46 +1,46 @@
-//! Passages of instructions through the pipeline, remembered.
+//! Memoizes the passages of instructions through the pipeline.
 //!
-//! How an instruction passes depends on the pipeline's state and its [`Demand`] alone, as long as no
-//! trap comes. So states are numbered, and for each instruction it is kept from which state it led
-//! to which, in how many cycles. What is kept changes no figure: it is what [`Pipeline::pass`] has
-//! answered.
+//! An instruction's passage depends only on the pipeline's state and its [`Demand`], unless a trap
+//! occurs. States are therefore numbered, and for each instruction the memo keeps from which state
+//! it led to which, and in how many cycles. This changes no figure: it stores what
+//! [`Pipeline::pass`] has returned.
 
 use super::cycle::{Around, Depth, Event, Sleep};
 use super::demand::{Access, Answer, Demand, Excepts, Flow};
 use super::{Memory, Pipeline};
 use crate::timing::memo::map::Map;
 
-/// How many instructions' passages are kept: a power of two.
+/// The number of slots for instructions: a power of two.
 const PLACES: usize = 2048;
-/// Passages of one instruction.
+/// The passages kept for each slot.
 const WAYS: usize = 4;
-/// States, beyond which all is forgotten.
+/// The most states kept; one more, and everything is forgotten.
 const MOST_STATES: usize = 1 << 16;
-/// No passage that takes longer is kept.
-const LONGEST: u8 = 200;
+/// Longer passages are not kept, in cycles.
+const MAX_CYCLES: u8 = 200;
 
 /// A passage.
 #[derive(Clone, Copy, Debug, Default)]
 struct Passage {
     pc: u32,
-    /// What the demand adds to the instruction.
+    /// The part of the demand that the instruction does not determine.
     variant: u32,
     from: u32,
     to: u32,
-    /// 0 where there is none.
+    /// The cycles; 0 if the entry is empty.
     cycles: u8,
 }
 
-/// What leads from one state to the next.
+/// The result of a passage.
 #[derive(Clone, Copy, Debug)]
 pub struct Led {
-    /// The number of the state behind the instruction.
+    /// The number of the state after the instruction.
     pub to: u32,
-    /// Cycles up to the one in which the instruction leaves stage X, that one included.
+    /// Cycles up to the one in which the instruction leaves stage X, inclusive.
     pub cycles: u8,
 }
 
-/// The passages.
+/// The memoized passages.
 #[derive(Clone, Debug)]
 pub struct Memo {
     states: Vec<Pipeline>,
@@ -58,8 +58,8 @@ impl Default for Memo {
     }
 }
 
-/// What a demand adds to its instruction: whether it branches and where it jumps to, and how memory
-/// answers. `None` where its passage is not to be kept.
+/// Returns the part of a demand that its instruction does not determine: whether it branches, where
+/// it jumps to, and how memory responds. Returns `None` if the passage must not be kept.
 pub fn variant(x: &Demand) -> Option<u32> {
     if x.excepts != Excepts::No || x.sleep != Sleep::No || !x.last || x.holds_interrupts {
         return None;
@@ -76,7 +76,7 @@ pub fn variant(x: &Demand) -> Option<u32> {
             | Access::StoreConditional(Some((waits, Answer::Okay)))
             | Access::Atomic(waits),
         ) => u32::from(waits),
-        // Apart from those that are not split.
+        // Distinct from accesses that are not split.
         (_, Access::Split([(first, Answer::Okay), (second, Answer::Okay)])) => {
             1 << 16 | u32::from(first) << 8 | u32::from(second)
         }
@@ -86,24 +86,24 @@ pub fn variant(x: &Demand) -> Option<u32> {
 }
 
 impl Memo {
-    /// One that is never asked, in the place of one that is elsewhere.
+    /// Returns a placeholder that is never queried, for while the memo is lent.
     pub fn hollow() -> Self {
         Self { states: Vec::new(), numbers: Map::default(), passages: Vec::new() }
     }
 
-    /// Forgets everything: memory has changed.
+    /// Forgets everything, after a change of memory.
     pub fn forget(&mut self) {
         if !self.states.is_empty() {
             *self = Self::default();
         }
     }
 
-    /// The state with a number.
+    /// Returns the state with a number.
     pub fn state(&self, number: u32) -> Option<&Pipeline> {
         self.states.get(number as usize)
     }
 
-    /// The number of a state.
+    /// Returns the number of a state.
     pub fn number(&mut self, state: &Pipeline) -> u32 {
         if let Some(number) = self.numbers.get(state) {
             return *number;
@@ -114,12 +114,13 @@ impl Memo {
         number
     }
 
-    /// Whether more states have been met than are worth keeping.
+    /// Returns whether there are too many states to keep.
     pub const fn is_full(&self) -> bool {
         self.states.len() >= MOST_STATES
     }
 
-    /// What an instruction leads to from a state, if no trap comes; `None` where that is not kept.
+    /// Returns the passage of an instruction from a state without a trap, or `None` if it cannot be
+    /// kept.
     pub fn pass(&mut self, from: u32, x: &Demand, memory: &mut impl Memory) -> Option<Led> {
         let variant = variant(x)?;
         let place = x.pc as usize / 2 % PLACES;
@@ -138,7 +139,7 @@ impl Memo {
             depth: Depth::default(),
         };
         let cycles =
-            (1..LONGEST).find_map(|cycle| match state.pass(x, &quiet, memory).event {
+            (1..MAX_CYCLES).find_map(|cycle| match state.pass(x, &quiet, memory).event {
                 Event::Stays | Event::JumpsAhead => None,
                 Event::Leaves => Some(Some(cycle)),
                 _ => Some(None),

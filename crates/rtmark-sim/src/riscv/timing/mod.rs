@@ -1,9 +1,9 @@
-//! What executing costs: when each instruction leaves the stage that executes it.
+//! Timing: when each instruction leaves the stage that executes it.
 //!
-//! Each core has a pipeline of its own, [`hazard3`] and [`ibex`]; [`Pipeline`] is one of them. Its two
-//! ports to memory ([`port`]) wait as long as what is behind them says ([`Memory`]). What instructions
-//! do is not known here: a [`Demand`] says what one asks of the pipeline, [`cycle`] what comes of a
-//! cycle.
+//! Each core has its own pipeline, [`hazard3`] or [`ibex`]; a [`Pipeline`] is one of them. Its two
+//! ports ([`port`]) wait as long as the system outside the core requires ([`Memory`]). The effects
+//! of instructions are unknown here: a [`Demand`] describes what an instruction requires of the
+//! pipeline, and [`cycle`] the result of a cycle.
 
 pub mod cycle;
 pub mod demand;
@@ -19,10 +19,11 @@ pub use memo::{Led, Memo};
 pub use pipeline::Pipeline;
 use port::Port;
 
-/// What is behind the ports.
+/// The memory system behind the ports.
 pub trait Memory {
-    /// Wait states of an instruction fetch whose address the memory takes in this cycle.
+    /// Returns the wait states of an instruction fetch whose address the memory takes in this
+    /// cycle.
     fn fetch_waits(&mut self, address: u32) -> u8;
-    /// The two halfwords of the word at an address.
+    /// Returns the two halfwords of the word at an address.
     fn halfwords(&self, address: u32) -> [u16; 2];
 }

@@ -1,4 +1,4 @@
-//! The pipeline of whichever core there is.
+//! The pipeline of any core.
 
 use super::super::rules::Stages;
 use super::cycle::{Around, Happened};
@@ -12,7 +12,7 @@ pub enum Pipeline {
 }
 
 impl Pipeline {
-    /// After a reset.
+    /// Creates the state after a reset.
     pub fn new(stages: Stages, pc: u32) -> Self {
         match stages {
             Stages::Hazard3 => Self::Hazard3(hazard3::ThreeStages::new(pc)),
@@ -20,7 +20,8 @@ impl Pipeline {
         }
     }
 
-    /// Lets a cycle pass with an instruction in the stage that executes, or on its way there.
+    /// Advances by one cycle, with `x` the instruction in the stage that executes or on its way
+    /// there.
     pub fn pass(&mut self, x: &Demand, around: &Around, memory: &mut impl Memory) -> Happened {
         match self {
             Self::Hazard3(pipeline) => pipeline.pass(x, around, memory),
@@ -28,7 +29,7 @@ impl Pipeline {
         }
     }
 
-    /// Whether anything but instructions is under way: a sleep, a trap.
+    /// Returns whether anything but instructions is in progress: a sleep or a trap.
     pub fn is_unusual(&self) -> bool {
         match self {
             Self::Hazard3(pipeline) => pipeline.is_unusual(),
@@ -36,7 +37,7 @@ impl Pipeline {
         }
     }
 
-    /// Whether nothing but an interrupt can change anything any more.
+    /// Returns whether only an interrupt can still change anything.
     pub fn is_asleep(&self) -> bool {
         match self {
             Self::Hazard3(pipeline) => pipeline.is_asleep(),

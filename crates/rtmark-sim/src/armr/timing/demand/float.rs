@@ -1,11 +1,12 @@
-//! What floating-point instructions ask for.
+//! The demands of floating-point instructions.
 
 use super::{ALU, Class, Demand, FLAGS, Moves, Source, double, of, single};
 use crate::armr::isa::Instruction;
 use crate::isa::{Group, Op as FloatOp};
 
-/// After GCC's description of the Cortex-R4F, whose latencies are one more than the manual's as its
-/// header says, since operands are wanted early but for moves and accumulators.
+/// Returns the demands of a floating-point instruction, after GCC's description of the Cortex-R4F.
+/// As its header says, its latencies are one more than the manual's, because operands are needed
+/// early, except those of moves and accumulators.
 pub fn float(it: &Instruction, op: FloatOp) -> Demand {
     use FloatOp as O;
     let is_double = op.is_double();

@@ -1,16 +1,16 @@
-//! The supply of instructions: requests, the queue of words, the buffer that decoding takes
-//! halfwords from, and the one branch that is predicted.
+//! Instruction supply: requests, the queue of words, the buffer from which decoding takes
+//! halfwords, and the single branch prediction.
 //!
-//! Only how much there is of what kind matters here; what the halfwords say is read elsewhere.
-//! One exception: the core looks for `fence.i` in its buffer even while that is empty, so that
-//! the buffer's stale contents count, see [`Parcel`].
+//! Only the number and state of halfwords matter here; their contents are decoded elsewhere. There
+//! is one exception: the core looks for `fence.i` in its buffer even while that is empty, so that
+//! stale contents of the buffer have an effect; see [`Parcel`].
 //!
 //! Source of all rules: cycle traces of the RTL at commit 86fc4e3f, and Hazard3's documentation,
 //! "Instruction Cycle Counts" and "Branch Predictor".
 
 use super::super::{Memory, Port};
 
-/// What a halfword is to the decoder's search for `fence.i` (0x0000_100F).
+/// A halfword as the decoder's search for `fence.i` (0x0000_100F) sees it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Parcel {
     #[default]
@@ -31,7 +31,7 @@ impl Parcel {
     }
 }
 
-/// What the two halfwords of the word at an address are.
+/// Returns the two halfwords of the word at an address.
 fn parcels(memory: &impl Memory, address: u32) -> [Parcel; 2] {
     memory.halfwords(address).map(Parcel::of)
 }
@@ -41,7 +41,7 @@ fn parcels(memory: &impl Memory, address: u32) -> [Parcel; 2] {
 enum Halves {
     #[default]
     Both,
-    /// A branch to the upper one.
+    /// A branch leads to the upper one.
     Upper,
     /// A predicted branch ends with the lower one.
     Lower,
@@ -67,7 +67,7 @@ impl Halves {
     }
 }
 
-/// A halfword with its mark: part of the branch that is predicted.
+/// A halfword, marked if it is part of the predicted branch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Half {
     parcel: Parcel,
@@ -82,14 +82,15 @@ struct Word {
 }
 
 impl Word {
-    /// What the buffer is offered, be it taken or not: nothing of note before the word has come.
+    /// Returns what the buffer is offered, whether it is taken or not: before the word has arrived,
+    /// nothing that resembles `fence.i`.
     fn seen(self, arrived: bool) -> Self {
         let half = self.half.map(|half| Half { parcel: Parcel::Other, ..half });
         if arrived { self } else { Self { half, ..self } }
     }
 
-    /// The halfwords in the order in which the buffer takes them; the second of a word with just
-    /// one is not looked at.
+    /// Returns the halfwords in the order in which the buffer takes them. The second one is ignored
+    /// if the word has only one.
     const fn aligned(self) -> [Half; 2] {
         let first = match self.halves {
             Halves::Both | Halves::Lower => self.half[0],
@@ -99,15 +100,15 @@ impl Word {
     }
 }
 
-/// The branch that is predicted to be taken: the last backward one that was (branch target
+/// The branch that is predicted taken: the last backward branch that was taken (a branch target
 /// buffer of one entry).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Prediction {
     source: u32,
     size: u8,
     target: u32,
-    /// Whether words are compared with it. What has been compared is followed even if this has
-    /// ended.
+    /// Whether requested words are compared with it. A match is followed even if this has ended
+    /// since.
     compared: bool,
 }
 
@@ -116,13 +117,13 @@ impl Prediction {
         self.source & 2 != 0
     }
 
-    /// Whether it continues in the next word.
+    /// Returns whether it continues in the next word.
     const fn straddles(self) -> bool {
         self.size == 4 && self.in_upper_half()
     }
 }
 
-/// What becomes of the prediction in a cycle.
+/// How the prediction changes in a cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Predict {
     Keep,
@@ -131,12 +132,12 @@ pub enum Predict {
     Set(u32, u8, u32),
 }
 
-/// What decoding does to the supply in a cycle.
+/// The effect of decoding on the supply in a cycle.
 #[derive(Clone, Copy, Debug)]
 pub struct Consumption {
-    /// Halfwords taken.
+    /// The halfwords taken.
     pub taken: u8,
-    /// A jump, which is made if no request is held: see [`Supply::takes_jumps`].
+    /// A jump, which is made unless a request is held: see [`Supply::takes_jumps`].
     pub jump: Option<Jump>,
     pub predict: Predict,
 }
@@ -145,74 +146,75 @@ pub struct Consumption {
 #[derive(Clone, Copy, Debug)]
 pub struct Jump {
     pub target: u32,
-    /// Halfwords of the instruction that jumps and stays, as it has not completed.
+    /// The halfwords of the jumping instruction, if it stays because it has not completed.
     pub keeps: u8,
 }
 
-/// Words that the queue holds.
+/// The capacity of the queue in words.
 const QUEUE: usize = 2;
 
-/// The supply of instructions.
+/// The instruction supply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Supply {
     port: Port,
-    /// The word that the next request is for.
+    /// The word that is requested next.
     next: u32,
-    /// A request waits for the port to take its address: it cannot be changed.
+    /// Whether a request waits for the port to take its address, and therefore cannot be changed.
     held: bool,
-    /// Whether the word of the next request begins with a halfword before a jump's target.
+    /// Whether the next requested word begins with a halfword before a jump's target.
     skips_lower: bool,
-    /// The last request was for the first word of a predicted branch that lies in two.
+    /// Whether the last request was for the first word of a predicted branch that spans two.
     straddling: bool,
-    /// Requests whose words have not come.
+    /// Requests whose words have not arrived.
     outstanding: u8,
-    /// How many of them are for code that a jump has left behind.
+    /// Those of them that a jump has made obsolete.
     discarded: u8,
     arriving: Word,
     queue: [Word; QUEUE],
     queued: u8,
-    /// Halfwords that wait for decoding, and contents even where there are none.
+    /// The halfwords waiting for decoding. The buffer has contents even beyond that level.
     level: u8,
     buffer: [Half; 3],
     prediction: Prediction,
-    /// The first request leaves one cycle after the reset.
+    /// Whether the first request has been allowed: it leaves one cycle after the reset.
     started: bool,
 }
 
 impl Supply {
-    /// After a reset.
+    /// Creates the supply after a reset.
     pub fn new(pc: u32) -> Self {
         Self { next: pc & !3, ..Self::default() }
     }
 
-    /// Whether all of an instruction is there.
+    /// Returns whether the buffer holds a whole instruction of this size.
     pub const fn has(&self, halfwords: u8) -> bool {
         self.level >= halfwords
     }
 
-    /// Whether a jump's request can be made in this cycle. One that the port has not taken cannot
-    /// be replaced.
+    /// Returns whether a jump's request can be made in this cycle. A request that the port has not
+    /// taken cannot be replaced.
     pub const fn takes_jumps(&self) -> bool {
         !self.held
     }
 
-    /// Whether the next halfword and the one behind it belong to the branch that was predicted.
+    /// Returns whether the next halfword and the one after it belong to the predicted branch.
     pub const fn predicted(&self) -> [bool; 2] {
         [self.buffer[0].predicted, self.buffer[1].predicted]
     }
 
-    /// Whether the buffer's beginning reads as `fence.i`, be it valid or not. It clears the
-    /// prediction even when it is not executed (RTL traces).
+    /// Returns whether the start of the buffer reads as `fence.i`, whether valid or not. That
+    /// clears the prediction even if it is not executed (RTL traces).
     pub const fn shows_fence(&self) -> bool {
         matches!((self.buffer[0].parcel, self.buffer[1].parcel), (Parcel::FenceLow, Parcel::Zero))
     }
 
-    /// Whether the queue is full, so that fetching rests.
+    /// Returns whether the queue is full, so that fetching pauses.
     pub const fn rests(&self) -> bool {
         self.queued == QUEUE as u8
     }
 
-    /// No more is requested while words are on their way, or there is no room for them.
+    /// Returns whether another word may be requested: no more are while words are in flight or
+    /// there is no room for them.
     const fn may_request(&self) -> bool {
         let queue_blocks = match self.queued {
             0 => false,
@@ -222,7 +224,7 @@ impl Supply {
         !queue_blocks && self.outstanding <= 1
     }
 
-    /// Lets a cycle pass.
+    /// Advances by one cycle.
     pub fn pass(&mut self, decoding: Consumption, memory: &mut impl Memory) {
         let before = *self;
         let jump = decoding.jump.filter(|_| before.takes_jumps());
@@ -260,10 +262,10 @@ impl Supply {
         }
     }
 
-    /// Takes halfwords off the buffer, and puts a word into it or the queue.
+    /// Removes halfwords from the buffer, and puts a word into it or the queue.
     ///
-    /// A word enters the buffer where at most one halfword is left, or two if it has only one
-    /// that counts; it goes past the queue if that is empty.
+    /// A word enters the buffer if at most one halfword is left, or two if only one of its
+    /// halfwords is valid. It bypasses an empty queue.
     fn fill(&mut self, before: &Self, taken: u8, arrived: bool, valid: bool) {
         let [low, high, third] = before.buffer;
         let shifted = match taken {
@@ -314,8 +316,8 @@ impl Supply {
         }
     }
 
-    /// The port has taken a request of the sequence. Its word is compared with that of the
-    /// predicted branch; a jump's own word is not.
+    /// Handles a sequential request that the port has taken. Its word is compared with that of the
+    /// predicted branch; the first word of a jump is not.
     fn advance(&mut self, before: &Self, memory: &impl Memory) {
         let parcels = parcels(memory, before.next);
         let known = before.prediction;

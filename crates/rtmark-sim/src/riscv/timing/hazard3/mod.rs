@@ -1,4 +1,4 @@
-//! Hazard3: three stages. F fetches ([`fetch`]), X decodes and executes, M waits for memory
+//! Hazard3, with three stages: F fetches ([`fetch`]), X decodes and executes, M waits for memory
 //! ([`pipeline`]).
 
 mod fetch;

@@ -1,20 +1,21 @@
-//! Stages X and M of a Hazard3, cycle by cycle.
+//! Stages X and M of Hazard3, cycle by cycle.
 //!
-//! Each method names a rule; all come from cycle traces of the RTL at commit 86fc4e3f, and from
-//! Hazard3's documentation, "Instruction Cycle Counts" (RP2350 datasheet, 3.8.7) where it has them.
+//! Each method implements one rule. All rules come from cycle traces of the RTL at commit 86fc4e3f,
+//! and from Hazard3's documentation, "Instruction Cycle Counts" (RP2350 datasheet, 3.8.7), where it
+//! covers them.
 
 use super::super::cycle::{Around, Depth, Event, Happened, Sleep};
 use super::super::demand::{Access, Answer, Demand, Excepts, Flow};
 use super::super::{Memory, Port};
 use super::fetch::{Consumption, Jump, Predict, Supply};
 
-/// An instruction in stage M.
+/// The instruction in stage M.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Later {
     rd: u8,
     access: Pending,
     excepts: bool,
-    /// The access is about to be answered by an error.
+    /// Whether the access is about to get an error response.
     fails: bool,
     sleep: Sleep,
 }
@@ -35,7 +36,7 @@ impl Pending {
         !matches!(self, Self::Nothing)
     }
 
-    /// Whether the port's data phase is its own.
+    /// Returns whether it owns the port's data phase.
     const fn is_on_port(self) -> bool {
         matches!(self, Self::Load | Self::Store | Self::Exclusive(true))
     }
@@ -45,7 +46,7 @@ impl Pending {
     }
 }
 
-/// Where a sleeping core's power stands (Xh3power).
+/// The power state of a sleeping core (Xh3power).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Power {
     #[default]
@@ -55,7 +56,7 @@ enum Power {
     ComingUp,
 }
 
-/// The phases of an atomic operation: the address and the data of its read, those of its write,
+/// The phases of an atomic operation: address and data of its read, address and data of its write,
 /// and its fault.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Phase {
@@ -68,7 +69,7 @@ enum Phase {
 }
 
 impl Phase {
-    /// The phase behind one that has gone well.
+    /// Returns the phase after one that succeeded.
     const fn next(self) -> Self {
         match self {
             Self::ReadAddress => Self::ReadData,
@@ -86,56 +87,56 @@ pub struct ThreeStages {
     data: Port,
     later: Later,
     phase: Phase,
-    /// The division in stage X has been begun, and for how many cycles it goes on.
+    /// Whether the division in stage X has begun, and the cycles that it still takes.
     dividing: bool,
     divider_busy: u8,
-    /// An access in stage X cannot be taken back any more.
+    /// Whether an access in stage X can no longer be withdrawn.
     committed: bool,
-    /// The instruction in stage X has jumped and waits to leave.
+    /// Whether the instruction in stage X has jumped and waits to leave.
     jumped: bool,
-    /// Sleep ends in this cycle.
+    /// Whether sleep ends in this cycle.
     released: bool,
     power: Power,
-    /// `h3.block` finds that it has been unblocked before.
+    /// Whether `h3.block` finds that it has been unblocked before.
     unblocked: bool,
 }
 
 /// The traps of a cycle.
 #[derive(Clone, Copy)]
 struct Traps {
-    /// What stage M holds has raised an exception.
+    /// Whether the instruction in stage M has raised an exception.
     exception: bool,
-    /// The trap is taken as soon as the supply takes its jump.
+    /// Whether the trap is taken as soon as the supply takes its jump.
     now: bool,
-    /// A trap is taken now or soon: nothing irrevocable is begun any more.
+    /// Whether a trap is taken now or soon, so that nothing irrevocable may begin.
     soon: bool,
 }
 
-/// What the instruction in stage X does in a cycle.
+/// The actions of the instruction in stage X in a cycle.
 #[derive(Clone, Copy)]
 struct Work {
-    /// It waits for an operand, or for an exclusive access to end.
+    /// Whether it waits for an operand, or for an exclusive access to end.
     waits: bool,
-    /// It begins to divide, for so many cycles.
+    /// The cycles of a division that it begins.
     divides: Option<u8>,
-    /// It has an address on the data port.
+    /// The access whose address it puts on the data port.
     address: Option<(u8, Answer)>,
-    /// The port takes the address.
+    /// Whether the port takes the address.
     accepted: bool,
-    /// It is an atomic operation.
+    /// Whether it is an atomic operation.
     atomic: bool,
-    /// It wants to jump there.
+    /// The target of the jump that it requests.
     jump: Option<u32>,
 }
 
 impl ThreeStages {
-    /// After a reset.
+    /// Creates the state after a reset.
     pub fn new(pc: u32) -> Self {
         Self { supply: Supply::new(pc), ..Self::default() }
     }
 
-    /// Whether a load's, LR's or SC's result is needed by the instruction behind it: stage X waits
-    /// until it is there. The data of a store is taken in stage M, a cycle later.
+    /// Returns whether the next instruction needs the result of a load, LR or SC: it waits in stage
+    /// X until that is available. The data of a store are read in stage M, a cycle later.
     fn waits_for_operand(&self, x: &Demand) -> bool {
         let rd = self.later.rd;
         let stores = matches!(x.access, Access::Store(..));
@@ -144,7 +145,7 @@ impl ThreeStages {
             && (rd == x.reads[0] || rd == x.reads[1] && !stores)
     }
 
-    /// LR, SC and AMO wait for an LR or SC in stage M.
+    /// Returns whether an LR, SC or AMO waits for an LR or SC in stage M.
     fn overlaps_exclusive(&self, x: &Demand) -> bool {
         matches!(self.later.access, Pending::Exclusive(_))
             && matches!(
@@ -153,19 +154,20 @@ impl ThreeStages {
             )
     }
 
-    /// The sleeping instruction in stage M stays there until released.
+    /// Returns whether a sleeping instruction holds stage M until it is released.
     fn sleeps(&self) -> bool {
         self.later.sleep != Sleep::No && !self.released
     }
 
-    /// Whether the branch that was predicted is not all of the instruction: it is jumped to again
-    /// without a prediction.
+    /// Returns whether the predicted branch is only part of the instruction, which is then fetched
+    /// again by a jump, without a prediction.
     fn is_predicted_in_part(&self, x: &Demand) -> bool {
         let [first, second] = self.supply.predicted();
         x.size == 4 && first != second
     }
 
-    /// The jump that the instruction in stage X makes, as it differs from what was fetched.
+    /// Returns the jump that the instruction in stage X makes because its path differs from what
+    /// was fetched.
     fn jump_wanted(&self, x: &Demand) -> Option<u32> {
         if self.jumped || x.excepts != Excepts::No {
             return None;
@@ -186,8 +188,8 @@ impl ThreeStages {
         }
     }
 
-    /// What becomes of the prediction: a backward branch that is taken unpredicted is the next one
-    /// predicted; a jump away from a predicted branch, `fence.i` and traps clear it.
+    /// Returns how the prediction changes. A backward branch taken without a prediction becomes the
+    /// predicted one; a jump away from a predicted branch, `fence.i` and traps clear it.
     fn prediction(&self, x: &Demand, jump: Option<u32>, traps: bool) -> Predict {
         let predicted = self.supply.predicted()[0];
         let Some(target) = jump else {
@@ -202,13 +204,14 @@ impl ThreeStages {
         if backward { Predict::Set(x.pc, x.size, target) } else { Predict::Keep }
     }
 
-    /// The access whose address the instruction in stage X puts on the port, by its wait states.
+    /// Returns the wait states and response of the access whose address the instruction in stage X
+    /// puts on the port.
     fn address_wanted(&self, x: &Demand) -> Option<(u8, Answer)> {
         if x.excepts != Excepts::No {
             return None;
         }
         match x.access {
-            // Accesses that are not aligned raise exceptions.
+            // Unaligned accesses raise exceptions instead.
             Access::None | Access::Split(..) => None,
             Access::Load(waits, answer)
             | Access::Store(waits, answer)
@@ -219,8 +222,8 @@ impl ThreeStages {
         }
     }
 
-    /// Traps: an exception from stage M at once, an interrupt between two instructions when no
-    /// access is under way.
+    /// Returns the traps: an exception from stage M at once, an interrupt between two instructions
+    /// while no access is in progress.
     fn traps(&self, x: &Demand, around: &Around, available: bool) -> Traps {
         let held = self.committed || self.sleeps() || available && x.holds_interrupts;
         let interrupt = around.interrupt && !held;
@@ -232,7 +235,7 @@ impl ThreeStages {
         }
     }
 
-    /// What the instruction in stage X does, if it is all there.
+    /// Returns the actions of the instruction in stage X, provided that all of it has been fetched.
     fn work(&self, x: &Demand, traps: Traps, available: bool) -> Work {
         let operand = available && self.waits_for_operand(x);
         let exclusive = available && self.overlaps_exclusive(x);
@@ -250,14 +253,14 @@ impl ThreeStages {
         }
     }
 
-    /// Whether what is in stage M stays there: an access waits for the port, an exception for the
-    /// supply, a sleep for its end.
+    /// Returns whether the instruction in stage M stays there: an access waits for the port, an
+    /// exception for the supply, a sleep for its end.
     fn later_stays(&self, traps: Traps) -> bool {
         let waits = self.later.access.is_on_port() && !self.data.ends() && !self.later.excepts;
         waits || traps.exception && !self.supply.takes_jumps() || self.sleeps()
     }
 
-    /// Whether the instruction in stage X stays there.
+    /// Returns whether the instruction in stage X stays there.
     fn stays(&self, work: Work, traps: Traps) -> bool {
         let takes_jumps = self.supply.takes_jumps();
         let atomic = work.atomic
@@ -277,7 +280,7 @@ impl ThreeStages {
             || work.jump.is_some() && !takes_jumps
     }
 
-    /// Lets a cycle pass with an instruction in stage X, or on its way there.
+    /// Advances by one cycle, with `x` the instruction in stage X or on its way there.
     pub fn pass(&mut self, x: &Demand, around: &Around, memory: &mut impl Memory) -> Happened {
         let before = *self;
         let halfwords = x.size / 2;
@@ -288,7 +291,7 @@ impl ThreeStages {
         let takes_jumps = before.supply.takes_jumps();
         let trapped = traps.now && takes_jumps;
 
-        // Decoding goes on to the next instruction; one that has jumped but stays is kept.
+        // Decoding moves to the next instruction; one that has jumped but stays is kept.
         let goes_on = !stays && available && x.last;
         let leaves = !stays && available && !traps.now;
         let target = if traps.now { Some(around.vector) } else { work.jump };
@@ -322,7 +325,7 @@ impl ThreeStages {
         Happened { event, retires: goes_on && x.excepts != Excepts::NotRetired }
     }
 
-    /// What becomes of the divider, the data port and an atomic operation.
+    /// Updates the divider, the data port and the phase of an atomic operation.
     fn pass_work(&mut self, before: &Self, x: &Demand, work: Work, traps: Traps, stays: bool) {
         let data_ends = before.data.ends();
         let phase_ends = data_ends && matches!(before.phase, Phase::WriteData | Phase::ReadData);
@@ -346,7 +349,8 @@ impl ThreeStages {
         self.data = before.data.next(work.address.map(|(waits, answer)| waits + erring(answer)));
     }
 
-    /// Sleep: at least one cycle, until an interrupt is pending; deeper states once fetching rests.
+    /// Updates the sleep state: sleep lasts at least one cycle and until an interrupt is pending,
+    /// and is deeper once fetching has stopped.
     fn pass_sleep(&mut self, before: &Self, around: &Around) {
         let sleep = before.later.sleep;
         let block_ends = sleep == Sleep::Block && (before.unblocked || around.wakes);
@@ -375,12 +379,12 @@ impl ThreeStages {
         }
     }
 
-    /// Whether a sleeping instruction or one that fails is in stage M.
+    /// Returns whether stage M holds a sleeping instruction or one with an exception.
     pub fn is_unusual(&self) -> bool {
         self.later.sleep != Sleep::No || self.later.excepts
     }
 
-    /// Whether nothing but an interrupt can change anything any more.
+    /// Returns whether only an interrupt can still change anything.
     pub fn is_asleep(&self) -> bool {
         self.sleeps() && !self.unblocked
     }

@@ -1,18 +1,18 @@
-//! Stage IF: requests of words, the buffer of those that have come, and which instruction can go on.
+//! Stage IF: word requests, the buffer of arrived words, and the instruction that can move on.
 //!
-//! Sources: the Ibex Reference Guide, "Instruction Fetch"; where it leaves a question open, runs of the
-//! RTL at commit 5da1679f.
+//! Sources: the Ibex Reference Guide, "Instruction Fetch"; where it leaves a question open, runs of
+//! the RTL at commit 5da1679f.
 
 use super::super::{Memory, Port};
 
-/// Requests that may be on their way, granted and not answered (RTL).
+/// The most requests in flight, granted and not answered (RTL).
 const MOST_OUTSTANDING: u8 = 2;
 
-/// A request that the port has not taken: it cannot be changed.
+/// A request that the port has not taken and that therefore cannot be changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Held {
     address: u32,
-    /// A jump has left it behind: its word will not be used.
+    /// Whether a jump has made it obsolete, so that its word will not be used.
     discarded: bool,
 }
 
@@ -20,43 +20,44 @@ struct Held {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fetch {
     port: Port,
-    /// The word that the next request is for.
+    /// The word that is requested next.
     next: u32,
     held: Option<Held>,
-    /// Requests whose words have not come.
+    /// Requests whose words have not arrived.
     outstanding: u8,
-    /// How many of them, the oldest ones, are for code that a jump has left behind.
+    /// Those of them, the oldest ones, that a jump has made obsolete.
     discarded: u8,
-    /// Words that wait in the buffer, three at most.
+    /// Words in the buffer, three at most.
     words: u8,
-    /// The address of the instruction that goes on next.
+    /// The address of the next instruction to move on.
     head: u32,
 }
 
-/// What the other stage and the controller ask of fetching in a cycle.
+/// What stage ID/EX and the controller request of fetching in a cycle.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked {
-    /// Words are requested at all: not before the first jump, nor asleep.
+    /// Whether words are requested at all: not before the first jump, nor asleep.
     pub fetches: bool,
-    /// Everything in the buffer and on its way is left behind for what is there.
+    /// The target of a jump, which discards everything in the buffer and in flight.
     pub jump: Option<u32>,
-    /// The other stage takes an instruction.
+    /// Whether stage ID/EX takes an instruction.
     pub takes: bool,
 }
 
 impl Fetch {
-    /// No word is requested where it would find no room: with two words in the buffer while one is on
-    /// its way, with three, or with two on their way while there is a word (RTL).
+    /// Returns whether a requested word might find no room: with two words in the buffer while one
+    /// is in flight, with three in the buffer, or with two in flight while one is in the buffer
+    /// (RTL).
     const fn is_full(&self) -> bool {
         (self.words >= 2 || self.outstanding >= 2) && (self.words >= 3 || self.outstanding >= 1)
     }
 
-    /// Lets a cycle pass; answers whether an instruction goes on to the other stage.
+    /// Advances by one cycle. Returns whether an instruction moves on to stage ID/EX.
     pub fn pass(&mut self, asked: Asked, memory: &mut impl Memory) -> bool {
         let Asked { fetches, jump, takes } = asked;
         let before = *self;
         let answered = before.port.ends();
-        // A word goes past an empty buffer in the cycle in which it comes ("Instruction Fetch").
+        // A word bypasses an empty buffer in the cycle in which it arrives ("Instruction Fetch").
         self.words += u8::from(answered && before.discarded == 0);
         let goes_on = takes && jump.is_none() && self.give(memory);
         if let Some(target) = jump {
@@ -86,8 +87,8 @@ impl Fetch {
         goes_on
     }
 
-    /// Takes the next instruction off the buffer if all of it is there. One of 32 bits that begins in a
-    /// word's upper half needs the next word, too.
+    /// Takes the next instruction from the buffer if it is complete. A 32-bit instruction that
+    /// begins in a word's upper half needs the next word, too.
     fn give(&mut self, memory: &impl Memory) -> bool {
         if self.words == 0 {
             return false;

@@ -1,57 +1,57 @@
-//! Stage ID/EX and the controller of an Ibex, cycle by cycle.
+//! Stage ID/EX and the controller of Ibex, cycle by cycle.
 //!
-//! Sources: the Ibex Reference Guide, "Pipeline Details" and "Load-Store Unit"; for traps and sleep,
-//! which it tells no cycles of, runs of the RTL at commit 5da1679f.
+//! Sources: the Ibex Reference Guide, "Pipeline Details" and "Load-Store Unit"; for traps and
+//! sleep, for which it gives no cycles, runs of the RTL at commit 5da1679f.
 
 use super::super::cycle::{Around, Event, Happened, Sleep};
 use super::super::demand::{Access, Answer, Demand, Excepts, Flow};
 use super::super::{Memory, Port};
 use super::fetch::{Asked, Fetch};
 
-/// What is in stage ID/EX.
+/// The contents of stage ID/EX.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Stage {
     #[default]
     Empty,
     /// An instruction in its first cycle.
     First,
-    /// The second cycle of a branch that is taken: its condition is known, its target is calculated.
+    /// The second cycle of a taken branch: its condition is known, its target is calculated.
     Branching,
-    /// The last cycle of a jump, which fetches since the one before.
+    /// The last cycle of a jump, whose target has been fetched since the cycle before.
     Jumped,
-    /// A calculation with so many cycles to go, this one included.
+    /// A calculation, with the remaining cycles including this one.
     Calculating(u8),
-    /// An access: transfers whose addresses have not been taken, and those that have not been answered.
+    /// An access: transfers whose addresses have not been taken, and transfers without a response.
     Accessing { requests: u8, answers: u8 },
     /// Done, and kept for the controller's next cycle.
     Kept,
 }
 
-/// What the controller is about.
+/// The state of the controller.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Control {
-    /// The two cycles after a reset: the address is made, then requested.
+    /// The two cycles after a reset: the address is formed, then requested.
     #[default]
     Reset,
     Boots,
-    /// A word is on its way to an empty core: after a reset and after a sleep.
+    /// The first word for an empty core is in flight, after a reset or a sleep.
     FirstFetch,
     Executes,
-    /// The cycle behind an instruction that ends in a trap, in a sleep, or that drains.
+    /// The cycle after an instruction that ends in a trap or in a sleep, or that drains.
     Flushes(Flush),
-    /// An interrupt's handler is jumped to.
+    /// The jump to an interrupt's handler.
     Interrupts,
     FallsAsleep,
     Sleeps,
 }
 
-/// Why the cycle behind an instruction executes nothing.
+/// Why nothing executes in the cycle after an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Flush {
     /// Its trap is taken.
     Trap,
     Sleep,
-    /// It may have let interrupts through.
+    /// It may have unmasked interrupts.
     Drain,
 }
 
@@ -62,18 +62,18 @@ pub struct TwoStages {
     data: Port,
     stage: Stage,
     control: Control,
-    /// Where the first instruction is.
+    /// The address of the first instruction.
     entry: u32,
 }
 
-/// What stage ID/EX does in a cycle.
+/// The actions of stage ID/EX in a cycle.
 #[derive(Clone, Copy)]
 struct Work {
-    /// What it holds in the next cycle; of an instruction that is done, nothing.
+    /// Its contents in the next cycle; empty after an instruction that is done.
     then: Stage,
-    /// The fetch jumps there.
+    /// The target to which fetching jumps.
     jump: Option<u32>,
-    /// A transfer's address is on the data port, with its wait states.
+    /// The wait states of the transfer whose address is on the data port.
     request: Option<u8>,
 }
 
@@ -89,7 +89,7 @@ impl Work {
     }
 }
 
-/// The transfers of an access, by their wait states.
+/// Returns the number of transfers of an access, and their wait states.
 const fn transfers(access: Access) -> (u8, [u8; 2]) {
     match access {
         Access::Split([(first, _), (second, _)]) => (2, [first, second]),
@@ -98,7 +98,7 @@ const fn transfers(access: Access) -> (u8, [u8; 2]) {
     }
 }
 
-/// Whether a transfer is answered by an error.
+/// Returns whether a transfer gets an error response.
 fn fails(access: Access) -> bool {
     match access {
         Access::Load(_, answer) | Access::Store(_, answer) => answer == Answer::Error,
@@ -107,7 +107,7 @@ fn fails(access: Access) -> bool {
     }
 }
 
-/// What follows an instruction that is done, if that is no other one.
+/// Returns what follows an instruction that is done, unless the next instruction does.
 fn flush(x: &Demand) -> Option<Flush> {
     match () {
         () if x.excepts != Excepts::No || fails(x.access) => Some(Flush::Trap),
@@ -118,12 +118,12 @@ fn flush(x: &Demand) -> Option<Flush> {
 }
 
 impl TwoStages {
-    /// After a reset.
+    /// Creates the state after a reset.
     pub fn new(entry: u32) -> Self {
         Self { entry, ..Self::default() }
     }
 
-    /// Lets a cycle pass with an instruction in stage ID/EX, or on its way there.
+    /// Advances by one cycle, with `x` the instruction in stage ID/EX or on its way there.
     pub fn pass(&mut self, x: &Demand, around: &Around, memory: &mut impl Memory) -> Happened {
         let before = *self;
         let executes = before.control == Control::Executes && before.stage != Stage::Empty;
@@ -163,8 +163,8 @@ impl TwoStages {
         Happened { event, retires }
     }
 
-    /// Whether no instruction enters stage ID/EX: when the controller is about something else, and
-    /// while an interrupt waits for the stage to become empty.
+    /// Returns whether no instruction may enter stage ID/EX: the controller is in another state, or
+    /// an interrupt waits for the stage to become empty.
     const fn halts(&self, around: &Around) -> bool {
         match self.control {
             Control::Executes | Control::FirstFetch => around.interrupt,
@@ -173,7 +173,7 @@ impl TwoStages {
         }
     }
 
-    /// What the controller is about in the next cycle.
+    /// Returns the state of the controller in the next cycle.
     const fn control_behind(&self, flush: Option<Flush>, around: &Around) -> Control {
         match self.control {
             Control::Reset => Control::Boots,
@@ -194,7 +194,7 @@ impl TwoStages {
         }
     }
 
-    /// What the instruction in stage ID/EX does.
+    /// Returns the actions of the instruction in stage ID/EX.
     fn work(&self, x: &Demand) -> Work {
         let transfers = transfers(x.access);
         match self.stage {
@@ -225,7 +225,8 @@ impl TwoStages {
         }
     }
 
-    /// The next cycle of an access: the address of its next transfer is on the port, if one is left.
+    /// Returns the actions for the next cycle of an access: the address of its next transfer is on
+    /// the port, if there is one.
     fn access(&self, requests: u8, answers: u8, (count, waits): (u8, [u8; 2])) -> Work {
         let request = (requests > 0).then(|| waits[usize::from(count > requests)]);
         let taken = request.is_some() && self.data.is_ready();
@@ -233,12 +234,12 @@ impl TwoStages {
         Work { request, ..Work::stays(then) }
     }
 
-    /// Whether anything but instructions is under way.
+    /// Returns whether anything but instructions is in progress.
     pub fn is_unusual(&self) -> bool {
         self.control != Control::Executes
     }
 
-    /// Whether nothing but an interrupt can change anything any more.
+    /// Returns whether only an interrupt can still change anything.
     pub fn is_asleep(&self) -> bool {
         self.control == Control::Sleeps
     }
