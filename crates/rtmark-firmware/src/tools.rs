@@ -159,11 +159,7 @@ fn packages(apt: &str, dnf: &str, pacman: &str, brew: &str) -> String {
 impl Tool {
     /// Whether it is what turns sources into code.
     pub fn is_compiler(self) -> bool {
-        match self {
-            Self::ArmGcc | Self::RiscvGcc | Self::Aarch64Gcc | Self::XtensaGcc => true,
-            Self::Clang | Self::Cargo => true,
-            Self::Make | Self::Newlib | Self::Picolibc | Self::RustTarget(_) => false,
-        }
+        !matches!(self, Self::Make | Self::Newlib | Self::Picolibc | Self::RustTarget(_))
     }
 
     /// The tool's name.
