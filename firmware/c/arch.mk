@@ -29,14 +29,19 @@ CORE_FLAGS_cortex-a72 := -mcpu=cortex-a72 -mstrict-align -mgeneral-regs-only -mn
                          -ffreestanding -fno-pic -fno-pie -fno-stack-protector -nostdlib -static \
                          -I$(SHARED)/freestanding -DRTMARK_CORE_HAS_FPU=0
 
+# This compiler has no C library, either, and no division. A literal stands beside the code that loads it.
+CORE_FLAGS_lx106 := -mtext-section-literals -ffreestanding -nostdlib -I$(SHARED)/freestanding -DRTMARK_CORE_HAS_FPU=0
+
 $(foreach core,$(RISCV_CORES),$(eval COMPILER_$(core) := riscv64-unknown-elf-))
 COMPILER_cortex-a72 := aarch64-linux-gnu-
+COMPILER_lx106 := xtensa-lx106-elf-
 CROSS_COMPILE_DEFAULT := $(or $(COMPILER_$(RTMARK_CORE)),arm-none-eabi-)
 
 $(foreach core,$(RISCV_CORES),$(eval STARTUP_$(core) := startup_rv32.c))
 STARTUP_cortex-r5 := startup_r5.c
 STARTUP_cortex-a72 := startup_a64.c freestanding/string.c
+STARTUP_lx106 := startup_xtensa.c freestanding/string.c freestanding/division.c
 STARTUP := $(or $(STARTUP_$(RTMARK_CORE)),startup.c)
 
 THUMB := $(if $(filter cortex-m%,$(RTMARK_CORE)),-mthumb)
-GENERAL_REGISTERS := $(if $(IS_RISCV),,-mgeneral-regs-only)
+GENERAL_REGISTERS := $(if $(IS_RISCV)$(filter lx106,$(RTMARK_CORE)),,-mgeneral-regs-only)

@@ -7,6 +7,8 @@
 
 #if defined(__riscv)
 #define CORE_DISABLE_INTERRUPTS "csrci mstatus, 8"
+#elif defined(__XTENSA__)
+#define CORE_DISABLE_INTERRUPTS "rsil a11, 15"
 #elif defined(__aarch64__)
 #define CORE_DISABLE_INTERRUPTS "msr daifset, #3"
 #elif __ARM_ARCH_PROFILE == 'R'
@@ -15,15 +17,25 @@
 #define CORE_DISABLE_INTERRUPTS "cpsid i"
 #endif
 
+/* Xtensa's instruction also says what was masked before. */
+#if defined(__XTENSA__)
+#define CORE_CLOBBERS "memory", "a11"
+#else
+#define CORE_CLOBBERS "memory"
+#endif
+
 static inline void core_disable_interrupts(void)
 {
-    __asm__ __volatile__(CORE_DISABLE_INTERRUPTS : : : "memory");
+    __asm__ __volatile__(CORE_DISABLE_INTERRUPTS : : : CORE_CLOBBERS);
 }
 
 /* What masks interrupts, and has been before: `core_mask` says it, `core_restore` puts it back. */
 #if defined(__riscv)
 #define CORE_MASK "csrrci %0, mstatus, 8\n\tandi %0, %0, 8"
 #define CORE_RESTORE "csrs mstatus, %0"
+#elif defined(__XTENSA__)
+#define CORE_MASK "rsil %0, 15"
+#define CORE_RESTORE "wsr.ps %0\n\trsync"
 #elif defined(__aarch64__)
 #define CORE_MASK "mrs %x0, daif\n\tmsr daifset, #3"
 #define CORE_RESTORE "msr daif, %x0"
@@ -50,6 +62,8 @@ static inline void core_restore(uint32_t before)
 
 #if defined(__riscv)
 #define CORE_ENABLE_INTERRUPTS "csrsi mstatus, 8"
+#elif defined(__XTENSA__)
+#define CORE_ENABLE_INTERRUPTS "rsil a11, 0"
 #elif defined(__aarch64__)
 #define CORE_ENABLE_INTERRUPTS "msr daifclr, #3"
 #elif __ARM_ARCH_PROFILE == 'R'
@@ -60,7 +74,7 @@ static inline void core_restore(uint32_t before)
 
 static inline void core_enable_interrupts(void)
 {
-    __asm__ __volatile__(CORE_ENABLE_INTERRUPTS : : : "memory");
+    __asm__ __volatile__(CORE_ENABLE_INTERRUPTS : : : CORE_CLOBBERS);
 }
 
 #endif

@@ -80,6 +80,13 @@ __asm__(RING_SYMBOLS ".include \"clock_aarch64.s\"\n");
     __asm__ __volatile__("msr pmcntenset_el0, %0\n\tmsr pmcr_el0, %1\n\tisb" \
                          : : "r"(UINT64_C(1) << 31), "r"(UINT64_C(5)))
 
+#elif defined(__XTENSA__)
+
+__asm__(RING_SYMBOLS ".include \"clock_xtensa.s\"\n");
+
+/* It always counts. */
+#define START_COUNTER() ((void)0)
+
 #elif __ARM_ARCH_PROFILE == 'R'
 
 __asm__(RING_SYMBOLS ".include \"clock_armv7.s\"\n");

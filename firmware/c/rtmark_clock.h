@@ -23,7 +23,7 @@
  * What the calls themselves cost is measured by spans of the ids `rtmark.empty`,
  * `rtmark.begin` and `rtmark.end`, in which nothing, one other begin, and one other end lie.
  *
- * A probe keeps all registers but r12 (Arm), x16 and x17 (AArch64) or t0 (RISC-V) and the
+ * A probe keeps all registers but r12 (Arm), x16 and x17 (AArch64), t0 (RISC-V) or a11 (Xtensa) and the
  * flags, masks interrupts for some twenty instructions, and takes 16 bytes of stack; a printing
  * takes a hundred and more.
  */

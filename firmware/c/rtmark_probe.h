@@ -199,6 +199,9 @@
 #define RTMARK_CALL_ \
     ".option push\n.option norvc\njal t0, rtmark_clock_\\kind\n.option pop\n771:\n"
 #define RTMARK_CLOBBERS_ "memory", "t0"
+#elif defined(__XTENSA__)
+#define RTMARK_CALL_ "mov a11, a0\ncall0 rtmark_clock_\\kind\n771:\nmov a0, a11\n"
+#define RTMARK_CLOBBERS_ "memory", "a11"
 #endif
 
 /* A call is three instructions, and so many lines. */

@@ -42,6 +42,50 @@ void semihosting_exit(enum semihosting_exit reason)
     }
 }
 
+#elif defined(__XTENSA__)
+
+/*
+ * The calls of Xtensa's simulators, which QEMU answers.
+ */
+
+enum { SYS_EXIT = 1, SYS_WRITE = 4, STANDARD_OUTPUT = 1 };
+
+static int32_t simulator_call(int32_t operation, uint32_t first, uint32_t second, uint32_t third)
+{
+    register int32_t a2 __asm__("a2") = operation;
+    register uint32_t a3 __asm__("a3") = first;
+    register uint32_t a4 __asm__("a4") = second;
+    register uint32_t a5 __asm__("a5") = third;
+
+    __asm__ __volatile__("simcall" : "+r"(a2), "+r"(a3) : "r"(a4), "r"(a5) : "memory");
+    return a2;
+}
+
+void semihosting_write0(const char *text)
+{
+    uint32_t length = 0;
+
+    while (text[length] != '\0') {
+        length++;
+    }
+    /* What a pipe has no room for yet is tried again. */
+    while (length > 0) {
+        const int32_t written = simulator_call(SYS_WRITE, STANDARD_OUTPUT, (uint32_t)text, length);
+
+        if (written > 0) {
+            text += written;
+            length -= (uint32_t)written;
+        }
+    }
+}
+
+void semihosting_exit(enum semihosting_exit reason)
+{
+    for (;;) {
+        simulator_call(SYS_EXIT, reason != SEMIHOSTING_EXIT_OK, 0, 0);
+    }
+}
+
 #else
 
 enum { SYS_WRITE0 = 0x04, SYS_EXIT = 0x18 };

@@ -17,7 +17,6 @@
 
 /* ------------------------------------------------------------------ time */
 
-#define configCPU_CLOCK_HZ ( ( unsigned long ) RTMARK_CLOCK_HZ )
 
 /* Demo. The template's 100 Hz would make a tick ten times as rare as on the
  * other kernels here. */
@@ -38,6 +37,15 @@
     #define RTMARK_SET_TICKLESS_IDLE 0
 #endif
 #define configUSE_TICKLESS_IDLE RTMARK_SET_TICKLESS_IDLE
+
+/* To sleep through ticks, the port computes with their length, which is another one in the mixed load. So the
+ * clock is a variable then, as in projects that can change theirs (SystemCoreClock). */
+#if RTMARK_SET_TICKLESS_IDLE
+    extern const unsigned long ulBenchClock;
+    #define configCPU_CLOCK_HZ ulBenchClock
+#else
+    #define configCPU_CLOCK_HZ ( ( unsigned long ) RTMARK_CLOCK_HZ )
+#endif
 
 /* ------------------------------------------------------------ scheduling */
 

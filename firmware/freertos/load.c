@@ -31,6 +31,13 @@ static SemaphoreHandle_t xLock;
 static TimerHandle_t xOnce;
 static TaskHandle_t xUrgent;
 
+#if configUSE_TICKLESS_IDLE
+
+/* The port sets SysTick up itself, and keeps what a tick is; with this clock it is one of the load. */
+const unsigned long ulBenchClock = LOAD_TICK_CYCLES * configTICK_RATE_HZ;
+
+#else
+
 /*
  * The kernel's own SysTick, with the ticks of the load instead of configTICK_RATE_HZ.
  * The port's is weak for that.
@@ -42,6 +49,8 @@ void vPortSetupTimerInterrupt( void )
     SYST_RVR = LOAD_TICK_CYCLES - 1u;
     SYST_CSR = SYST_CSR_CLKSOURCE_CORE | SYST_CSR_TICKINT | SYST_CSR_ENABLE;
 }
+
+#endif
 /*-----------------------------------------------------------*/
 
 static void prvSendFromISR( enum load_source eSource,

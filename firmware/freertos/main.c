@@ -24,6 +24,11 @@
 #endif /* HEAP_REGIONS */
 /*-----------------------------------------------------------*/
 
+#if configUSE_TICKLESS_IDLE
+    const unsigned long ulBenchClock __attribute__( ( weak ) ) = RTMARK_CLOCK_HZ;
+#endif
+/*-----------------------------------------------------------*/
+
 /*
  * The selected scenario creates its tasks and objects; then the scheduler runs
  * until one of the tasks ends the run. Images that measure the start itself have

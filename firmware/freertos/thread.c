@@ -17,7 +17,7 @@ static TaskHandle_t xHighTask;
  * only one switched. So the first task pauses, until right after a tick, as often as a tick
  * would come between samples; at most clocks and tick rates that is at the start only. */
 #define threadYIELD_CYCLES    300u
-#define threadPER_TICK        ( configCPU_CLOCK_HZ / configTICK_RATE_HZ / threadYIELD_CYCLES )
+#define threadPER_TICK        ( RTMARK_CLOCK_HZ / configTICK_RATE_HZ / threadYIELD_CYCLES )
 
 /* The first task is the one that is reached by even switches. */
 #define threadBETWEEN_PAUSES  ( threadPER_TICK < 2u ? 2u : threadPER_TICK & ~1u )

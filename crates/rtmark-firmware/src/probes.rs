@@ -130,8 +130,33 @@ enum Said<'a> {
 /// # Errors
 /// When the bytes are not a sequence of known records.
 pub fn parse(section: &[u8]) -> Result<Vec<Record>, ProbeError> {
+    parse_of(section, CodeAlignment::Two)
+}
+
+/// Where instructions can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CodeAlignment {
+    /// At even addresses.
+    Two,
+    /// Anywhere.
+    One,
+}
+
+impl CodeAlignment {
+    /// That of a core, by its name in `kernel.toml`.
+    pub fn of_core(core: &str) -> Self {
+        // Xtensa has instructions of three bytes.
+        if core.starts_with("lx") { Self::One } else { Self::Two }
+    }
+}
+
+/// Reads the records of a section, whose addresses are those of code so aligned, in their order.
+///
+/// # Errors
+/// When the bytes are anything but a sequence of known records.
+pub fn parse_of(section: &[u8], code: CodeAlignment) -> Result<Vec<Record>, ProbeError> {
     let mut records = Vec::new();
-    each(section, |said| {
+    each(section, code, |said| {
         if let Said::Probe(record) = said {
             records.push(record);
         }
@@ -146,7 +171,7 @@ pub fn parse(section: &[u8]) -> Result<Vec<Record>, ProbeError> {
 /// When the bytes are not a sequence of known records, or the name of a setting is unknown.
 pub fn settings(section: &[u8]) -> Result<Settings, ProbeError> {
     let mut settings = Settings::new();
-    each(section, |said| {
+    each(section, CodeAlignment::One, |said| {
         if let Said::Setting(name, word) = said {
             let info = setting_info(name).ok_or_else(|| Problem::Setting(name.to_owned()))?;
             settings.insert(name.to_owned(), info.value(word));
@@ -158,20 +183,21 @@ pub fn settings(section: &[u8]) -> Result<Settings, ProbeError> {
 
 fn each<'a>(
     section: &'a [u8],
+    code: CodeAlignment,
     mut take: impl FnMut(Said<'a>) -> Result<(), Problem>,
 ) -> Result<(), ProbeError> {
     let mut rest = section;
     while !rest.is_empty() {
         let offset = section.len() - rest.len();
         let at = |problem| ProbeError { offset, problem };
-        let (said, after) = parse_one(rest).map_err(at)?;
+        let (said, after) = parse_one(rest, code).map_err(at)?;
         take(said).map_err(at)?;
         rest = after;
     }
     Ok(())
 }
 
-fn parse_one(bytes: &[u8]) -> Result<(Said<'_>, &[u8]), Problem> {
+fn parse_one(bytes: &[u8], code: CodeAlignment) -> Result<(Said<'_>, &[u8]), Problem> {
     let (magic, rest) = word(bytes).ok_or(Problem::Truncated)?;
     // Linkers pad the contributions of object files with zeros.
     if magic == 0 {
@@ -182,8 +208,8 @@ fn parse_one(bytes: &[u8]) -> Result<(Said<'_>, &[u8]), Problem> {
     }
     let (place, rest) = word(rest).ok_or(Problem::Truncated)?;
     let kind = match magic & 0xFFFF {
-        1 => Some(Kind::Begin(address(place)?)),
-        2 => Some(Kind::End(address(place)?)),
+        1 => Some(Kind::Begin(address(place, code)?)),
+        2 => Some(Kind::End(address(place, code)?)),
         3 => Some(Kind::BeginAtPend(exception(place)?)),
         4 => Some(Kind::EndAtReturn(exception(place)?)),
         5 => Some(Kind::Scenario(place)),
@@ -203,8 +229,12 @@ fn parse_one(bytes: &[u8]) -> Result<(Said<'_>, &[u8]), Problem> {
     Ok((said, rest))
 }
 
-fn address(place: u32) -> Result<u32, Problem> {
-    if place & 1 == 0 { Ok(place) } else { Err(Problem::Address(place)) }
+fn address(place: u32, code: CodeAlignment) -> Result<u32, Problem> {
+    if code == CodeAlignment::One || place & 1 == 0 {
+        Ok(place)
+    } else {
+        Err(Problem::Address(place))
+    }
 }
 
 fn exception(place: u32) -> Result<u16, Problem> {
@@ -227,6 +257,15 @@ mod tests {
         bytes.push(0);
         bytes.resize(bytes.len().next_multiple_of(4), 0);
         bytes
+    }
+
+    #[test]
+    fn instructions_of_three_bytes_are_at_odd_addresses_too() {
+        let section = record(1, 0x5000_0111, "a.b");
+        assert!(parse(&section).is_err());
+        let records = parse_of(&section, CodeAlignment::of_core("lx106")).expect("good");
+        assert_eq!(records[0].kind, Kind::Begin(0x5000_0111));
+        assert_eq!(CodeAlignment::of_core("cortex-m0"), CodeAlignment::Two);
     }
 
     #[test]

@@ -19,6 +19,8 @@ pub enum Tool {
     Picolibc,
     /// `aarch64-linux-gnu-gcc`, used without its C library.
     Aarch64Gcc,
+    /// `xtensa-lx106-elf-gcc`, which has no C library.
+    XtensaGcc,
     /// `clang`, or the compiler in `CLANG`: a second compiler, used on request. It takes headers,
     /// libraries and linker from [`Tool::ArmGcc`].
     Clang,
@@ -63,6 +65,8 @@ pub(crate) fn c_tools(core: &str) -> Vec<Tool> {
         vec![Tool::RiscvGcc, Tool::Picolibc]
     } else if core.starts_with("cortex-a") {
         vec![Tool::Aarch64Gcc]
+    } else if core == "lx106" {
+        vec![Tool::XtensaGcc]
     } else {
         vec![Tool::ArmGcc, Tool::Newlib]
     }
@@ -116,6 +120,7 @@ fn output_of(program: &str, arguments: &[&str], folder: &Path) -> Result<String,
 
 const RISCV_GCC: &str = "riscv64-unknown-elf-gcc";
 const AARCH64_GCC: &str = "aarch64-linux-gnu-gcc";
+const XTENSA_GCC: &str = "xtensa-lx106-elf-gcc";
 
 fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().to_owned()
@@ -154,7 +159,7 @@ fn packages(apt: &str, dnf: &str, pacman: &str, brew: &str) -> String {
 impl Tool {
     /// Tells whether it compiles code.
     pub fn is_compiler(self) -> bool {
-        matches!(self, Self::ArmGcc | Self::RiscvGcc | Self::Aarch64Gcc | Self::Clang | Self::Cargo)
+        !matches!(self, Self::Make | Self::Newlib | Self::Picolibc | Self::RustTarget(_))
     }
 
     /// The tool's name.
@@ -166,6 +171,7 @@ impl Tool {
             Self::RiscvGcc => RISCV_GCC.into(),
             Self::Picolibc => "picolibc for RISC-V".into(),
             Self::Aarch64Gcc => AARCH64_GCC.into(),
+            Self::XtensaGcc => XTENSA_GCC.into(),
             Self::Clang => clang(),
             Self::Cargo => "cargo".into(),
             Self::RustTarget(target) => format!("the Rust target {target}"),
@@ -186,6 +192,7 @@ impl Tool {
                 debian_packages("gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf")
             }
             Self::Aarch64Gcc => debian_packages("gcc-aarch64-linux-gnu"),
+            Self::XtensaGcc => debian_packages("gcc-xtensa-lx106"),
             Self::Clang => packages("clang", "clang", "clang", "llvm"),
             Self::Cargo => "install Rust from https://rustup.rs".into(),
             Self::RustTarget(target) => format!("rustup target add {target}"),
@@ -205,6 +212,7 @@ impl Tool {
             Self::RiscvGcc => version_of(RISCV_GCC, folder),
             Self::Picolibc => library(RISCV_GCC, &["-print-file-name=picolibc.specs"], folder),
             Self::Aarch64Gcc => version_of(AARCH64_GCC, folder),
+            Self::XtensaGcc => version_of(XTENSA_GCC, folder),
             Self::Clang => clang_for_arm(folder),
             Self::Cargo => output_of("cargo", &["--version"], folder)
                 .and_then(|_| output_of("rustc", &["--version"], folder)),

@@ -13,5 +13,7 @@
 mod machine;
 mod run;
 
-pub use machine::{CounterFile, Emulator, Excuse, Machine, MachineError, MemoryFile, Role};
+pub use machine::{
+    CoreCounter, CounterFile, Emulator, Excuse, Machine, MachineError, MemoryFile, Role,
+};
 pub use run::{LONGEST_CONSOLE, Output, QemuError};

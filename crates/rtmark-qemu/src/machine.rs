@@ -15,6 +15,9 @@ pub enum Emulator {
     /// `qemu-system-riscv32`.
     #[serde(rename = "qemu-system-riscv32")]
     Riscv32,
+    /// `qemu-system-xtensa`.
+    #[serde(rename = "qemu-system-xtensa")]
+    Xtensa,
 }
 
 impl Emulator {
@@ -24,6 +27,7 @@ impl Emulator {
             Self::Arm => "qemu-system-arm",
             Self::Aarch64 => "qemu-system-aarch64",
             Self::Riscv32 => "qemu-system-riscv32",
+            Self::Xtensa => "qemu-system-xtensa",
         }
     }
 
@@ -31,7 +35,7 @@ impl Emulator {
     pub const fn package(self) -> &'static str {
         match self {
             Self::Arm | Self::Aarch64 => "qemu-system-arm",
-            Self::Riscv32 => "qemu-system-misc",
+            Self::Riscv32 | Self::Xtensa => "qemu-system-misc",
         }
     }
 }
@@ -68,6 +72,28 @@ pub struct CounterFile {
     /// Writes that start it, as addresses and values.
     #[serde(default)]
     pub start: Vec<(u32, u32)>,
+}
+
+/// A core's own counter that counts at a fixed frequency of QEMU's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CoreCounter {
+    /// How often it counts in a second of QEMU's clock.
+    pub hz: u32,
+    /// An instruction takes 2 to the power of this many nanoseconds of that clock.
+    pub shift: u8,
+}
+
+impl CoreCounter {
+    /// Returns the number of instructions that have been executed when the counter shows `count`.
+    ///
+    /// The counter counts at least once per instruction, so that no two instructions share a count. It has counted
+    /// `floor(instructions * counts per instruction)`, and the number of instructions follows exactly.
+    pub fn instructions(self, count: u64) -> u64 {
+        let counts = u128::from(self.hz) << self.shift;
+        let instructions = (u128::from(count) * 1_000_000_000).div_ceil(counts.max(1));
+        u64::try_from(instructions).unwrap_or(u64::MAX)
+    }
 }
 
 /// Scenarios that cannot run on a machine.
@@ -126,6 +152,9 @@ pub struct Machine {
     /// The register that counts instructions; if there is none, the core's own is read.
     #[serde(default)]
     pub counter: Option<CounterFile>,
+    /// How the core's own counter counts, if not once per instruction.
+    #[serde(default)]
+    pub core_counter: Option<CoreCounter>,
     /// Scenarios that cannot run on it.
     #[serde(default)]
     pub not_applicable: Vec<Excuse>,
@@ -165,6 +194,17 @@ impl Machine {
         }
         if machine.clock_hz == Some(0) {
             return refuse("clock_hz is zero");
+        }
+        if let Some(CoreCounter { hz, shift }) = machine.core_counter {
+            if machine.counter.is_some() {
+                return refuse("`counter` and `core_counter` exclude each other");
+            }
+            // QEMU knows no greater shift.
+            if shift > 10 || u64::from(hz) << shift < 1_000_000_000 {
+                return refuse(
+                    "`core_counter` counts less than once per instruction, or `shift` is above 10",
+                );
+            }
         }
         if !machine.load.iter().any(|word| word.contains("{elf}")) {
             return refuse("`load` does not refer to the firmware: it needs `{elf}`");
@@ -234,9 +274,27 @@ reason = "No interrupt."
         assert!(refusal("riscv32", "mips").contains("qemu-system-mips"));
         assert!(refusal("clock_hz = 10_000_000", "").contains("clock_hz"));
         assert!(refusal("10_000_000", "0").contains("zero"));
+        let counts = |hz: u32, shift: u32| {
+            refusal(
+                "sources = []",
+                &format!("sources = []\ncore_counter = {{ hz = {hz}, shift = {shift} }}"),
+            )
+        };
+        assert!(counts(40_000_000, 4).contains("less than once"));
+        assert!(counts(40_000_000, 11).contains("above 10"));
         assert!(refusal("sources = []", "sources = []\nsoc = \"y\"").contains("soc"));
         assert!(refusal("sources = []", "sources = []\nload = [\"-bios\"]").contains("{elf}"));
         assert!(refusal("sources = []", "sources = []\nstarter = [1]").contains("starter"));
         assert!(refusal("name = \"x\"", "name = \"../x\"").contains("name"));
+    }
+
+    #[test]
+    fn a_counter_of_a_fixed_frequency_tells_every_number_of_instructions() {
+        let counter = CoreCounter { hz: 40_000_000, shift: 5 };
+        // 1.28 counts per instruction, cut off.
+        for instructions in (0..1000_u64).chain([3_000_000_000]) {
+            assert_eq!(counter.instructions(instructions * 128 / 100), instructions);
+        }
+        assert_eq!(CoreCounter { hz: 1_000_000_000, shift: 0 }.instructions(7), 7);
     }
 }

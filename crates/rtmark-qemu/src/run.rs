@@ -113,6 +113,9 @@ impl Drop for Held {
 impl Machine {
     /// Returns QEMU's arguments for an executable and the starter's file.
     pub fn arguments(&self, elf: &str, starter: &str) -> Vec<String> {
+        let shift = self.core_counter.map_or(0, |counter| counter.shift);
+        // Sleep does not wait for the host's clock.
+        let icount = format!("shift={shift},sleep=off");
         let fixed = [
             "-M",
             &self.machine,
@@ -123,8 +126,7 @@ impl Machine {
             "-monitor",
             "none",
             "-icount",
-            // Sleep does not wait for the host's clock.
-            "shift=0,sleep=off",
+            &icount,
             "-chardev",
             "stdio,id=console",
             "-semihosting-config",

@@ -96,10 +96,12 @@ impl Group {
     pub fn of(scenario: &ScenarioId) -> Self {
         match scenario.as_str().split('.').next().unwrap_or_default() {
             "thread" | "boot" => Self::Switch,
-            "semaphore" | "mutex" | "events" | "notify" | "async" | "priority" => Self::Synchronise,
+            "semaphore" | "mutex" | "rwlock" | "events" | "notify" | "async" | "priority" => {
+                Self::Synchronise
+            }
             "queue" | "stream" => Self::Pass,
             "isr" | "load" | "timer" | "duty" | "storm" => Self::Interrupts,
-            "heap" => Self::Memory,
+            "heap" | "pool" => Self::Memory,
             "tm" | "workload" => Self::Programs,
             _ => Self::Own,
         }

@@ -139,7 +139,7 @@ impl Bench {
         match state.device.run(&elf) {
             Ok(heard) => {
                 let told = "the end of its run";
-                let ended = Ended { told, well: true, place: &place };
+                let ended = Ended { told, well: true, place: &place, counter: None };
                 let judged = judge(&heard.console, ended, image, scenario);
                 (Some(heard), judged)
             }
@@ -249,13 +249,13 @@ pub fn rehearse(
     let told = session.tell(&ending);
     let result = match &ending {
         Ending::Exit(status) => {
-            let ended = Ended { told: &told, well: status.0 == 0, place: &place };
+            let ended = Ended { told: &told, well: status.0 == 0, place: &place, counter: None };
             judge(&console, ended, image, scenario)
         }
         // With a UART, the last line says whether the run succeeded.
         Ending::Asleep => {
             let told = "the end of its run";
-            let ended = Ended { told, well: true, place: &place };
+            let ended = Ended { told, well: true, place: &place, counter: None };
             judge(&console, ended, image, scenario)
         }
         Ending::Internal(_) => Err(fail(FailureKind::Internal, told, &mistake::hint(), &console)),

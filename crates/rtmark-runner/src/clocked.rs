@@ -139,6 +139,19 @@ impl Log {
         if ended { Ok(log) } else { Err(LogError::Cut) }
     }
 
+    /// Converts each count with `convert`. Counts only grow: one that is below its predecessor has wrapped
+    /// around at 2^32.
+    pub fn recount(&mut self, convert: impl Fn(u64) -> u64) {
+        let mut whole = 0_u64;
+        for event in &mut self.events {
+            if let Noted::Probe(_, count) = event {
+                let passed = count.wrapping_sub(whole as u32);
+                whole += u64::from(passed);
+                *count = convert(whole) as u32;
+            }
+        }
+    }
+
     /// Returns the address of a probe that the given program does not have, if there is one: the log is
     /// then from another image.
     pub fn stranger(&self, records: &[Record]) -> Option<u32> {
@@ -351,6 +364,16 @@ mod tests {
         let values = clocking.samples.iter().map(|(value, _)| value).collect();
         assert!(clocking.spoilt <= clocking.unpaired.restarted);
         Ok((values, clocking.unpaired, clocking.cost))
+    }
+
+    #[test]
+    fn counts_are_converted_across_the_counters_end() {
+        let probe = |count| Noted::Probe(0x30, count);
+        let events = vec![probe(0x100), probe(0xFFFF_FFFE), Noted::Printed, probe(2)];
+        let mut log = Log { events, ..Log::default() };
+        log.recount(|count| count / 2);
+        let halves = [probe(0x80), probe(0x7FFF_FFFF), Noted::Printed, probe(0x8000_0001)];
+        assert_eq!(log.events, halves);
     }
 
     #[test]

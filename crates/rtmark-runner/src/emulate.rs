@@ -53,6 +53,7 @@ pub fn emulate(
     } else {
         format!("{}; QEMU says: {}", output.status, visible(output.messages.as_bytes()).trim_end())
     };
-    let ended = Ended { told: &told, well: output.status.success(), place: &place };
+    let (well, counter) = (output.status.success(), machine.core_counter);
+    let ended = Ended { told: &told, well, place: &place, counter };
     judge(&output.console, ended, image, scenario)
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use rtmark_firmware::probes::{Kind, Record};
+use rtmark_firmware::probes::{CodeAlignment, Kind, Record};
 use rtmark_firmware::{
     BuildSystem, Builder, BuiltImage, Executable, FirmwareError, Layouts, Target, probes,
 };
@@ -176,7 +176,8 @@ fn ready(unit: &Unit, name: &str, built: BuiltImage) -> Result<Ready, Failure> {
     let no_probes =
         || refuse(format!("no section {}: its probes were dropped by the linker", probes::SECTION));
     let parsed = |section: &[u8]| {
-        let records = probes::parse(section).map_err(|e| refuse(e.to_string()))?;
+        let code = CodeAlignment::of_core(unit.platform.core());
+        let records = probes::parse_of(section, code).map_err(|e| refuse(e.to_string()))?;
         let of_build = built.settings.clone();
         let settings = settings(unit, &records, section, of_build).map_err(refuse)?;
         Ok::<_, Failure>((records, settings))

@@ -3,6 +3,7 @@
 use rtmark_firmware::probes::{Record, selecting};
 use rtmark_firmware::select_in_elf;
 use rtmark_model::{Exact, Failure, FailureKind, Scenario, visible};
+use rtmark_qemu::CoreCounter;
 use rtmark_units::Cycles;
 
 use crate::clocked::{self, Clocking, Log, LogError};
@@ -49,6 +50,8 @@ pub(crate) struct Ended<'a> {
     pub well: bool,
     /// Where it ran, with a preposition: `on QEMU's virt`.
     pub place: &'a str,
+    /// How the counter counted, if not what is to be counted.
+    pub counter: Option<CoreCounter>,
 }
 
 /// Extracts the samples from the console output.
@@ -60,14 +63,14 @@ pub(crate) fn judge(
 ) -> Result<Measured, Failure> {
     let id = scenario.in_firmware();
     let point = scenario.point.as_ref().map_or(0, |point| point.n);
-    let Ended { told, well, place } = ended;
+    let Ended { told, well, place, counter } = ended;
     let fail = |kind, message: String, hint: &str, console: &[u8]| Failure {
         kind,
         message: format!("{message} [{} {place}]", image.path),
         hint: hint.to_owned(),
         console: visible(console),
     };
-    let log = Log::read(console).map_err(|error| {
+    let mut log = Log::read(console).map_err(|error| {
         let hint = match error {
             LogError::Spoilt { .. } | LogError::Line(_) => {
                 "a line that loses bytes is slower, shorter or better shielded without loss; on \
@@ -78,6 +81,9 @@ pub(crate) fn judge(
         let end = console.len().saturating_sub(4096);
         fail(FailureKind::Check, format!("{error} ({told})"), hint, &console[end..])
     })?;
+    if let Some(counter) = counter {
+        log.recount(|count| counter.instructions(count));
+    }
     if let (Some(runs), Some(wanted)) = (log.select, image.word(scenario))
         && runs != wanted
     {

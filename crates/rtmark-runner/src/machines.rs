@@ -32,6 +32,7 @@ impl Described for MachineFile {
         "a72-virt.toml",
         "a76-virt.toml",
         "zcu102-r5.toml",
+        "lx106-sim.toml",
     ];
 
     fn from_text(origin: &str, text: &str) -> Result<Self, FileError> {

@@ -192,7 +192,8 @@ impl Recorded {
             records: probes.chain([selected]).collect(),
             path: format!("{} of {}", self.provenance.firmware.image, key.kernel),
         };
-        let ended = Ended { told: "the end of the recording", well: true, place: "as recorded" };
+        let (told, place) = ("the end of the recording", "as recorded");
+        let ended = Ended { told, well: true, place, counter: None };
         let measured = match judge(self.console.as_bytes(), ended, &image, scenario) {
             Err(failure) => return Answer::Failed { key, failure },
             Ok(measured) => measured,

@@ -119,7 +119,9 @@ fn spoilt_bundles_are_refused_whole() {
     assert!(spoil("\"started_ms\":", "\"started_ms\":99999999999999999999").contains("line 2"));
     assert!(spoil("\"a.b\"", "\"../b\"").contains("line"));
     assert!(spoil("\"names\":[\"base\"]", "\"names\":[\"\\u001b[2J\"]").contains("is not allowed"));
-    assert!(spoil("\"revision\":\"c0ffee\"", "\"revision\":\"$(reboot)\"").contains("not a commit"));
+    assert!(
+        spoil("\"revision\":\"c0ffee\"", "\"revision\":\"$(reboot)\"").contains("not a commit")
+    );
     assert!(spoil("{\"run\":", "{\"ran\":").contains("unknown variant"));
     assert!(spoil("\"answers\":2", "\"answers\":3").contains("do not match"));
     let id = &stores.runs()[1].id;

@@ -97,6 +97,34 @@ fn freertos_answers_on_every_core_the_same_each_time() {
     }
 }
 
+/// The Xtensa is there for polls alone, and its counter does not count instructions one by one. A poll takes
+/// the same instructions each time, as nothing ticks, so that a count which were rounded would show.
+#[test]
+#[expect(clippy::print_stderr, reason = "a machine that is left out is told")]
+fn polls_are_counted_on_an_xtensa() {
+    let polls = ["events.wait.poll_empty", "events.get.poll", "queue.receive.poll_empty"];
+    let [wait, get, queue] = polls;
+    let answers = match answers("freertos", "lx106-sim", &[wait, get, queue, "thread.yield"]) {
+        Ok(answers) => answers,
+        Err(missing) => {
+            // `scripts/setup test` installs all of it where it may.
+            eprintln!("lx106-sim is left out: {missing}");
+            return;
+        }
+    };
+    let of = |id: &str| {
+        let answer = answers.iter().find(|answer| answer["key"]["scenario"] == id);
+        &answer.unwrap_or_else(|| panic!("{id} has an answer"))["statistics"]["steady"]
+    };
+    for poll in polls {
+        assert_eq!(of(poll)["count"], 99_999, "{poll}");
+        assert_eq!(of(poll)["min"], of(poll)["max"], "{poll}");
+    }
+    let [wait, get, queue] = polls.map(|poll| of(poll)["p50"].as_u64().expect("measured"));
+    assert!(40 < get && get < queue && queue < wait && wait < 300, "{get} {queue} {wait}");
+    assert!(of("thread.yield").is_null(), "the port is for polls alone");
+}
+
 #[test]
 #[expect(clippy::print_stderr, reason = "a machine that is left out is told")]
 fn embassy_answers_on_every_core_the_same_each_time() {

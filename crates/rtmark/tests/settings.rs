@@ -105,6 +105,28 @@ fn a_product_of_freertos_has_no_asserts_and_no_stack_checks() {
     assert!(checked.flash_bytes() > product.flash_bytes());
 }
 
+/// The mixed load has two stretches of two ticks each in which nothing is ready: 24000 of 72000 cycles. The firmware
+/// checks that every job was done.
+#[test]
+fn freertos_sleeps_through_ticks_that_release_nobody() {
+    let home = tempfile::tempdir().expect("a scratch folder");
+    let output = Command::new(env!("CARGO_BIN_EXE_rtmark"))
+        .args(["run", "--kernel", "freertos", "--soc", "stm32f405", "--scenario", "duty.awake"])
+        .args(["--set", "tickless_idle=on", "--placements", "1", "--format", "json", "-q"])
+        .arg("--store")
+        .arg(home.path().join("store.sqlite"))
+        .env_remove("RTMARK_FIRMWARE")
+        .env_remove("RTMARK_CATALOGUE")
+        .env("RTMARK_BUILD", builds())
+        .output()
+        .expect("rtmark runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let awake = json["answers"][0]["statistics"]["steady"]["p50"].as_u64().expect("measured");
+    assert!((48_000..66_000).contains(&awake), "awake for {awake} cycles of 72000");
+}
+
 #[test]
 fn a_product_without_checks_is_faster_and_known_by_its_name() {
     let home = tempfile::tempdir().expect("a scratch folder");

@@ -1,22 +1,17 @@
-//! Time for embassy-time: a timer of the chip counts, and interrupts when something is due.
+//! A time driver for embassy-time: a timer of the chip counts, and interrupts when something is due.
 //!
-//! Ours, from the chips' manuals, because the drivers of Embassy's HALs come only with those HALs' clocks,
-//! pins and vector tables. What counts goes round sooner or later, so that somebody has to look at it in
-//! each round, and remember which quarter of a round that was: the time is less than a round after the beginning
-//! of that quarter. The alarm sees to it. It is set to what is due next, or half a round ahead if nothing is due
-//! before, and so there is always a quarter left in which the look may come late.
+//! The drivers of Embassy's HALs come only with those HALs' clocks, pins and vector tables; this one is ours, written
+//! from the chips' manuals.
 
 use core::cell::RefCell;
-use core::sync::atomic::{AtomicU32, Ordering, compiler_fence};
 use core::task::Waker;
 
-use cortex_m::peripheral::NVIC;
 use critical_section::Mutex;
 use embassy_time_driver::{Driver, TICK_HZ};
 use embassy_time_queue_utils::Queue;
-use rtmark_board::device::TimerInterrupt;
-use rtmark_board::soc::{self, Timer};
 
+#[path = "clock.rs"]
+mod clock;
 #[cfg(feature = "nrf_rtc")]
 #[path = "counter/nrf_rtc.rs"]
 mod counter;
@@ -27,42 +22,29 @@ mod counter;
 #[path = "counter/stm32_timer.rs"]
 mod counter;
 
+use clock::Clock;
+pub use clock::start;
+
 // Nothing ticks.
 rtmark_probe::setting!("tick_hz", 0);
 
-const PERIPHERAL: Timer = match soc::TIMER {
-    Some(timer) => timer,
-    None => panic!("the soc file names no time base"),
-};
+const _: () = assert!(TICK_HZ == clock::PERIPHERAL.hertz as u64, "the timer counts otherwise");
 
-const _: () = assert!(TICK_HZ == PERIPHERAL.hertz as u64, "the timer counts otherwise");
-
-const INTERRUPT: TimerInterrupt = TimerInterrupt::of(PERIPHERAL);
+#[cfg(feature = "stm32_timer")]
+const _: () = assert!(counter::EXACT, "the timer cannot count so exactly");
 
 /// The exception in which alarms go off.
-pub const EXCEPTION: u16 = INTERRUPT.exception();
-
-/// Counts of a quarter of a round.
-const QUARTER: u32 = counter::LAST / 4 + 1;
+pub const EXCEPTION: u16 = clock::INTERRUPT.exception();
 
 struct Alarms {
-    /// Quarters of rounds that were over at the last look.
-    quarters: AtomicU32,
+    clock: Clock,
     queue: Mutex<RefCell<Queue>>,
 }
 
 embassy_time_driver::time_driver_impl!(static ALARMS: Alarms = Alarms {
-    quarters: AtomicU32::new(0),
+    clock: Clock::new(),
     queue: Mutex::new(RefCell::new(Queue::new())),
 });
-
-/// Starts the timer, from zero.
-pub fn start() {
-    counter::start(PERIPHERAL.enable);
-    counter::set_alarm(2 * QUARTER);
-    // SAFETY: its handler is below.
-    unsafe { NVIC::unmask(INTERRUPT) };
-}
 
 #[unsafe(no_mangle)]
 extern "C" fn TIMER() {
@@ -73,17 +55,12 @@ extern "C" fn TIMER() {
 }
 
 impl Alarms {
-    /// Wakes all that is due, until the alarm stands where the counter is certain to meet it.
+    /// Wakes all that is due, until the counter is certain to meet the alarm for what comes next.
     #[inline(never)]
     fn wake(&self, queue: &mut Queue) {
         loop {
-            let now = self.now();
-            self.quarters.store((now / u64::from(QUARTER)) as u32, Ordering::Relaxed);
-            let left = queue.next_expiration(now) - now;
-            let ahead = left.min((2 * QUARTER).into()) as u32;
-            counter::set_alarm((now as u32).wrapping_add(ahead) & counter::LAST);
-            let passed = counter::count().wrapping_sub(now as u32) & counter::LAST;
-            if passed + counter::LEAD <= ahead {
+            let now = self.clock.look();
+            if clock::aim(now, queue.next_expiration(now)) {
                 return;
             }
         }
@@ -92,11 +69,7 @@ impl Alarms {
 
 impl Driver for Alarms {
     fn now(&self) -> u64 {
-        let quarters = u64::from(self.quarters.load(Ordering::Relaxed)) * u64::from(QUARTER);
-        // The look at the counter is the later one: it is never before that quarter.
-        compiler_fence(Ordering::Acquire);
-        let since = counter::count().wrapping_sub(quarters as u32) & counter::LAST;
-        quarters + u64::from(since)
+        self.clock.now()
     }
 
     fn schedule_wake(&self, at: u64, waker: &Waker) {
@@ -106,21 +79,5 @@ impl Driver for Alarms {
                 self.wake(&mut queue);
             }
         });
-    }
-}
-
-/// A register of the timer, by its offset.
-#[derive(Clone, Copy)]
-struct Register(u32);
-
-impl Register {
-    fn read(self) -> u32 {
-        // SAFETY: the timer is this driver's.
-        unsafe { ((PERIPHERAL.base + self.0) as *const u32).read_volatile() }
-    }
-
-    fn write(self, value: u32) {
-        // SAFETY: as above.
-        unsafe { ((PERIPHERAL.base + self.0) as *mut u32).write_volatile(value) }
     }
 }

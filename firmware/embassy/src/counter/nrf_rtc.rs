@@ -1,7 +1,7 @@
 //! A real-time counter of Nordic's chips, 32768 times a second, and its first compare register (nRF52840
 //! PS, 6.22).
 
-use super::Register;
+use super::clock::Register;
 
 /// The greatest count.
 pub const LAST: u32 = 0xFF_FFFF;

@@ -3,7 +3,7 @@
 //!
 //! The tick that it counts is taken to run, as the core's clock is: a HAL's clocks see to both.
 
-use super::Register;
+use super::clock::Register;
 
 /// The greatest count.
 pub const LAST: u32 = u32::MAX;

@@ -1,8 +1,9 @@
 //! The 16 bits that every timer of an STM32 has, and its first compare register (RM0090, 18.4).
 
+use embassy_time_driver::TICK_HZ;
 use rtmark_board::soc;
 
-use super::{Register, TICK_HZ};
+use super::clock::Register;
 
 /// The greatest count.
 pub const LAST: u32 = 0xFFFF;
@@ -10,12 +11,16 @@ pub const LAST: u32 = 0xFFFF;
 /// How far ahead of the counter an alarm has to be: it is met, not passed.
 pub const LEAD: u32 = 1;
 
-/// What PSC holds: the counter counts once in one cycle more.
+/// The core's cycles in a tick, rounded down.
+const CYCLES: u64 = soc::CLOCK_HZ as u64 / TICK_HZ;
+
+/// Whether a tick takes exactly a whole number of cycles.
+pub const EXACT: bool = CYCLES * TICK_HZ == soc::CLOCK_HZ as u64;
+
+/// The value of PSC, one less than the cycles in a tick.
 const PRESCALER: u32 = {
-    let cycles = soc::CLOCK_HZ as u64 / TICK_HZ;
-    assert!(cycles >= 1 && cycles <= 1 << 16, "the timer cannot count so slowly");
-    assert!(cycles * TICK_HZ == soc::CLOCK_HZ as u64, "the timer cannot count so exactly");
-    cycles as u32 - 1
+    assert!(CYCLES >= 1 && CYCLES <= 1 << 16, "the timer cannot count so slowly");
+    CYCLES as u32 - 1
 };
 
 const CR1: Register = Register(0x00);
