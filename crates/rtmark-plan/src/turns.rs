@@ -2,7 +2,7 @@
 
 use crate::bound::{Arrivals, Bound, Question, Stream};
 use crate::costs::{Cost, Costs, Missing};
-use crate::model::{Model, NoBound, Order, handlers, job, switch_from, switch_to};
+use crate::model::{Model, NoBound, Order, Timer, handlers, job, switch_from, switch_to};
 use crate::set::{Release, Set, Task};
 use crate::term::{Kind, Part};
 
@@ -27,14 +27,18 @@ impl Model {
         costs: &Costs,
         known: Option<&[Result<Bound, NoBound>]>,
     ) -> Result<Vec<Turns>, Missing> {
-        if self.order != Order::Batches {
+        if !self.order.takes_turns() {
             return Ok(Vec::new());
         }
         let known = |at: usize| known?.get(at)?.as_ref().ok().map(|bound| bound.response);
         let responses = (0..).zip(&set.tasks).map(|(at, task)| known(at).unwrap_or(task.period));
         let responses: Vec<u64> = responses.collect();
         let turns = (0..).zip(&set.tasks).map(|(at, task)| {
-            let until = Self::next_batch(set, costs, at, &responses)?;
+            if self.order == Order::Fifo {
+                // Whoever is released while a job waits runs after that job.
+                return Ok(Turns { response: responses[at], most: 1 });
+            }
+            let until = self.next_batch(set, costs, at, &responses)?;
             let again = until.is_none_or(|until| task.period.saturating_sub(task.jitter) <= until);
             Ok(Turns { response: responses[at], most: if again { 2 } else { 1 } })
         });
@@ -48,39 +52,110 @@ impl Model {
     /// rest of the one and ahead of itself in the other. For twice, that task's next release must come within
     /// this time. Until then each other task is polled in the rest of the batch before and in that batch, for
     /// releases that are no longer ago than its response.
+    ///
+    /// The same holds for a round in place of a batch.
     fn next_batch(
+        &self,
         set: &Set,
         costs: &Costs,
         index: usize,
         responses: &[u64],
     ) -> Result<Option<u64>, Missing> {
         let mut own = vec![costs.part(Cost::HeldBack, "the kernel", 1)?];
-        own.extend(turn(&set.tasks[index], costs)?);
+        own.extend(self.turn(&set.tasks[index], costs)?);
         own.extend(switch_to(&set.tasks[index], costs)?);
         let mut streams = handlers(set, costs)?;
+        let is_ticked = self.timer == Timer::Tick;
+        if is_ticked {
+            let parts = vec![costs.part(Cost::Tick, "the tick", 1)?];
+            streams.push(Stream { parts, arrivals: Arrivals::every(set.tick) });
+        }
         for (at, task) in set.tasks.iter().enumerate().filter(|(at, _)| *at != index) {
             let (period, jitter) = (task.period, responses[at]);
             let arrivals = Arrivals::AtMost { period, jitter, most: 2 };
-            streams.push(Stream { parts: turn(task, costs)?, arrivals });
-            // An alarm more, for the batch behind.
-            own.push(costs.part(Cost::Tick, &task.name, 1)?);
+            let mut parts = self.turn(task, costs)?;
+            if !is_ticked {
+                // An alarm more, for the batch behind.
+                own.push(costs.part(Cost::Tick, &task.name, 1)?);
+            } else if task.release == Release::Clock {
+                parts.push(costs.part(Cost::Release, &task.name, 1)?);
+            }
+            streams.push(Stream { parts, arrivals });
         }
         // Nothing but these is in its way: no second job of its own.
         let period = u64::MAX;
         let question = Question { period, jitter: 0, own, last: 0, once: Vec::new(), streams };
         Ok(question.bound().ok().map(|bound| bound.response))
     }
+
+    /// A job of another task that goes before, with the switch from it and, where an alarm released it,
+    /// that alarm. The switch to the first job of a batch or round is that of the waiting task itself.
+    pub(crate) fn turn(&self, task: &Task, costs: &Costs) -> Result<Vec<Part>, Missing> {
+        let mut parts = job(task, Kind::Turns, costs)?;
+        if self.timer == Timer::Alarm && task.release == Release::Clock {
+            parts.push(costs.part(Cost::Tick, &task.name, 1)?);
+        }
+        parts.push(switch_from(task, costs)?);
+        Ok(parts)
+    }
+
+    /// The turns of all other tasks for which a job may have to wait.
+    ///
+    /// In rounds a task later in the array has no second turn: a job that was released during one round is
+    /// polled in the next, and what comes after it there does not delay it.
+    pub(crate) fn turns_of_others(
+        &self,
+        set: &Set,
+        costs: &Costs,
+        index: usize,
+        turns: &[Turns],
+    ) -> Result<Vec<Stream>, Missing> {
+        let others = (0..).zip(&set.tasks).filter(|(number, _)| *number != index);
+        let stream = |(number, other): (usize, &Task)| {
+            let Turns { response: jitter, most } = turns[number];
+            let is_later = self.order == Order::Rounds && !goes_first(set, number, index);
+            let most = if is_later { 1 } else { most };
+            let arrivals = Arrivals::AtMost { period: other.period, jitter, most };
+            Ok(Stream { parts: self.turn(other, costs)?, arrivals })
+        };
+        others.map(stream).collect()
+    }
+
+    /// What the clock's releases of all other tasks cost a job that waits.
+    pub(crate) fn releases_of_others(
+        &self,
+        set: &Set,
+        costs: &Costs,
+        index: usize,
+        turns: &[Turns],
+    ) -> Result<Vec<Stream>, Missing> {
+        let others = (0..).zip(&set.tasks).filter(|(number, _)| *number != index);
+        let clocked = others.filter(|(_, other)| other.release == Release::Clock);
+        let stream = |(number, other): (usize, &Task)| {
+            let (period, jitter) = (other.period, other.jitter);
+            let (cost, arrivals) = match (self.timer, self.order) {
+                // The next one after the polls that go before: its poll comes later, its alarm need not.
+                (Timer::Alarm, _) => (Cost::Tick, Arrivals::AtMost { period, jitter, most: 1 }),
+                // A round begins with a look at all timers, so that those count which are polled after
+                // the job. Between two of a task's releases lies its poll.
+                (Timer::Tick, Order::Rounds) => {
+                    let Turns { response: jitter, most } = turns[number];
+                    (Cost::Release, Arrivals::AtMost { period, jitter, most })
+                }
+                (Timer::Tick, _) => {
+                    (Cost::Release, Arrivals::Every { period, jitter, distance: 0 })
+                }
+            };
+            Ok(Stream { parts: vec![costs.part(cost, &other.name, 1)?], arrivals })
+        };
+        clocked.map(stream).collect()
+    }
 }
 
-/// A poll that goes before another task's, with its alarm and the switch from it. The switch to the first one
-/// of a batch is that of the task itself.
-pub(crate) fn turn(task: &Task, costs: &Costs) -> Result<Vec<Part>, Missing> {
-    let mut parts = job(task, Kind::Turns, costs)?;
-    if task.release == Release::Clock {
-        parts.push(costs.part(Cost::Tick, &task.name, 1)?);
-    }
-    parts.push(switch_from(task, costs)?);
-    Ok(parts)
+/// Whether a round polls one task before another: by priority, and by place in the set among equals.
+fn goes_first(set: &Set, one: usize, other: usize) -> bool {
+    let place = |index: usize| (std::cmp::Reverse(set.tasks[index].priority), index);
+    place(one) < place(other)
 }
 
 pub(crate) fn is_late((task, bound): &(&Task, &Result<Bound, NoBound>)) -> bool {
