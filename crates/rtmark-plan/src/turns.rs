@@ -72,7 +72,8 @@ impl Model {
         }
         for (at, task) in set.tasks.iter().enumerate().filter(|(at, _)| *at != index) {
             let (period, jitter) = (task.period, responses[at]);
-            let arrivals = Arrivals::AtMost { period, jitter, most: 2 };
+            let most = if self.by_one_tick(set, at, index) { 1 } else { 2 };
+            let arrivals = Arrivals::AtMost { period, jitter, most };
             let mut parts = self.turn(task, costs)?;
             if !is_ticked {
                 // An alarm more, for the batch behind.
@@ -101,8 +102,8 @@ impl Model {
 
     /// The turns of all other tasks for which a job may have to wait.
     ///
-    /// In rounds a task later in the array has no second turn: a job that was released during one round is
-    /// polled in the next, and what comes after it there does not delay it.
+    /// In rounds, a job that is released during one round is polled in the next. Each other task may have a
+    /// turn in the rest of the first round, and those earlier in the array have one in the second.
     pub(crate) fn turns_of_others(
         &self,
         set: &Set,
@@ -111,14 +112,20 @@ impl Model {
         turns: &[Turns],
     ) -> Result<Vec<Stream>, Missing> {
         let others = (0..).zip(&set.tasks).filter(|(number, _)| *number != index);
-        let stream = |(number, other): (usize, &Task)| {
-            let Turns { response: jitter, most } = turns[number];
-            let is_later = self.order == Order::Rounds && !goes_first(set, number, index);
-            let most = if is_later { 1 } else { most };
+        let mut streams = Vec::new();
+        for (number, other) in others {
+            let Turns { response: jitter, mut most } = turns[number];
+            if self.order == Order::Rounds {
+                let before = u64::from(!self.by_one_tick(set, number, index));
+                let ahead = u64::from(goes_first(set, number, index));
+                most = most.min(before + ahead);
+            }
             let arrivals = Arrivals::AtMost { period: other.period, jitter, most };
-            Ok(Stream { parts: self.turn(other, costs)?, arrivals })
-        };
-        others.map(stream).collect()
+            if most > 0 {
+                streams.push(Stream { parts: self.turn(other, costs)?, arrivals });
+            }
+        }
+        Ok(streams)
     }
 
     /// What the clock's releases of all other tasks cost a job that waits.
@@ -140,6 +147,7 @@ impl Model {
                 // the job. Between two of a task's releases lies its poll.
                 (Timer::Tick, Order::Rounds) => {
                     let Turns { response: jitter, most } = turns[number];
+                    let most = if self.by_one_tick(set, number, index) { 1 } else { most };
                     (Cost::Release, Arrivals::AtMost { period, jitter, most })
                 }
                 (Timer::Tick, _) => {
@@ -149,6 +157,23 @@ impl Model {
             Ok(Stream { parts: vec![costs.part(cost, &other.name, 1)?], arrivals })
         };
         clocked.map(stream).collect()
+    }
+
+    /// Whether rounds take two tasks by ticks, so that neither of them is in a round that is going on when the
+    /// other one is released.
+    ///
+    /// Every round ends less than a tick after the tick before it, or ticks would be lost and there were no bound.
+    /// So the rounds that a tick finds going on are those that begin after the one with all that the last
+    /// tick released: only what interrupts release is in them. If that one itself is still going on, then
+    /// because a round went on at its tick, too, and it has caught up on that since: handlers and the longest
+    /// round take no more than a tick together, and what is left of it is no more than was left then.
+    fn by_one_tick(&self, set: &Set, one: usize, other: usize) -> bool {
+        let is_ticked = |index: usize| {
+            let task = &set.tasks[index];
+            task.release == Release::Clock && task.jitter == 0
+        };
+        let is_possible = self.order == Order::Rounds && self.timer == Timer::Tick;
+        is_possible && is_ticked(one) && is_ticked(other)
     }
 }
 

@@ -2,7 +2,7 @@
 //! another, from every offset.
 
 use oorandom::Rand64;
-use rtmark_plan::{Costs, Model, NoBound, Order, Protocol, Set, Task, Timer};
+use rtmark_plan::{Costs, Interrupt, Model, NoBound, Order, Protocol, Release, Set, Task, Timer};
 
 /// A job that has not ended.
 #[derive(Clone, Copy, Debug)]
@@ -180,20 +180,32 @@ fn the_last_task_of_the_array_waits_twice() {
     assert_eq!(over_all_offsets(&set, &mut run, 1), [3, 4]);
 }
 
-/// lilos with its tick: while a round lasts, one tick stays pending and further ones are lost. Returns the
-/// longest responses, and how many ticks were lost.
+/// lilos with its tick and with interrupts: while a round lasts, one tick stays pending and further ones are
+/// lost. Returns the longest responses, and how many ticks were lost.
 fn ticked(set: &Set, offsets: &[u64], until: u64) -> (Vec<u64>, u64) {
     let mut scheduler = Rounds::default();
     let mut longest = vec![0; set.tasks.len()];
     let (mut pending, mut ticks, mut lost) = (false, 0, 0);
+    let mut pended = Vec::new();
     for now in 0..until {
+        for (task, of) in set.tasks.iter().enumerate() {
+            let since = now.checked_sub(offsets[task]);
+            let is_due = since.is_some_and(|since| since.is_multiple_of(of.period));
+            if of.release != Release::Clock && is_due {
+                pended.push(Job { task, released: now, done: 0 });
+            }
+        }
         if now.is_multiple_of(set.tick) {
             lost += u64::from(pending);
             pending = true;
         }
+        if scheduler.round.is_empty() {
+            scheduler.release(&std::mem::take(&mut pended));
+        }
         if pending && scheduler.round.is_empty() {
             pending = false;
             let due = |(task, offset): (usize, &u64)| {
+                (set.tasks[task].release == Release::Clock).then_some(())?;
                 let (first, period) = (offset / set.tick, set.tasks[task].period / set.tick);
                 let since = u64::checked_sub(ticks, first)?;
                 let released = ticks * set.tick;
@@ -210,45 +222,66 @@ fn ticked(set: &Set, offsets: &[u64], until: u64) -> (Vec<u64>, u64) {
     (longest, lost)
 }
 
+/// Two or three tasks with a tick, of which interrupts release some.
+fn drawn_with_tick(draw: &mut Rand64) -> Set {
+    let tick = draw.rand_range(4..9);
+    let count = draw.rand_range(2..4);
+    let tasks: Vec<(u64, u64)> =
+        (0..count).map(|_| (draw.rand_range(1..5), tick * draw.rand_range(1..6))).collect();
+    let mut set = set_of(&tasks, tick);
+    for (at, task) in set.tasks.iter_mut().enumerate() {
+        if draw.rand_range(0..4) == 0 {
+            // Hyperperiods stay short.
+            task.period = [10, 12, 15][draw.rand_range(0..3) as usize];
+            task.deadline = task.period;
+            task.release = Release::Interrupt(set.interrupts.len());
+            let distance = task.period;
+            set.interrupts.push(Interrupt { name: format!("i{at}"), distance, work: 0 });
+        }
+    }
+    set
+}
+
 /// Where a bound says that ticks are not lost, none is, and no run is above it.
 #[test]
 fn rounds_with_a_tick_never_exceed_the_bound() {
     let lilos = Model::of("lilos").expect("known");
     let mut draw = Rand64::new(11);
-    let (mut bounded, mut lose) = (0, 0);
-    while bounded < 200 {
-        let tick = draw.rand_range(4..9);
-        let tasks: Vec<(u64, u64)> = (0..draw.rand_range(2..4))
-            .map(|_| (draw.rand_range(1..5), tick * draw.rand_range(1..6)))
-            .collect();
-        let set = set_of(&tasks, tick);
+    let (mut bounded, mut interrupted, mut lose) = (0, 0, 0);
+    let (mut near, mut all) = (0, 0);
+    while bounded < 400 {
+        let set = drawn_with_tick(&mut draw);
         let until = 3 * hyperperiod(&set) + 10;
-        let losing = |bound: &Result<_, _>| matches!(bound, Err(NoBound::LostTicks { .. }));
+        let has_interrupts = !set.interrupts.is_empty();
+        let unit = if has_interrupts { 1 } else { set.tick };
+        let mut ticks = 0;
+        let mut run = |offsets: &[u64]| {
+            let (longest, lost) = ticked(&set, offsets, until);
+            ticks += lost;
+            longest
+        };
         let Some(bounds) = bounds(&set, &lilos) else {
-            let mut lost = 0;
-            let mut run = |offsets: &[u64]| {
-                let (longest, ticks) = ticked(&set, offsets, until);
-                lost += ticks;
-                longest
-            };
-            over_all_offsets(&set, &mut run, tick);
-            let said = lilos.bounds(&set, &Costs::zero()).iter().all(losing);
-            lose += usize::from(said && lost > 0);
-            assert!(said || lost == 0, "{set:#?}");
+            let found = lilos.bounds(&set, &Costs::zero());
+            if found.iter().any(|bound| matches!(bound, Err(NoBound::LostTicks { .. }))) {
+                over_all_offsets(&set, &mut run, unit);
+                lose += usize::from(ticks > 0);
+            }
             continue;
         };
         bounded += 1;
-        let mut run = |offsets: &[u64]| {
-            let (longest, lost) = ticked(&set, offsets, until);
-            assert_eq!(lost, 0, "{set:#?}");
-            longest
-        };
-        let found = over_all_offsets(&set, &mut run, tick);
+        interrupted += usize::from(has_interrupts);
+        let found = over_all_offsets(&set, &mut run, unit);
+        let is_clocked = set.tasks.iter().any(|task| task.release == Release::Clock);
+        assert!(ticks == 0 || !is_clocked, "{set:#?}");
         for (found, bound) in found.iter().zip(bounds) {
             assert!(*found <= bound, "{found} {bound}: {set:#?}");
+            near += usize::from(found + 1 >= bound);
+            all += 1;
         }
     }
     assert!(lose > 20, "{lose} sets lose ticks");
+    assert!(interrupted > 50, "{interrupted} sets have interrupts");
+    assert!(near * 100 >= all * 85, "{near} of {all}");
 }
 
 /// An event loop's tick is handled while closures run, so that long jobs lose none.
