@@ -133,6 +133,9 @@ impl Bench {
         if let Clock::Alarm(alarm) = self.clock {
             return self.calibrate_alarm(alarm);
         }
+        if self.order.takes_turns() {
+            return self.calibrate_turns();
+        }
         let (few, many) = (1_000, 11_000);
         let short = self.alone(&[plain(few)])?;
         let long = self.alone(&[plain(many)])?;

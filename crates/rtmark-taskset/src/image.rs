@@ -265,8 +265,14 @@ impl Bench {
     }
 
     /// Which of the image's tasks each row is. Where levels are the image's own, the most urgent row is
-    /// its last task.
+    /// its last task; where rounds go by the order of an array, the most urgent one is the first.
     pub(crate) fn slots(&self, rows: &[Row]) -> Vec<usize> {
+        if self.order == Order::Rounds {
+            let place = |at: usize| (std::cmp::Reverse(rows[at].priority), at);
+            let before =
+                |at: usize| (0..rows.len()).filter(|other| place(*other) < place(at)).count();
+            return (0..rows.len()).map(before).collect();
+        }
         let below = |row: &Row| rows.iter().filter(|other| other.priority < row.priority).count();
         match self.protocol {
             Protocol::Ceiling => {

@@ -1,7 +1,7 @@
 //! The longest responses over many offsets.
 
 use oorandom::Rand64;
-use rtmark_plan::{Cost, Order, Release, Set, Task};
+use rtmark_plan::{Cost, Release, Set, Task};
 
 use crate::calibrate::Calibration;
 use crate::image::{Bench, SetError};
@@ -108,7 +108,7 @@ impl Bench {
         calibration: &Calibration,
         step: impl Fn(&Task) -> u64,
     ) -> Vec<Vec<u64>> {
-        if self.order != Order::Batches || set.tasks.len() < 2 {
+        if !self.order.takes_turns() || set.tasks.len() < 2 {
             return Vec::new();
         }
         let start = calibration.costs.known.get(&Cost::Start).map_or(0, |figure| figure.cycles);

@@ -3,7 +3,7 @@
 //! Marks tell it: of the jobs that have begun, the most urgent one runs, and where that waits for a
 //! lock, the lock's holder. Handlers go before jobs from their first instruction to their return.
 
-use rtmark_plan::{RanPlan, ReleasePlan, Set, Timeline, Who};
+use rtmark_plan::{Order, RanPlan, ReleasePlan, Set, Timeline, Who};
 
 use crate::calibrate::Calibration;
 use crate::image::{Bench, SetError, Table};
@@ -22,6 +22,7 @@ struct Job {
 
 struct State<'a> {
     set: &'a Set,
+    order: Order,
     table: &'a Table,
     jobs: Vec<Job>,
     clock: bool,
@@ -54,6 +55,7 @@ impl Bench {
         let until = witness.ended + length / 40;
         let mut state = State {
             set,
+            order: self.order,
             table: &table,
             jobs: vec![Job::default(); table.rows.len()],
             clock: false,
@@ -106,7 +108,9 @@ impl State<'_> {
             let name = self.set.interrupts.get(at)?.name.clone();
             return Some((Who::Interrupt(name), None));
         }
-        if self.clock {
+        // While a round lasts, a tick is pending.
+        let is_masked = self.order == Order::Rounds && self.jobs.iter().any(|job| job.begun);
+        if self.clock && !is_masked {
             return Some((Who::Clock, None));
         }
         let at = self.job()?;

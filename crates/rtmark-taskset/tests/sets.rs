@@ -37,14 +37,16 @@ fn soc(name: &str) -> Soc {
 fn wish(draw: &mut Rand64, model: &Model, bench: &Bench, granule: u64) -> Wish {
     let tasks = (draw.rand_range(2..7) as usize).min(bench.tasks());
     let drawn = draw.rand_float();
-    let (utilisation, periods) = match model.order {
-        Order::Batches => (0.2 + 0.5 * drawn, (10, 50)),
-        _ => (0.3 + 0.55 * drawn, (2, 50)),
+    let (utilisation, tick, periods) = match model.order {
+        Order::Batches | Order::Fifo => (0.2 + 0.5 * drawn, 12_000, (10, 50)),
+        // A round is to be shorter than a tick.
+        Order::Rounds => (0.1 + 0.6 * drawn, 60_000, (1, 6)),
+        Order::Preemptive | Order::NonPreemptive => (0.3 + 0.55 * drawn, 12_000, (2, 50)),
     };
     Wish {
         tasks,
         utilisation,
-        tick: 12_000_u64.next_multiple_of(granule.max(1)),
+        tick: u64::next_multiple_of(tick, granule.max(1)),
         periods,
         least_work: 1_000,
         locks: draw.rand_range(0..3) as usize,
@@ -92,7 +94,7 @@ fn compare(kernel: &str, name: &str, count: u64, seed: u64) -> Compared {
         compared.sets += 1;
         compared.queued += u64::from(!set.queues.is_empty());
         // Turns come together only from few offsets.
-        let offsets = if model.order == Order::Batches { 12 } else { 3 };
+        let offsets = if model.order.takes_turns() { 12 } else { 3 };
         let effort = Effort { offsets, seed: number, cycles: 2_000_000 };
         let searched = bench.search(&set, &calibration, effort).expect("it runs");
         for (queue, traffic) in set.queues.iter().zip(&searched.queues) {
@@ -131,12 +133,22 @@ fn no_run_of_embassy_exceeds_its_bound() {
     no_run_exceeds_its_bound("embassy");
 }
 
+#[test]
+fn no_run_of_lilos_exceeds_its_bound() {
+    no_run_exceeds_its_bound("lilos");
+}
+
+#[test]
+fn no_run_of_the_event_loop_exceeds_its_bound() {
+    no_run_exceeds_its_bound("evloop");
+}
+
 /// `RTMARK_SETS=1200 cargo test -p rtmark-taskset -- --nocapture` draws more; `RTMARK_SEED=2` others.
 #[expect(clippy::print_stdout, reason = "the figures of a longer run are to be read")]
 fn no_run_exceeds_its_bound(kernel: &str) {
     let asked = |name| std::env::var(name).ok().and_then(|text| text.parse().ok());
     // Of an executor's sets about half have a bound.
-    let usual = if kernel == "embassy" { 100 } else { 25 };
+    let usual = if model(kernel).order.takes_turns() { 100 } else { 25 };
     let count = asked("RTMARK_SETS").unwrap_or(usual);
     let seed = asked("RTMARK_SEED").unwrap_or(1);
     for name in ["stm32f405", "stm32c031"] {
