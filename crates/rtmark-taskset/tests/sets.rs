@@ -298,10 +298,36 @@ fn the_search_finds_what_all_offsets_have_with_embassy() {
     the_search_finds_what_all_offsets_have(("embassy", "stm32f405"), 168, &sets, 0.9);
 }
 
+#[test]
+fn the_search_finds_what_all_offsets_have_with_lilos() {
+    let sets = [
+        vec![locking("a", 2, 5_000, 2, 800), locking("b", 1, 12_000, 5, 3_000)],
+        vec![
+            locking("a", 3, 4_000, 2, 800),
+            Task::new("b", 2, 7_000, 3),
+            locking("c", 1, 9_000, 4, 3_000),
+        ],
+    ];
+    the_search_finds_what_all_offsets_have(("lilos", "stm32c031"), 24_000, &sets, 0.95);
+}
+
+#[test]
+fn the_search_finds_what_all_offsets_have_with_the_event_loop() {
+    let sets = [
+        vec![locking("a", 2, 9_000, 5, 800), locking("b", 1, 30_000, 7, 3_000)],
+        vec![
+            locking("a", 3, 6_000, 5, 800),
+            Task::new("b", 2, 15_000, 6),
+            locking("c", 1, 20_000, 8, 3_000),
+        ],
+    ];
+    the_search_finds_what_all_offsets_have(("evloop", "stm32c031"), 12_000, &sets, 0.95);
+}
+
 /// Who ran in a longest response: the task itself for its work, others for theirs, and nobody twice.
 #[test]
 fn a_timeline_accounts_for_the_response() {
-    for kernel in ["freertos", "rtic", "embassy"] {
+    for kernel in Model::KERNELS {
         let bench = bench(kernel, &soc("stm32c031"));
         let calibration = bench.calibrate().expect("measured");
         let section = |cycles| Section { lock: 0, cycles, inside: None };
@@ -317,7 +343,8 @@ fn a_timeline_accounts_for_the_response() {
         ];
         let locks = vec!["l".to_owned()];
         let interrupts = vec![handled];
-        let set = Set { tick: 12_000, granule: 48, tasks, locks, interrupts, ..Set::default() };
+        let tick = if kernel == "lilos" { 60_000 } else { 12_000 };
+        let set = Set { tick, granule: 48, tasks, locks, interrupts, ..Set::default() };
         let effort = Effort { offsets: 10, seed: 1, cycles: 4_000_000 };
         let found = bench.search(&set, &calibration, effort).expect("it runs").tasks;
         for (task, found) in set.tasks.iter().zip(&found) {
@@ -362,9 +389,9 @@ fn a_timeline_accounts_for_the_response() {
 /// Three tasks in a row: the first one's jobs send what those of the second receive, which send to the third.
 fn in_a_row() -> Set {
     let tasks = vec![
-        Task::new("a", 3, 1_500, 24_000),
-        Task { offset: 12_000, ..Task::new("b", 2, 4_000, 72_000) },
-        Task::new("c", 1, 9_000, 240_000),
+        Task::new("a", 3, 1_000, 24_000),
+        Task { offset: 12_000, ..Task::new("b", 2, 2_000, 72_000) },
+        Task::new("c", 1, 4_000, 240_000),
     ];
     let mut set = Set { tick: 12_000, granule: 48, tasks, ..Set::default() };
     for (name, from, to) in [("ab", 0, 1), ("bc", 1, 2), ("ac", 0, 2)] {
@@ -377,7 +404,7 @@ fn in_a_row() -> Set {
 /// Each job sends one message, and what was sent was received, or waits for the next job.
 #[test]
 fn messages_go_through_as_the_schedule_says() {
-    for kernel in ["freertos", "rtic", "embassy"] {
+    for kernel in Model::KERNELS {
         let bench = bench(kernel, &soc("stm32c031"));
         let calibration = bench.calibrate().expect("measured");
         let set = in_a_row();
@@ -405,13 +432,14 @@ fn messages_go_through_as_the_schedule_says() {
 /// With forty messages for a job, a bound that leaves them out is exceeded, and one with them is not.
 #[test]
 fn what_messages_cost_matters() {
-    for kernel in ["freertos", "rtic", "embassy"] {
+    for kernel in Model::KERNELS {
         let bench = bench(kernel, &soc("stm32c031"));
         let calibration = bench.calibrate().expect("measured");
         let (model, costs) = (model(kernel), &calibration.costs);
         let tasks =
             vec![Task::new("often", 2, 1_000, 24_000), Task::new("seldom", 1, 2_000, 240_000)];
-        let without = Set { tick: 12_000, granule: 48, tasks, ..Set::default() };
+        let tick = if kernel == "lilos" { 24_000 } else { 12_000 };
+        let without = Set { tick, granule: 48, tasks, ..Set::default() };
         let mut set = without.clone();
         for name in ["p", "q", "r", "s"] {
             set.connect(Queue { name: name.into(), from: 0, to: 1, items: 24 }).expect("room");
@@ -461,7 +489,7 @@ fn as_many_gather_as_are_counted() {
 /// A queue that is too short for what gathers loses messages, and each of them is told.
 #[test]
 fn a_lost_message_is_told() {
-    for kernel in ["freertos", "rtic", "embassy"] {
+    for kernel in Model::KERNELS {
         let bench = bench(kernel, &soc("stm32c031"));
         let calibration = bench.calibrate().expect("measured");
         let mut set = in_a_row();

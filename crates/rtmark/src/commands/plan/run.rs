@@ -2,7 +2,8 @@
 
 use rtmark_firmware::{Kernel, Tree, Variant};
 use rtmark_plan::{
-    Costs, KernelPlan, Model, Queue, QueueRun, RunPlan, Set, TaskRun, WakePlan, WitnessPlan, search,
+    Costs, KernelPlan, Model, Order, Queue, QueueRun, RunPlan, Set, TaskRun, WakePlan, WitnessPlan,
+    search,
 };
 use rtmark_runner::socs::SocFile;
 use rtmark_taskset::{Bench, Calibration, Effort, Found, SetError, Traffic, Wake};
@@ -83,6 +84,12 @@ impl PlannedRun<'_> {
         let searched = match bench.search(&set, &calibration, effort) {
             Ok(searched) => searched,
             Err(SetError::Unfit(why)) => return Ok(plan.with_run(not_run(why))),
+            // The event loop ends when closures come faster than they run, which is no news where that
+            // is what the bounds say.
+            Err(error @ SetError::Ended { .. }) if self.overflows(&set, &calibration.costs) => {
+                let plan = plan.on_image(&set, self.model, &calibration.costs, slack_percent);
+                return Ok(plan.with_run(not_run(error.to_string())));
+            }
             Err(error) => return Err(failed(error)),
         };
         let plan = plan.on_image(&set, self.model, &calibration.costs, slack_percent);
@@ -112,6 +119,11 @@ impl PlannedRun<'_> {
             wake: (cycles > 0).then_some(WakePlan { cycles, awake }),
             breakdown_percent: breakdown,
         }))
+    }
+
+    /// Whether closures may gather in the event loop until it has no room for them.
+    fn overflows(&self, set: &Set, costs: &Costs) -> bool {
+        self.model.order == Order::Fifo && self.model.bounds(set, costs).iter().any(Result::is_err)
     }
 
     /// Builds the image of task sets and measures it; or says why there is none.
