@@ -39,7 +39,8 @@ impl Word {
 pub struct Stretch {
     /// Rounds of the loop.
     pub rounds: Word,
-    /// The lock that is held, from 1; 0 for none.
+    /// The lock that is held, from 1; 0 for none. Its second byte is a lock that is taken in the middle
+    /// of that section, for the rounds of the next stretch.
     pub lock: Word,
 }
 

@@ -87,6 +87,15 @@ pub(crate) struct Stretch {
     pub rounds: u64,
     /// The lock, from 0.
     pub lock: Option<usize>,
+    /// The lock that is taken in the middle of that one's section, for the rounds of the next entry.
+    pub inner: Option<usize>,
+}
+
+impl Stretch {
+    /// The locks that it takes, in order.
+    pub fn locks(&self) -> impl Iterator<Item = usize> {
+        self.lock.into_iter().chain(self.inner)
+    }
 }
 
 /// A task as the table has it.
@@ -362,7 +371,7 @@ impl Bench {
 
 impl Row {
     fn takes(&self, lock: usize) -> bool {
-        self.stretches.iter().any(|stretch| stretch.lock == Some(lock))
+        self.stretches.iter().any(|stretch| stretch.locks().any(|own| own == lock))
     }
 }
 
@@ -389,7 +398,8 @@ impl Table {
         words[6] = row.stretches.len() as u64;
         for (at, stretch) in row.stretches.iter().take(MOST_STRETCHES).enumerate() {
             words[7 + 2 * at] = stretch.rounds;
-            words[8 + 2 * at] = stretch.lock.map_or(0, |lock| number(lock) as u64);
+            let number = |lock: Option<usize>| lock.map_or(0, |lock| number(lock) as u64);
+            words[8 + 2 * at] = number(stretch.lock) | number(stretch.inner) << 8;
         }
         words
     }
@@ -415,7 +425,7 @@ impl Table {
                     row.stretches.len()
                 ));
             }
-            let lock = row.stretches.iter().filter_map(|stretch| stretch.lock).max();
+            let lock = row.stretches.iter().flat_map(Stretch::locks).max();
             if lock.is_some_and(|lock| lock >= MOST_LOCKS) {
                 return unfit(format!("more than {MOST_LOCKS} locks"));
             }

@@ -6,7 +6,7 @@
 use rtmark_plan::{Order, RanPlan, ReleasePlan, Set, Timeline, Who};
 
 use crate::calibrate::Calibration;
-use crate::image::{Bench, SetError, Table};
+use crate::image::{Bench, SetError, Stretch, Table};
 use crate::run::{Mark, Wanted};
 use crate::search::Found;
 
@@ -17,7 +17,8 @@ struct Job {
     /// Locks that it has asked for in this job.
     asked: usize,
     waits: Option<usize>,
-    holds: Option<usize>,
+    /// The locks that it holds, the innermost one last.
+    holds: Vec<usize>,
 }
 
 struct State<'a> {
@@ -95,7 +96,7 @@ impl State<'_> {
         // No chain of waits is longer than there are tasks.
         for _ in 0..self.jobs.len() {
             let Some(lock) = self.jobs[at].waits else { break };
-            match self.jobs.iter().position(|job| job.holds == Some(lock)) {
+            match self.jobs.iter().position(|job| job.holds.contains(&lock)) {
                 Some(holder) => at = holder,
                 None => break,
             }
@@ -114,7 +115,8 @@ impl State<'_> {
             return Some((Who::Clock, None));
         }
         let at = self.job()?;
-        let lock = self.jobs[at].holds.and_then(|lock| self.set.locks.get(lock).cloned());
+        let innermost = self.jobs[at].holds.last();
+        let lock = innermost.and_then(|lock| self.set.locks.get(*lock).cloned());
         Some((Who::Task(self.set.tasks[at].name.clone()), lock))
     }
 
@@ -128,25 +130,26 @@ impl State<'_> {
             Mark::Handled(at) => self.interrupts[at] = false,
             Mark::Take => {
                 if let Some(task) = self.job() {
-                    let mut locks =
-                        self.table.rows[task].stretches.iter().filter_map(|stretch| stretch.lock);
+                    let stretches = self.table.rows[task].stretches.iter();
+                    let mut locks = stretches.flat_map(Stretch::locks);
                     self.jobs[task].waits = locks.nth(self.jobs[task].asked);
                     self.jobs[task].asked += 1;
                 }
             }
             Mark::Taken => {
                 let free = |job: &Job| {
-                    let held = |lock| self.jobs.iter().any(|other| other.holds == Some(lock));
+                    let held = |lock| self.jobs.iter().any(|other| other.holds.contains(&lock));
                     job.waits.is_some_and(|lock| !held(lock))
                 };
                 let waiting = (0..self.jobs.len()).filter(|at| free(&self.jobs[*at]));
                 if let Some(task) = waiting.max_by_key(|at| self.table.rows[*at].priority) {
-                    self.jobs[task].holds = self.jobs[task].waits.take();
+                    let taken = self.jobs[task].waits.take();
+                    self.jobs[task].holds.extend(taken);
                 }
             }
             Mark::Give => {
                 if let Some(task) = self.job() {
-                    self.jobs[task].holds = None;
+                    self.jobs[task].holds.pop();
                 }
             }
             Mark::Tick | Mark::Switched | Mark::Pended(_) | Mark::Given => {}

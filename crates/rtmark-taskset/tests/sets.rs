@@ -5,7 +5,9 @@ use std::path::Path;
 use oorandom::Rand64;
 use rtmark_firmware::{Builder, Tree, Variant};
 use rtmark_plan::draw::{self, Wish};
-use rtmark_plan::{Interrupt, Model, Order, Queue, Release, Section, Set, Task, Timer, Who};
+use rtmark_plan::{
+    Interrupt, Model, Order, Protocol, Queue, Release, Section, Set, Task, Timer, Who,
+};
 use rtmark_sim::Soc;
 use rtmark_taskset::{Bench, Calibration, Effort, MOST_ITEMS, MOST_QUEUES, Observed};
 
@@ -66,6 +68,8 @@ struct Compared {
     /// How many of them have queues, and the messages that were sent there.
     queued: u64,
     sent: u64,
+    /// How many of them have a section within another one.
+    nested: u64,
 }
 
 /// Draws sets, half of them with queues, and compares the longest responses found with the bounds.
@@ -81,10 +85,13 @@ fn compare(kernel: &str, name: &str, count: u64, seed: u64) -> Compared {
     let mut draw = Rand64::new(u128::from(seed));
     // By itself: the tasks of a seed stay what they are.
     let mut draw_queues = Rand64::new(u128::from(seed) << 32);
+    let mut draw_nested = Rand64::new(u128::from(seed) << 33);
+    let nests = model.protocol != Protocol::Cooperative;
     let mut compared = Compared::default();
     for number in 0..count {
         let wish = wish(&mut draw, &model, &bench, granule);
         let mut set = Set { granule, ..draw::set(&mut draw, &wish) };
+        let nested = if nests { draw::nest(&mut draw_nested, &mut set) } else { 0 };
         let queues = (draw_queues.rand_range(0..8) as usize).saturating_sub(3).min(MOST_QUEUES);
         draw::connect(&mut draw_queues, &mut set, queues, MOST_ITEMS);
         let bounds = model.bounds(&set, &calibration.costs);
@@ -92,6 +99,7 @@ fn compare(kernel: &str, name: &str, count: u64, seed: u64) -> Compared {
             continue;
         }
         compared.sets += 1;
+        compared.nested += u64::from(nested > 0);
         compared.queued += u64::from(!set.queues.is_empty());
         // Turns come together only from few offsets.
         let offsets = if model.order.takes_turns() { 12 } else { 3 };
@@ -152,14 +160,15 @@ fn no_run_exceeds_its_bound(kernel: &str) {
     let count = asked("RTMARK_SETS").unwrap_or(usual);
     let seed = asked("RTMARK_SEED").unwrap_or(1);
     for name in ["stm32f405", "stm32c031"] {
-        let Compared { mut gaps, above, sets, queued, sent } = compare(kernel, name, count, seed);
+        let Compared { mut gaps, above, sets, queued, sent, nested } =
+            compare(kernel, name, count, seed);
         let shown: Vec<_> = above.iter().map(|text| text.split('{').next()).collect();
         assert!(above.is_empty(), "{shown:#?} are above their bounds, the first one: {}", above[0]);
         gaps.sort_by(f64::total_cmp);
         let at = |share: f64| gaps[((gaps.len() - 1) as f64 * share) as usize] * 100.0;
         println!(
             "{kernel}, {name}, seed {seed}: {sets} of {count} sets bounded and run, with {} tasks, {queued} \
-             with queues, {sent} messages; gap: \
+             with queues, {sent} messages, {nested} with nested locks; gap: \
              median {:.1} %, 95th percentile {:.1} %, largest {:.1} %",
             gaps.len(),
             at(0.5),
