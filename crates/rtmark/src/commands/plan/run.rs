@@ -132,6 +132,11 @@ impl PlannedRun<'_> {
         if !manifest.plan {
             return Ok(Err(format!("there is no image of task sets for {}", manifest.id)));
         }
+        let core = self.soc.soc.core.name();
+        if !core.starts_with("cortex-m") {
+            let why = format!("images of task sets are for Cortex-M cores, and the soc has {core}");
+            return Ok(Err(why));
+        }
         let mut variant = self.variant.clone();
         if manifest.switches.contains_key("priorities") {
             // Five levels would be too few for eight tasks.
@@ -140,7 +145,7 @@ impl PlannedRun<'_> {
         }
         let refused =
             |why| CliError::new(Exit::NothingSelected, why, "choose another soc or kernel");
-        let switched = variant.of(manifest, self.soc.soc.core.name()).map_err(refused)?;
+        let switched = variant.of(manifest, core).map_err(refused)?;
         let built =
             suite(tree.clone(), None).builder.build_plan(self.kernel, &self.soc.soc, &switched)?;
         let Some(image) = built.get(rtmark_firmware::PLAN) else {
