@@ -341,6 +341,11 @@ fn a_timeline_accounts_for_the_response() {
         let calibration = bench.calibrate().expect("measured");
         let section = |cycles| Section { lock: 0, cycles, inside: None };
         let handled = Interrupt { name: "i".into(), distance: 250_000, work: 1_000 };
+        // The longest section has another one within it, where images have that.
+        let mut longest = vec![section(9_000)];
+        if model(kernel).protocol != Protocol::Cooperative {
+            longest.push(Section { lock: 1, cycles: 3_000, inside: Some(0) });
+        }
         let tasks = vec![
             Task {
                 release: Release::Interrupt(0),
@@ -348,9 +353,9 @@ fn a_timeline_accounts_for_the_response() {
                 ..Task::new("a", 3, 5_000, 250_000)
             },
             Task::new("b", 2, 8_000, 120_000),
-            Task { sections: vec![section(9_000)], ..Task::new("c", 1, 40_000, 480_000) },
+            Task { sections: longest, ..Task::new("c", 1, 40_000, 480_000) },
         ];
-        let locks = vec!["l".to_owned()];
+        let locks = vec!["l".to_owned(), "m".to_owned()];
         let interrupts = vec![handled];
         let tick = if kernel == "lilos" { 60_000 } else { 12_000 };
         let set = Set { tick, granule: 48, tasks, locks, interrupts, ..Set::default() };
@@ -380,7 +385,8 @@ fn a_timeline_accounts_for_the_response() {
                 "{kernel}, {}: {own} in {pieces} pieces",
                 task.name
             );
-            let stated: u64 = task.sections.iter().map(|section| section.cycles).sum();
+            let outermost = task.sections.iter().filter(|section| section.inside.is_none());
+            let stated: u64 = outermost.map(|section| section.cycles).sum();
             assert!(
                 (stated.saturating_sub(200)..stated + 800 * pieces).contains(&held),
                 "{kernel}: {held}"
@@ -511,6 +517,28 @@ fn a_lost_message_is_told() {
         assert_eq!(third.sent + third.lost, first.sent, "{kernel}: the same task sends to both");
         assert!(third.lost > third.sent && third.received <= third.sent, "{kernel}: {third:?}");
     }
+}
+
+#[test]
+fn nesting_that_an_image_lacks_is_said() {
+    let refused = |kernel: &str, sections: &[Section]| {
+        let bench = bench(kernel, &soc("stm32c031"));
+        let calibration = bench.calibrate().expect("measured");
+        let task = Task { sections: sections.to_vec(), ..Task::new("a", 1, 5_000, 24_000) };
+        let locks = vec!["l".to_owned(), "m".to_owned()];
+        let set = Set { tick: 12_000, granule: 48, tasks: vec![task], locks, ..Set::default() };
+        let ran = bench.run(&set, &calibration, 100_000);
+        ran.err().map(|error| error.to_string()).unwrap_or_default()
+    };
+    let outer = Section { lock: 0, cycles: 2_000, inside: None };
+    let inner = Section { lock: 1, cycles: 500, inside: Some(0) };
+    for kernel in ["embassy", "lilos", "evloop"] {
+        let said = refused(kernel, &[outer.clone(), inner.clone()]);
+        assert_eq!(said, "a: the image has no nested locks", "{kernel}");
+    }
+    assert_eq!(refused("rtic", &[outer.clone(), inner.clone()]), "");
+    let said = refused("freertos", &[outer, inner.clone(), inner]);
+    assert_eq!(said, "a: the image has one section within another, not several");
 }
 
 #[test]
