@@ -1,7 +1,8 @@
 //! The task set, `plan.set`: the table that `firmware/c/plan.h` describes, as Rust images have it.
 //!
-//! Periods and offsets count microseconds here, of the soc's time base. A module of the images that run
-//! task sets, and none of this crate: other images stay as they are, byte for byte.
+//! Periods and offsets count microseconds of the soc's time base, or ticks where the kernel's clock ticks. A
+//! module of the images that run task sets and not part of this crate, so that other images stay as they
+//! are, byte for byte.
 
 use core::hint::black_box;
 
@@ -16,9 +17,6 @@ pub const INTERRUPTS: usize = 2;
 pub const QUEUES: usize = 4;
 /// The most messages of a queue. One may hold fewer, as the table says.
 pub const ITEMS: usize = 32;
-/// The moment from which offsets count: by then every task waits.
-pub const START: u32 = 1000;
-
 const STRETCHES: usize = 5;
 
 /// A word of the table, which is written after it was compiled.
@@ -41,7 +39,8 @@ impl Word {
 pub struct Stretch {
     /// Rounds of the loop.
     pub rounds: Word,
-    /// The lock that is held, from 1; 0 for none.
+    /// The lock that is held, from 1; 0 for none. Its second byte is a lock that is taken in the middle
+    /// of that section, for the rounds of the next stretch.
     pub lock: Word,
 }
 
@@ -50,7 +49,7 @@ pub struct Stretch {
 #[repr(C)]
 pub struct Task {
     priority: Word,
-    /// Microseconds from one release to the next.
+    /// Time from one release to the next.
     pub period: Word,
     offset: Word,
     interrupt: Word,
@@ -64,7 +63,8 @@ pub struct Task {
 #[derive(Debug)]
 #[repr(C)]
 pub struct Table {
-    tick_cycles: Word,
+    /// Cycles of a tick, where the kernel's clock ticks.
+    pub tick_cycles: Word,
     interrupt_rounds: [Word; INTERRUPTS],
     queue_items: [Word; QUEUES],
     task: [Task; TASKS],
@@ -106,9 +106,10 @@ impl Table {
 }
 
 impl Task {
-    /// The moment of its first release, in microseconds; none where an interrupt releases it.
-    pub fn first(&self) -> Option<u32> {
-        (self.interrupt.get() == 0).then(|| START + self.offset.get())
+    /// The time of its first release after the moment from which offsets count; `None` where an interrupt
+    /// releases it.
+    pub fn offset(&self) -> Option<u32> {
+        (self.interrupt.get() == 0).then(|| self.offset.get())
     }
 
     /// The interrupt that releases it, where it is not the clock. Ends the run if there is none.

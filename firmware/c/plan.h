@@ -7,7 +7,8 @@
  *
  *   task n    released in the tick PLAN_START + offset, and every `period` ticks from there on.
  *             A job goes through its stretches: some rounds, and where a stretch names a lock,
- *             with that lock held;
+ *             with that lock held. A lock within that one is taken after half of its rounds, and held
+ *             for those of the next entry; FreeRTOS' and RTIC's images have that;
  *             with `interrupt` i (from 1) released by external interrupt i - 1 instead.
  *             Before the first stretch it receives from each queue of `receives` until that is empty, and
  *             after the last one it sends a message to each of `sends`, without waiting: bit n is queue n
@@ -28,6 +29,9 @@
  *   RTIC      has fewer tasks, as many as there are probes. Task n is on level n + 1 whatever its
  *             row says, and lock n is the resource whose ceiling that level is
  *   Embassy   looks at no priority
+ *   lilos     counts ticks, as images in C do. Task n is the nth of the array
+ *
+ * In evloop's image a task is a closure, which needs no lock.
  */
 #ifndef PLAN_H
 #define PLAN_H
@@ -53,9 +57,13 @@ enum {
 
 struct plan_stretch {
     uint32_t rounds;
-    /* From 1; 0 for none. */
+    /* From 1; 0 for none. See PLAN_OUTER and PLAN_INNER. */
     uint32_t lock;
 };
+
+/* A stretch's lock, and the one that is taken within its section: 0 for none. */
+#define PLAN_OUTER(lock) ((lock) & 0xFFu)
+#define PLAN_INNER(lock) ((lock) >> 8)
 
 struct plan_task {
     /* Of the kernel's; 0 where there is no such task. */

@@ -98,12 +98,35 @@ static void __attribute__( ( noinline ) ) prvJob( const volatile struct plan_tas
         }
         else
         {
+            const uint32_t ulOuter = PLAN_OUTER( ulLock );
+            const uint32_t ulInner = PLAN_INNER( ulLock );
+
             RTMARK_BEGIN( "plan.take" );
-            xSemaphoreTake( xLocks[ ulLock - 1u ], portMAX_DELAY );
+            xSemaphoreTake( xLocks[ ulOuter - 1u ], portMAX_DELAY );
             RTMARK_END( "plan.take" );
-            plan_burn( pxTask->stretch[ ulStretch ].rounds );
+
+            if( ulInner == 0u )
+            {
+                plan_burn( pxTask->stretch[ ulStretch ].rounds );
+            }
+            else
+            {
+                const uint32_t ulRounds = pxTask->stretch[ ulStretch ].rounds;
+
+                plan_burn( ulRounds / 2u );
+                ulStretch++;
+                RTMARK_BEGIN( "plan.take" );
+                xSemaphoreTake( xLocks[ ulInner - 1u ], portMAX_DELAY );
+                RTMARK_END( "plan.take" );
+                plan_burn( pxTask->stretch[ ulStretch ].rounds );
+                RTMARK_BEGIN( "plan.give" );
+                xSemaphoreGive( xLocks[ ulInner - 1u ] );
+                RTMARK_END( "plan.give" );
+                plan_burn( ulRounds - ulRounds / 2u );
+            }
+
             RTMARK_BEGIN( "plan.give" );
-            xSemaphoreGive( xLocks[ ulLock - 1u ] );
+            xSemaphoreGive( xLocks[ ulOuter - 1u ] );
             RTMARK_END( "plan.give" );
         }
     }

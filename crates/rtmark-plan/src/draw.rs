@@ -79,6 +79,25 @@ pub fn set(draw: &mut Rand64, wish: &Wish) -> Set {
     Set { tick: wish.tick, granule: 0, tasks, locks, interrupts, queues: Vec::new() }
 }
 
+/// Has some of the tasks that take the first of two locks take the second one within that section, for a fifth
+/// to half of it. How many do.
+pub fn nest(draw: &mut Rand64, set: &mut Set) -> usize {
+    let mut nested = 0;
+    if set.locks.len() < 2 {
+        return nested;
+    }
+    for task in &mut set.tasks {
+        let outer = task.sections.iter().find(|section| section.lock == 0);
+        let Some(cycles) = outer.map(|outer| outer.cycles) else { continue };
+        if draw.rand_range(0..3) < 2 {
+            let cycles = (cycles * draw.rand_range(20..51) / 100).max(1);
+            task.sections.push(Section { lock: 1, cycles, inside: Some(0) });
+            nested += 1;
+        }
+    }
+    nested
+}
+
 /// Adds up to so many queues between two tasks each, both drawn; each holds as many messages as can gather, and
 /// where those are more than `most`, there is none.
 pub fn connect(draw: &mut Rand64, set: &mut Set, queues: usize, most: u64) {

@@ -8,7 +8,7 @@ use crate::bound::{Arrivals, Bound, Question, Stream, Unbounded};
 use crate::costs::{Cost, Costs, Missing};
 use crate::set::{Release, Set, Task};
 use crate::term::{Kind, Part};
-use crate::turns::{ROUNDS, Turns, is_late, late_turn, turn};
+use crate::turns::{ROUNDS, Turns, is_late, late_turn};
 
 /// What a kernel is called that costs nothing.
 const IDEAL: &str = "ideal";
@@ -24,8 +24,23 @@ pub enum Order {
     Preemptive,
     /// As before, but a job that has begun runs to its end.
     NonPreemptive,
-    /// Tasks that were woken are polled in batches, the last one first, each until it waits.
+    /// Tasks that were woken are polled in batches, the last one first, each until it waits: Embassy's
+    /// executor.
     Batches,
+    /// Rounds over an array: a round polls the tasks that were woken before it began, in the array's
+    /// order (here: by priority, then by place in the set). Interrupts are masked until it ends. This is
+    /// `run_tasks` of lilos 1.3, `os/src/exec.rs`.
+    Rounds,
+    /// Jobs run in the order in which they were released, each to its end: an event loop with one queue.
+    Fifo,
+}
+
+impl Order {
+    /// Whether tasks give way to each other only at the ends of their jobs, whatever their priorities, so
+    /// that each of them may have to wait for every other one.
+    pub const fn takes_turns(self) -> bool {
+        matches!(self, Self::Batches | Self::Rounds | Self::Fifo)
+    }
 }
 
 /// What brings the clock's releases.
@@ -129,7 +144,7 @@ pub enum NoBound {
     },
     /// In an executor one task that is late makes all others late.
     #[error(
-        "with all turns of the others, {task} may take {response} cycles, and comes every {period}; the longest poll is that of {longest}, {cycles} cycles"
+        "with all turns of the others, {task} may take {response} cycles, and comes every {period}; the longest job is that of {longest}, {cycles} cycles"
     )]
     LateTurn {
         /// The task that may be late.
@@ -157,13 +172,15 @@ impl Model {
             "freertos" => (Order::Preemptive, Protocol::Inheritance, Timer::Tick),
             "rtic" => (Order::Preemptive, Protocol::Ceiling, Timer::Alarm),
             "embassy" => (Order::Batches, Protocol::Cooperative, Timer::Alarm),
+            "lilos" => (Order::Rounds, Protocol::Cooperative, Timer::Tick),
+            "evloop" => (Order::Fifo, Protocol::Cooperative, Timer::Tick),
             _ => return None,
         };
         Some(Self { kernel: kernel.to_owned(), order, protocol, timer })
     }
 
     /// The kernels that have a model.
-    pub const KERNELS: [&str; 3] = ["freertos", "rtic", "embassy"];
+    pub const KERNELS: [&str; 5] = ["freertos", "rtic", "embassy", "lilos", "evloop"];
 
     /// The costs that bounds of this set take.
     pub fn costs(&self, set: &Set) -> Vec<Cost> {
@@ -218,35 +235,18 @@ impl Model {
             different_levels(set, task.priority)?;
         }
         if self.timer == Timer::Tick && task.release == Release::Clock {
-            Self::keeps_time(set, costs)?;
+            self.keeps_time(set, costs)?;
         }
         let mut own = job(task, Kind::Work, costs)?;
         own.extend(switch_to(task, costs)?);
         let mut once = self.blocking(set, costs, index)?;
-        let mut streams = self.clock(set, costs, index)?;
+        let mut streams = self.clock(set, costs, index, turns)?;
         streams.extend(handlers(set, costs)?);
         let mut last = 0;
-        for (number, other) in set.tasks.iter().enumerate().filter(|(number, _)| *number != index) {
-            let goes_before = other.priority >= task.priority;
-            if self.order != Order::Batches && !goes_before {
-                continue;
-            }
-            let stream = match self.order {
-                Order::Batches => {
-                    let Turns { response: jitter, most } = turns[number];
-                    let arrivals = Arrivals::AtMost { period: other.period, jitter, most };
-                    Stream { parts: turn(other, costs)?, arrivals }
-                }
-                Order::Preemptive | Order::NonPreemptive => {
-                    let mut parts = job(other, Kind::Preemption, costs)?;
-                    parts.extend(self.waits(set, other, costs)?);
-                    parts.extend(switch_to(other, costs)?);
-                    parts.push(switch_from(other, costs)?);
-                    let (period, jitter) = (other.period, other.jitter);
-                    Stream { parts, arrivals: Arrivals::Every { period, jitter, distance: 0 } }
-                }
-            };
-            streams.push(stream);
+        if self.order.takes_turns() {
+            streams.extend(self.turns_of_others(set, costs, index, turns)?);
+        } else {
+            streams.extend(self.more_urgent(set, costs, index)?);
         }
         if self.order == Order::NonPreemptive {
             last = task.work;
@@ -257,6 +257,22 @@ impl Model {
         }
         let (period, jitter) = (task.period, task.jitter + self.late_alarm(set, task));
         Ok(Question { period, jitter, own, last, once, streams })
+    }
+
+    /// The jobs of the tasks that go before a task.
+    fn more_urgent(&self, set: &Set, costs: &Costs, index: usize) -> Result<Vec<Stream>, Missing> {
+        let task = &set.tasks[index];
+        let others = set.tasks.iter().enumerate().filter(|(number, _)| *number != index);
+        let others = others.filter(|(_, other)| other.priority >= task.priority);
+        let stream = |(_, other): (usize, &Task)| {
+            let mut parts = job(other, Kind::Preemption, costs)?;
+            parts.extend(self.waits(set, other, costs)?);
+            parts.extend(switch_to(other, costs)?);
+            parts.push(switch_from(other, costs)?);
+            let (period, jitter) = (other.period, other.jitter);
+            Ok(Stream { parts, arrivals: Arrivals::Every { period, jitter, distance: 0 } })
+        };
+        others.map(stream).collect()
     }
 
     /// By how many cycles an alarm is late that is set to whole units of its timer.
@@ -287,19 +303,24 @@ impl Model {
             let held = costs.part(Cost::HeldBack, "the kernel", 1)?;
             (longest.kind, longest.of) = (Kind::HeldBack, "the kernel".to_owned());
             parts.push(if longest.cycles > held.cycles { longest } else { held });
-        } else if self.order == Order::Batches {
+        } else if self.order.takes_turns() {
             parts.push(costs.part(Cost::HeldBack, "the kernel", 1)?);
         }
         Ok(parts)
     }
 
-    /// Whether each tick is dealt with before the next one is due: its handler goes behind all others.
-    fn keeps_time(set: &Set, costs: &Costs) -> Result<(), NoBound> {
+    /// Whether each tick is dealt with before the next one is due: its handler goes behind all others, and
+    /// where interrupts are masked for a round, behind the longest round.
+    fn keeps_time(&self, set: &Set, costs: &Costs) -> Result<(), NoBound> {
         let mut own = vec![costs.part(Cost::Tick, "the tick", 1)?];
         let clocked = set.tasks.iter().filter(|task| task.release == Release::Clock);
         own.push(costs.part(Cost::Release, "the tick", clocked.count() as u64)?);
         let mut once = vec![costs.part(Cost::HeldBack, "the kernel", 1)?];
         for task in &set.tasks {
+            if self.order == Order::Rounds {
+                once.extend(self.turn(task, costs)?);
+                continue;
+            }
             let wait = switch_from(task, costs)?;
             if wait.cycles > once[0].cycles {
                 once[0] = wait;
@@ -329,7 +350,13 @@ impl Model {
     }
 
     /// The timer's interrupts, and what they do for others. A tick goes on where nobody waits for it.
-    fn clock(&self, set: &Set, costs: &Costs, index: usize) -> Result<Vec<Stream>, NoBound> {
+    fn clock(
+        &self,
+        set: &Set,
+        costs: &Costs,
+        index: usize,
+        turns: &[Turns],
+    ) -> Result<Vec<Stream>, NoBound> {
         let released: Vec<&Task> =
             set.tasks.iter().filter(|task| task.release == Release::Clock).collect();
         let mut streams = Vec::new();
@@ -342,21 +369,13 @@ impl Model {
             let period = set.granule.saturating_mul(HALF_ROUND);
             streams.push(Stream { parts, arrivals: Arrivals::every(period) });
         }
-        if self.order == Order::Batches {
-            // The next one after the polls that go before: its poll comes later, its alarm need not.
-            for (_, task) in (0..).zip(&set.tasks).filter(|(number, _)| *number != index) {
-                if task.release == Release::Clock {
-                    let parts = vec![costs.part(Cost::Tick, &task.name, 1)?];
-                    let (period, jitter) = (task.period, task.jitter);
-                    let arrivals = Arrivals::AtMost { period, jitter, most: 1 };
-                    streams.push(Stream { parts, arrivals });
-                }
-            }
+        if self.order.takes_turns() {
+            streams.extend(self.releases_of_others(set, costs, index, turns)?);
+            return Ok(streams);
         }
         let level = set.tasks[index].priority;
         // Of those that go before, the switch to them has it.
-        let lower = released.into_iter().filter(|task| task.priority < level);
-        for task in lower.filter(|_| self.order != Order::Batches) {
+        for task in released.into_iter().filter(|task| task.priority < level) {
             // An alarm may have gone off just before.
             let (cost, late) = match self.timer {
                 Timer::Tick => (Cost::Release, 0),
@@ -378,7 +397,7 @@ impl Model {
             let level =
                 set.tasks.iter().filter(|task| task.looks > 0).map(|task| task.priority).max();
             let waits = |task: &Task| {
-                self.order == Order::Batches || level.is_some_and(|level| task.priority <= level)
+                self.order.takes_turns() || level.is_some_and(|level| task.priority <= level)
             };
             for (_, bound) in set.tasks.iter().zip(&mut bounds).filter(|(task, _)| waits(task)) {
                 if bound.is_ok() {
@@ -392,7 +411,7 @@ impl Model {
     /// The same, if no more messages gather than are counted.
     fn bounds_as_counted(&self, set: &Set, costs: &Costs) -> Vec<Result<Bound, NoBound>> {
         let mut bounds = self.round(set, costs, None);
-        if self.order != Order::Batches {
+        if !self.order.takes_turns() {
             return bounds;
         }
         // Nobody's bound stands on a task that is late: each counts one poll for each release.
@@ -442,7 +461,9 @@ impl Model {
         // From its beginning on, a job takes no less than its work.
         let cycles = bound.response.saturating_sub(task.work);
         let distance = task.period;
-        if matches!(task.release, Release::Interrupt(_)) && cycles > distance {
+        // An event loop's queue keeps every release.
+        let keeps_one = self.order != Order::Fifo;
+        if keeps_one && matches!(task.release, Release::Interrupt(_)) && cycles > distance {
             return Err(NoBound::LostReleases { cycles, distance });
         }
         Ok(bound)
@@ -453,7 +474,7 @@ impl Model {
         let in_time = |(task, bound): (&Task, &Result<Bound, NoBound>)| {
             bound.as_ref().is_ok_and(|bound| bound.response <= task.deadline)
         };
-        if self.order == Order::Batches {
+        if self.order.takes_turns() {
             let first = self.round(set, costs, None);
             if set.tasks.iter().zip(&first).any(|it| is_late(&it)) {
                 return false;

@@ -32,6 +32,10 @@ enum Recipe {
     Sum(&'static str, &'static str),
     /// The worst of the first, less the least of the second, and the worst of the third.
     Less(&'static str, &'static str, &'static str),
+    /// The worst of the first, less the least of the second.
+    Without(&'static str, &'static str),
+    /// Nothing, and why.
+    Nothing(&'static str),
     /// The steepest rise from a point of a curve to the next.
     Rise(&'static str),
     /// None of this kernel's.
@@ -43,13 +47,19 @@ fn recipe(model: &Model, set: &Set, cost: Cost) -> Recipe {
     let ticks = model.timer == Timer::Tick;
     let locks = set.tasks.iter().any(|task| !task.sections.is_empty());
     let semaphores = model.kernel == "freertos";
+    let loops = model.order == Order::Fifo;
     match cost {
         Cost::Tick if ticks => one("timer.tick"),
         Cost::Tick => one("growth.tick.due.1"),
         Cost::Release => Recipe::Rise("growth.tick.due"),
         // Who is taken off within the call that waits yields once more when it comes back.
+        Cost::Start if ticks && model.order.takes_turns() => {
+            Recipe::Without("timer.wake", "timer.tick")
+        }
         Cost::Start if ticks => Recipe::Less("timer.wake", "timer.tick", "thread.yield.alone"),
         Cost::Start => one("timer.wake"),
+        // A closure that ends waits for nothing: timers and signals enqueue it again.
+        Cost::End | Cost::Wait if loops => one("thread.end"),
         Cost::End => {
             let tasks = set.tasks.len() as u64;
             match POINTS.iter().find(|point| **point >= tasks) {
@@ -61,6 +71,8 @@ fn recipe(model: &Model, set: &Set, cost: Cost) -> Recipe {
         }
         Cost::Wait if semaphores => one("semaphore.take.blocking"),
         Cost::Wait => one("notify.take.blocking"),
+        // A round in which nobody is polled: the work of those that are is no part of the kernel's.
+        Cost::HeldBack if model.order == Order::Rounds => one("timer.idle"),
         Cost::HeldBack => {
             let mut all = vec!["load.held.may_call"];
             // A scheduler that is suspended holds back what a mask does not.
@@ -72,6 +84,9 @@ fn recipe(model: &Model, set: &Set, cost: Cost) -> Recipe {
                 all.extend(["queue.send.immediate", "queue.receive.immediate"]);
             }
             Recipe::Most(all)
+        }
+        Cost::Lock if loops => {
+            Recipe::Nothing("closures run to their ends: there is no lock to take")
         }
         Cost::Lock => Recipe::Sum("mutex.lock.immediate", "mutex.unlock.immediate"),
         Cost::Contended => Recipe::Sum("mutex.lock.blocking", "mutex.unlock.wake+ctx"),
@@ -89,10 +104,10 @@ impl Recipe {
         match self {
             Self::One(id) => vec![id.clone()],
             Self::Most(all) => all.iter().map(|id| (*id).to_owned()).collect(),
-            Self::Sum(a, b) => vec![(*a).to_owned(), (*b).to_owned()],
+            Self::Sum(a, b) | Self::Without(a, b) => vec![(*a).to_owned(), (*b).to_owned()],
             Self::Less(a, b, c) => [a, b, c].map(|id| (*id).to_owned()).to_vec(),
             Self::Rise(id) => RELEASED.iter().map(|point| format!("{id}.{point}")).collect(),
-            Self::None(_) => Vec::new(),
+            Self::None(_) | Self::Nothing(_) => Vec::new(),
         }
     }
 
@@ -131,6 +146,13 @@ impl Recipe {
                 let samples = first.samples + second.samples + third.samples;
                 Ok(figure(format!("{a} less {b}, and {c}"), cycles, least, samples))
             }
+            Self::Without(a, b) => {
+                let (first, second) = (spans(a)?, spans(b)?);
+                let cycles = first.worst.saturating_sub(second.least);
+                let least = first.least.saturating_sub(second.worst);
+                Ok(figure(format!("{a} less {b}"), cycles, least, first.samples + second.samples))
+            }
+            Self::Nothing(why) => Ok(figure((*why).to_owned(), 0, 0, 0)),
             Self::Rise(id) => {
                 let points: Vec<(u64, Spans)> = RELEASED
                     .iter()
@@ -187,6 +209,8 @@ impl Model {
             Order::Preemptive => "by priority, at any time",
             Order::NonPreemptive => "by priority, each job to its end",
             Order::Batches => "in turns, each poll to its end",
+            Order::Rounds => "in rounds, by priority in each, each poll to its end",
+            Order::Fifo => "in the order of their releases, each to its end",
         }
     }
 }

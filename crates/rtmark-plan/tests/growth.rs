@@ -18,12 +18,17 @@ fn a_hundred_tasks_are_no_matter_of_minutes() {
         let mut draw = Rand64::new(11);
         let mut before: Option<f64> = None;
         for tasks in [10, 30, 100] {
+            // Where a round is to be shorter than a tick, ticks are long.
+            let (tick, periods) = match model.order {
+                Order::Rounds => (1_200_000, (1, 10)),
+                _ => (12_000, (10, 1_000)),
+            };
             let wish = Wish {
                 tasks,
                 // Where each waits for all others, less goes.
-                utilisation: if model.order == Order::Batches { 0.05 } else { 0.7 },
-                tick: 12_000,
-                periods: (10, 1_000),
+                utilisation: if model.order.takes_turns() { 0.05 } else { 0.7 },
+                tick,
+                periods,
                 least_work: 1,
                 locks: 2,
                 interrupts: 2,

@@ -10,16 +10,19 @@ use rtmark_plan::{Cost, Costs, Model, NoBound, Set};
 fn drawn(kernel: &str, seed: u64) -> (Model, Set, Costs) {
     let model = Model::of(kernel).expect("known");
     let mut draw = Rand64::new(u128::from(seed));
+    // A round is to be shorter than a tick.
+    let (tick, periods) = if kernel == "lilos" { (100_000, (1, 6)) } else { (10_000, (5, 50)) };
     let wish = Wish {
         tasks: draw.rand_range(2..6) as usize,
         utilisation: 0.1 + 0.6 * draw.rand_float(),
-        tick: 10_000,
-        periods: (5, 50),
+        tick,
+        periods,
         least_work: 100,
         locks: draw.rand_range(0..3) as usize,
         interrupts: draw.rand_range(0..3) as usize,
     };
-    let set = Set { granule: 100, ..draw::set(&mut draw, &wish) };
+    let mut set = Set { granule: 100, ..draw::set(&mut draw, &wish) };
+    draw::nest(&mut draw, &mut set);
     let mut costs = Costs::zero();
     for figure in costs.known.values_mut() {
         figure.cycles = draw.rand_range(0..500);
@@ -90,6 +93,19 @@ proptest! {
         prop_assert!(never_shorter(&quick, &slow), "{quick:?} {slow:?} {set:#?} {costs:?}");
         let quick = set.clocked(10_000 * faster);
         prop_assert!(!model.holds(&set, &costs) || model.holds(&quick, &costs));
+    }
+}
+
+/// The properties above say something: of each kernel's sets many have bounds.
+#[test]
+fn many_sets_have_bounds() {
+    for kernel in Model::KERNELS {
+        let bounded = |seed: &u64| {
+            let (model, set, costs) = drawn(kernel, *seed);
+            bounds(&model, &set, &costs).iter().all(Option::is_some)
+        };
+        let bounded = (0..500).filter(bounded).count();
+        assert!(bounded > 100, "{kernel}: {bounded} of 500");
     }
 }
 

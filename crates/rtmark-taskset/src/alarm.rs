@@ -7,7 +7,7 @@
 use rtmark_plan::{Cost, Costs, Figure, Order, Protocol};
 
 use crate::calibrate::{
-    Calibration, SHORT, Seen, is_begin, is_end, is_tick, locked, plain, row, spans,
+    Calibration, SHORT, Seen, is_begin, is_end, is_tick, locked, nested, plain, row, spans,
 };
 use crate::image::{Alarm, Bench, Pended, Row, SetError, Stretch, Table};
 use crate::run::{Mark, Wanted};
@@ -239,7 +239,7 @@ impl Bench {
             [plain(SHORT), locked(SHORT), plain(SHORT)],
             [plain(SHORT), plain(SHORT), plain(SHORT)],
         );
-        let mut found: Option<Seen> = None;
+        let mut found = self.alarm_nested(alarm)?;
         for slot in 0..self.tasks().saturating_sub(1).max(1) {
             for user in slot + 1..self.tasks() {
                 let mut rows = self.alone_at(slot, &with);
@@ -264,6 +264,41 @@ impl Bench {
             }
         }
         found.ok_or(SetError::Unseen("a lock"))
+    }
+
+    /// One of two locks, the other one's section being around it or within it, at each level and with
+    /// each ceiling of both; none where the image does not nest them.
+    fn alarm_nested(&self, alarm: Alarm) -> Result<Option<Seen>, SetError> {
+        let mut found: Option<Seen> = None;
+        if self.protocol != Protocol::Ceiling {
+            return Ok(found);
+        }
+        let [outer, inner] = nested(SHORT);
+        let with = [plain(SHORT), outer, inner, plain(SHORT)];
+        for slot in 0..self.tasks() {
+            let quiet = self.quiet_job(alarm, slot, &[plain(SHORT); 4])?;
+            for (first, second) in
+                [(slot, slot), (slot, self.tasks() - 1), (self.tasks() - 1, slot)]
+            {
+                let mut rows = self.alone_at(slot, &with);
+                for (user, lock) in [(first, 0), (second, 1)] {
+                    // Whose row is the measured one has both anyhow.
+                    if user > slot {
+                        let lock = Stretch { lock: Some(lock), ..plain(SHORT) };
+                        rows[user - slot].stretches.push(lock);
+                    }
+                }
+                let marks = self.marks(&table(alarm, rows), 50, Wanted::All)?;
+                let jobs = Seen::of(spans(&marks, is_begin, is_end, is_tick), "a job")?;
+                let each = Seen {
+                    least: jobs.least.saturating_sub(quiet) / 2,
+                    worst: jobs.worst.saturating_sub(quiet).div_ceil(2),
+                    samples: jobs.samples,
+                };
+                found = Some(found.map_or(each, |found| found.with(each)));
+            }
+        }
+        Ok(found)
     }
 
     /// An interrupt that wakes nobody, one that wakes a task until it runs, and the wait for the next.

@@ -109,11 +109,16 @@ pub(crate) fn spans(
 }
 
 pub(crate) fn plain(rounds: u64) -> Stretch {
-    Stretch { rounds, lock: None }
+    Stretch { rounds, ..Stretch::default() }
 }
 
 pub(crate) fn locked(rounds: u64) -> Stretch {
-    Stretch { rounds, lock: Some(0) }
+    Stretch { rounds, lock: Some(0), inner: None }
+}
+
+/// A section with one lock and, within it, one with another lock: so many rounds each.
+pub(crate) fn nested(rounds: u64) -> [Stretch; 2] {
+    [Stretch { rounds, lock: Some(0), inner: Some(1) }, plain(rounds)]
 }
 
 pub(crate) fn row(priority: u64, period: u64, offset: u64, stretches: &[Stretch]) -> Row {
@@ -132,6 +137,9 @@ impl Bench {
     pub fn calibrate(&self) -> Result<Calibration, SetError> {
         if let Clock::Alarm(alarm) = self.clock {
             return self.calibrate_alarm(alarm);
+        }
+        if self.order.takes_turns() {
+            return self.calibrate_turns();
         }
         let (few, many) = (1_000, 11_000);
         let short = self.alone(&[plain(few)])?;
@@ -272,11 +280,15 @@ impl Bench {
     /// A lock taken and given back, and the longer of the two calls, where nobody waits.
     fn locks(&self) -> Result<(Seen, Seen), SetError> {
         let job = [plain(SHORT), locked(SHORT), plain(SHORT), locked(SHORT), plain(SHORT)];
-        let rows = vec![row(2, 1, 0, &job)];
-        let marks = self.marks(&table(rows), TICKS, Wanted::All)?;
-        let tick = is_tick;
-        let takes = spans(&marks, |it| it == Mark::Take, |it| it == Mark::Taken, tick);
-        let gives = spans(&marks, |it| it == Mark::Give, |it| it == Mark::Given, tick);
+        let [outer, inner] = nested(SHORT);
+        let (mut takes, mut gives) = (Vec::new(), Vec::new());
+        for job in [&job[..], &[outer, inner, plain(SHORT)]] {
+            let rows = vec![row(2, 1, 0, job)];
+            let marks = self.marks(&table(rows), TICKS, Wanted::All)?;
+            let tick = is_tick;
+            takes.extend(spans(&marks, |it| it == Mark::Take, |it| it == Mark::Taken, tick));
+            gives.extend(spans(&marks, |it| it == Mark::Give, |it| it == Mark::Given, tick));
+        }
         let (takes, gives) = (Seen::of(takes, "a take")?, Seen::of(gives, "a give")?);
         let both = Seen {
             least: takes.least + gives.least,

@@ -87,6 +87,15 @@ pub(crate) struct Stretch {
     pub rounds: u64,
     /// The lock, from 0.
     pub lock: Option<usize>,
+    /// The lock that is taken in the middle of that one's section, for the rounds of the next entry.
+    pub inner: Option<usize>,
+}
+
+impl Stretch {
+    /// The locks that it takes, in order.
+    pub fn locks(&self) -> impl Iterator<Item = usize> {
+        self.lock.into_iter().chain(self.inner)
+    }
 }
 
 /// A task as the table has it.
@@ -265,8 +274,14 @@ impl Bench {
     }
 
     /// Which of the image's tasks each row is. Where levels are the image's own, the most urgent row is
-    /// its last task.
+    /// its last task; where rounds go by the order of an array, the most urgent one is the first.
     pub(crate) fn slots(&self, rows: &[Row]) -> Vec<usize> {
+        if self.order == Order::Rounds {
+            let place = |at: usize| (std::cmp::Reverse(rows[at].priority), at);
+            let before =
+                |at: usize| (0..rows.len()).filter(|other| place(*other) < place(at)).count();
+            return (0..rows.len()).map(before).collect();
+        }
         let below = |row: &Row| rows.iter().filter(|other| other.priority < row.priority).count();
         match self.protocol {
             Protocol::Ceiling => {
@@ -356,7 +371,7 @@ impl Bench {
 
 impl Row {
     fn takes(&self, lock: usize) -> bool {
-        self.stretches.iter().any(|stretch| stretch.lock == Some(lock))
+        self.stretches.iter().any(|stretch| stretch.locks().any(|own| own == lock))
     }
 }
 
@@ -383,7 +398,8 @@ impl Table {
         words[6] = row.stretches.len() as u64;
         for (at, stretch) in row.stretches.iter().take(MOST_STRETCHES).enumerate() {
             words[7 + 2 * at] = stretch.rounds;
-            words[8 + 2 * at] = stretch.lock.map_or(0, |lock| number(lock) as u64);
+            let number = |lock: Option<usize>| lock.map_or(0, |lock| number(lock) as u64);
+            words[8 + 2 * at] = number(stretch.lock) | number(stretch.inner) << 8;
         }
         words
     }
@@ -409,7 +425,7 @@ impl Table {
                     row.stretches.len()
                 ));
             }
-            let lock = row.stretches.iter().filter_map(|stretch| stretch.lock).max();
+            let lock = row.stretches.iter().flat_map(Stretch::locks).max();
             if lock.is_some_and(|lock| lock >= MOST_LOCKS) {
                 return unfit(format!("more than {MOST_LOCKS} locks"));
             }

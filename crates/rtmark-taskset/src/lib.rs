@@ -14,6 +14,7 @@ mod messages;
 mod run;
 mod search;
 mod timeline;
+mod turns;
 
 pub use calibrate::Calibration;
 pub use image::{

@@ -65,8 +65,8 @@ impl Bench {
     /// Measures messages: in each of the image's tasks where each has its own code.
     pub(crate) fn messages(&self) -> Result<Messages, SetError> {
         let slots = match self.clock {
-            Clock::Tick => 0..1,
-            Clock::Alarm(_) => 0..self.tasks(),
+            Clock::Tick if !self.order.takes_turns() => 0..1,
+            Clock::Tick | Clock::Alarm(_) => 0..self.tasks(),
         };
         let mut found: Option<Messages> = None;
         for slot in slots {

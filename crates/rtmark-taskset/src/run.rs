@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rtmark_plan::{Queue, Release, Section, Set};
+use rtmark_plan::{Protocol, Queue, Release, Section, Set};
 use rtmark_sim::{Hit, Machine, Stop, Watch, WatchId};
 use rtmark_units::Cycles;
 
@@ -372,6 +372,25 @@ impl Bench {
         }
     }
 
+    /// Whether the image has the nesting of a job's sections: one within another, at most.
+    fn nests(&self, sections: &[Section]) -> Result<(), String> {
+        let mut outers = sections.iter().filter_map(|section| section.inside).peekable();
+        if outers.peek().is_some() && self.protocol == Protocol::Cooperative {
+            return Err("the image has no nested locks".to_owned());
+        }
+        for outer in outers {
+            let all = sections.iter().filter(|section| section.inside == Some(outer));
+            let around = sections.iter().filter(|section| section.lock == outer);
+            if all.count() > 1 || around.clone().count() != 1 {
+                return Err("the image has one section within another, not several".to_owned());
+            }
+            if around.clone().any(|section| section.inside.is_some()) {
+                return Err("the image nests two locks, not three".to_owned());
+            }
+        }
+        Ok(())
+    }
+
     /// A set as the image's table has it.
     pub(crate) fn table(&self, set: &Set, calibration: &Calibration) -> Result<Table, SetError> {
         let unit = self.unit(set);
@@ -390,9 +409,8 @@ impl Bench {
                 }
                 Ok(cycles / unit)
             };
-            if task.sections.iter().any(|section| section.inside.is_some()) {
-                return unfit("the image has no nested locks");
-            }
+            self.nests(&task.sections)
+                .map_err(|text| SetError::Unfit(format!("{name}: {text}")))?;
             let ends = |is_end: fn(&Queue, usize) -> bool| {
                 set.queues.iter().filter(|queue| is_end(queue, at)).count() as u64
             };
@@ -441,16 +459,24 @@ impl Bench {
 
 /// A job's work with its sections spread over it, in rounds; never more than is stated.
 fn stretches(work: u64, sections: &[Section], calibration: &Calibration) -> Vec<Stretch> {
-    let locked: u64 = sections.iter().map(|section| section.cycles).sum();
-    let pieces = sections.len() as u64 + 1;
+    let outermost = sections.iter().filter(|section| section.inside.is_none());
+    let locked: u64 = outermost.clone().map(|section| section.cycles).sum();
+    let pieces = outermost.clone().count() as u64 + 1;
     let free = work.saturating_sub(locked).saturating_sub(calibration.job);
+    let plain = |cycles| Stretch { rounds: calibration.rounds(cycles), ..Stretch::default() };
     let mut stretches = Vec::new();
-    let plain = Stretch { rounds: calibration.rounds(free / pieces), lock: None };
-    for section in sections {
-        stretches.push(plain);
-        let rounds = calibration.rounds(section.cycles);
-        stretches.push(Stretch { rounds, lock: Some(section.lock) });
+    for section in outermost {
+        stretches.push(plain(free / pieces));
+        let inner = sections.iter().find(|inner| inner.inside == Some(section.lock));
+        // What is around the inner one comes in two parts.
+        let within = inner.map_or(0, |inner| inner.cycles + calibration.stretch);
+        stretches.push(Stretch {
+            lock: Some(section.lock),
+            inner: inner.map(|inner| inner.lock),
+            ..plain(section.cycles.saturating_sub(within))
+        });
+        stretches.extend(inner.map(|inner| plain(inner.cycles)));
     }
-    stretches.push(plain);
+    stretches.push(plain(free / pieces));
     stretches
 }

@@ -1,7 +1,7 @@
 //! The longest responses over many offsets.
 
 use oorandom::Rand64;
-use rtmark_plan::{Cost, Order, Release, Set, Task};
+use rtmark_plan::{Cost, Release, Set, Task};
 
 use crate::calibrate::Calibration;
 use crate::image::{Bench, SetError};
@@ -43,8 +43,9 @@ pub struct Searched {
 }
 
 impl Bench {
-    /// Runs a set with the offsets it states, with all released at once, and with others that are drawn,
-    /// each for its hyperperiod or the most cycles of a run.
+    /// Runs a set with the offsets it states, with all released at once, with those that are adverse to
+    /// tasks that take turns or locks, and with others that are drawn, each for its hyperperiod or the most
+    /// cycles of a run.
     ///
     /// # Errors
     /// As [`Bench::run`].
@@ -66,6 +67,7 @@ impl Bench {
         };
         let mut tried = vec![set.tasks.iter().map(|task| task.offset).collect::<Vec<u64>>()];
         tried.extend(self.behind_all_others(set, calibration, step));
+        tried.extend(self.within_sections(set, calibration, step));
         let drawn = |_| -> Vec<u64> {
             let drawn = set.tasks.iter().map(|task| {
                 let step = step(task);
@@ -108,7 +110,7 @@ impl Bench {
         calibration: &Calibration,
         step: impl Fn(&Task) -> u64,
     ) -> Vec<Vec<u64>> {
-        if self.order != Order::Batches || set.tasks.len() < 2 {
+        if !self.order.takes_turns() || set.tasks.len() < 2 {
             return Vec::new();
         }
         let start = calibration.costs.known.get(&Cost::Start).map_or(0, |figure| figure.cycles);
@@ -119,5 +121,41 @@ impl Bench {
             set.tasks.iter().enumerate().map(behind).collect()
         };
         (0..set.tasks.len()).map(of).collect()
+    }
+
+    /// Where tasks preempt each other: for each section of a task the offsets with which all others are
+    /// released at once, just after that one's first job has taken the lock.
+    fn within_sections(
+        &self,
+        set: &Set,
+        calibration: &Calibration,
+        step: impl Fn(&Task) -> u64,
+    ) -> Vec<Vec<u64>> {
+        let mut found = Vec::new();
+        if self.order.takes_turns() {
+            return found;
+        }
+        let cost = |cost| calibration.costs.known.get(&cost).map_or(0, |figure| figure.cycles);
+        // Sections of the most urgent task block nobody.
+        let blocks = |task: &Task| set.tasks.iter().any(|other| other.priority > task.priority);
+        for (number, task) in set.tasks.iter().enumerate().filter(|(_, task)| blocks(task)) {
+            let outermost = task.sections.iter().filter(|section| section.inside.is_none());
+            let held: u64 = outermost.clone().map(|section| section.cycles).sum();
+            let between = task.work.saturating_sub(held) / (outermost.clone().count() as u64 + 1);
+            let mut begins = cost(Cost::Tick) + cost(Cost::Start);
+            for section in outermost {
+                begins += between;
+                // A twentieth, as the start is known at its worst only.
+                let within = begins + cost(Cost::Lock) + section.cycles / 20;
+                let release = |other: &Task| within.next_multiple_of(step(other));
+                let ends = begins + section.cycles;
+                begins = ends + cost(Cost::Lock);
+                if set.tasks.iter().all(|other| release(other) < ends) {
+                    let of = |(at, other)| if at == number { 0 } else { release(other) };
+                    found.push(set.tasks.iter().enumerate().map(of).collect());
+                }
+            }
+        }
+        found
     }
 }

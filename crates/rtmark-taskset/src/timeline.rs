@@ -3,10 +3,10 @@
 //! Marks tell it: of the jobs that have begun, the most urgent one runs, and where that waits for a
 //! lock, the lock's holder. Handlers go before jobs from their first instruction to their return.
 
-use rtmark_plan::{RanPlan, ReleasePlan, Set, Timeline, Who};
+use rtmark_plan::{Order, RanPlan, ReleasePlan, Set, Timeline, Who};
 
 use crate::calibrate::Calibration;
-use crate::image::{Bench, SetError, Table};
+use crate::image::{Bench, SetError, Stretch, Table};
 use crate::run::{Mark, Wanted};
 use crate::search::Found;
 
@@ -17,11 +17,13 @@ struct Job {
     /// Locks that it has asked for in this job.
     asked: usize,
     waits: Option<usize>,
-    holds: Option<usize>,
+    /// The locks that it holds, the innermost one last.
+    holds: Vec<usize>,
 }
 
 struct State<'a> {
     set: &'a Set,
+    order: Order,
     table: &'a Table,
     jobs: Vec<Job>,
     clock: bool,
@@ -54,6 +56,7 @@ impl Bench {
         let until = witness.ended + length / 40;
         let mut state = State {
             set,
+            order: self.order,
             table: &table,
             jobs: vec![Job::default(); table.rows.len()],
             clock: false,
@@ -93,7 +96,7 @@ impl State<'_> {
         // No chain of waits is longer than there are tasks.
         for _ in 0..self.jobs.len() {
             let Some(lock) = self.jobs[at].waits else { break };
-            match self.jobs.iter().position(|job| job.holds == Some(lock)) {
+            match self.jobs.iter().position(|job| job.holds.contains(&lock)) {
                 Some(holder) => at = holder,
                 None => break,
             }
@@ -106,11 +109,14 @@ impl State<'_> {
             let name = self.set.interrupts.get(at)?.name.clone();
             return Some((Who::Interrupt(name), None));
         }
-        if self.clock {
+        // While a round lasts, a tick is pending.
+        let is_masked = self.order == Order::Rounds && self.jobs.iter().any(|job| job.begun);
+        if self.clock && !is_masked {
             return Some((Who::Clock, None));
         }
         let at = self.job()?;
-        let lock = self.jobs[at].holds.and_then(|lock| self.set.locks.get(lock).cloned());
+        let innermost = self.jobs[at].holds.last();
+        let lock = innermost.and_then(|lock| self.set.locks.get(*lock).cloned());
         Some((Who::Task(self.set.tasks[at].name.clone()), lock))
     }
 
@@ -124,25 +130,26 @@ impl State<'_> {
             Mark::Handled(at) => self.interrupts[at] = false,
             Mark::Take => {
                 if let Some(task) = self.job() {
-                    let mut locks =
-                        self.table.rows[task].stretches.iter().filter_map(|stretch| stretch.lock);
+                    let stretches = self.table.rows[task].stretches.iter();
+                    let mut locks = stretches.flat_map(Stretch::locks);
                     self.jobs[task].waits = locks.nth(self.jobs[task].asked);
                     self.jobs[task].asked += 1;
                 }
             }
             Mark::Taken => {
                 let free = |job: &Job| {
-                    let held = |lock| self.jobs.iter().any(|other| other.holds == Some(lock));
+                    let held = |lock| self.jobs.iter().any(|other| other.holds.contains(&lock));
                     job.waits.is_some_and(|lock| !held(lock))
                 };
                 let waiting = (0..self.jobs.len()).filter(|at| free(&self.jobs[*at]));
                 if let Some(task) = waiting.max_by_key(|at| self.table.rows[*at].priority) {
-                    self.jobs[task].holds = self.jobs[task].waits.take();
+                    let taken = self.jobs[task].waits.take();
+                    self.jobs[task].holds.extend(taken);
                 }
             }
             Mark::Give => {
                 if let Some(task) = self.job() {
-                    self.jobs[task].holds = None;
+                    self.jobs[task].holds.pop();
                 }
             }
             Mark::Tick | Mark::Switched | Mark::Pended(_) | Mark::Given => {}

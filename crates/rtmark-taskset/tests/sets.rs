@@ -5,7 +5,9 @@ use std::path::Path;
 use oorandom::Rand64;
 use rtmark_firmware::{Builder, Tree, Variant};
 use rtmark_plan::draw::{self, Wish};
-use rtmark_plan::{Interrupt, Model, Order, Queue, Release, Section, Set, Task, Timer, Who};
+use rtmark_plan::{
+    Interrupt, Model, Order, Protocol, Queue, Release, Section, Set, Task, Timer, Who,
+};
 use rtmark_sim::Soc;
 use rtmark_taskset::{Bench, Calibration, Effort, MOST_ITEMS, MOST_QUEUES, Observed};
 
@@ -37,14 +39,16 @@ fn soc(name: &str) -> Soc {
 fn wish(draw: &mut Rand64, model: &Model, bench: &Bench, granule: u64) -> Wish {
     let tasks = (draw.rand_range(2..7) as usize).min(bench.tasks());
     let drawn = draw.rand_float();
-    let (utilisation, periods) = match model.order {
-        Order::Batches => (0.2 + 0.5 * drawn, (10, 50)),
-        _ => (0.3 + 0.55 * drawn, (2, 50)),
+    let (utilisation, tick, periods) = match model.order {
+        Order::Batches | Order::Fifo => (0.2 + 0.5 * drawn, 12_000, (10, 50)),
+        // A round is to be shorter than a tick.
+        Order::Rounds => (0.1 + 0.6 * drawn, 60_000, (1, 6)),
+        Order::Preemptive | Order::NonPreemptive => (0.3 + 0.55 * drawn, 12_000, (2, 50)),
     };
     Wish {
         tasks,
         utilisation,
-        tick: 12_000_u64.next_multiple_of(granule.max(1)),
+        tick: u64::next_multiple_of(tick, granule.max(1)),
         periods,
         least_work: 1_000,
         locks: draw.rand_range(0..3) as usize,
@@ -64,6 +68,8 @@ struct Compared {
     /// How many of them have queues, and the messages that were sent there.
     queued: u64,
     sent: u64,
+    /// How many of them have a section within another one.
+    nested: u64,
 }
 
 /// Draws sets, half of them with queues, and compares the longest responses found with the bounds.
@@ -79,10 +85,13 @@ fn compare(kernel: &str, name: &str, count: u64, seed: u64) -> Compared {
     let mut draw = Rand64::new(u128::from(seed));
     // By itself: the tasks of a seed stay what they are.
     let mut draw_queues = Rand64::new(u128::from(seed) << 32);
+    let mut draw_nested = Rand64::new(u128::from(seed) << 33);
+    let nests = model.protocol != Protocol::Cooperative;
     let mut compared = Compared::default();
     for number in 0..count {
         let wish = wish(&mut draw, &model, &bench, granule);
         let mut set = Set { granule, ..draw::set(&mut draw, &wish) };
+        let nested = if nests { draw::nest(&mut draw_nested, &mut set) } else { 0 };
         let queues = (draw_queues.rand_range(0..8) as usize).saturating_sub(3).min(MOST_QUEUES);
         draw::connect(&mut draw_queues, &mut set, queues, MOST_ITEMS);
         let bounds = model.bounds(&set, &calibration.costs);
@@ -90,9 +99,10 @@ fn compare(kernel: &str, name: &str, count: u64, seed: u64) -> Compared {
             continue;
         }
         compared.sets += 1;
+        compared.nested += u64::from(nested > 0);
         compared.queued += u64::from(!set.queues.is_empty());
         // Turns come together only from few offsets.
-        let offsets = if model.order == Order::Batches { 12 } else { 3 };
+        let offsets = if model.order.takes_turns() { 12 } else { 3 };
         let effort = Effort { offsets, seed: number, cycles: 2_000_000 };
         let searched = bench.search(&set, &calibration, effort).expect("it runs");
         for (queue, traffic) in set.queues.iter().zip(&searched.queues) {
@@ -131,23 +141,34 @@ fn no_run_of_embassy_exceeds_its_bound() {
     no_run_exceeds_its_bound("embassy");
 }
 
+#[test]
+fn no_run_of_lilos_exceeds_its_bound() {
+    no_run_exceeds_its_bound("lilos");
+}
+
+#[test]
+fn no_run_of_the_event_loop_exceeds_its_bound() {
+    no_run_exceeds_its_bound("evloop");
+}
+
 /// `RTMARK_SETS=1200 cargo test -p rtmark-taskset -- --nocapture` draws more; `RTMARK_SEED=2` others.
 #[expect(clippy::print_stdout, reason = "the figures of a longer run are to be read")]
 fn no_run_exceeds_its_bound(kernel: &str) {
     let asked = |name| std::env::var(name).ok().and_then(|text| text.parse().ok());
     // Of an executor's sets about half have a bound.
-    let usual = if kernel == "embassy" { 100 } else { 25 };
+    let usual = if model(kernel).order.takes_turns() { 100 } else { 25 };
     let count = asked("RTMARK_SETS").unwrap_or(usual);
     let seed = asked("RTMARK_SEED").unwrap_or(1);
     for name in ["stm32f405", "stm32c031"] {
-        let Compared { mut gaps, above, sets, queued, sent } = compare(kernel, name, count, seed);
+        let Compared { mut gaps, above, sets, queued, sent, nested } =
+            compare(kernel, name, count, seed);
         let shown: Vec<_> = above.iter().map(|text| text.split('{').next()).collect();
         assert!(above.is_empty(), "{shown:#?} are above their bounds, the first one: {}", above[0]);
         gaps.sort_by(f64::total_cmp);
         let at = |share: f64| gaps[((gaps.len() - 1) as f64 * share) as usize] * 100.0;
         println!(
             "{kernel}, {name}, seed {seed}: {sets} of {count} sets bounded and run, with {} tasks, {queued} \
-             with queues, {sent} messages; gap: \
+             with queues, {sent} messages, {nested} with nested locks; gap: \
              median {:.1} %, 95th percentile {:.1} %, largest {:.1} %",
             gaps.len(),
             at(0.5),
@@ -286,14 +307,45 @@ fn the_search_finds_what_all_offsets_have_with_embassy() {
     the_search_finds_what_all_offsets_have(("embassy", "stm32f405"), 168, &sets, 0.9);
 }
 
+#[test]
+fn the_search_finds_what_all_offsets_have_with_lilos() {
+    let sets = [
+        vec![locking("a", 2, 5_000, 2, 800), locking("b", 1, 12_000, 5, 3_000)],
+        vec![
+            locking("a", 3, 4_000, 2, 800),
+            Task::new("b", 2, 7_000, 3),
+            locking("c", 1, 9_000, 4, 3_000),
+        ],
+    ];
+    the_search_finds_what_all_offsets_have(("lilos", "stm32c031"), 24_000, &sets, 0.95);
+}
+
+#[test]
+fn the_search_finds_what_all_offsets_have_with_the_event_loop() {
+    let sets = [
+        vec![locking("a", 2, 9_000, 5, 800), locking("b", 1, 30_000, 7, 3_000)],
+        vec![
+            locking("a", 3, 6_000, 5, 800),
+            Task::new("b", 2, 15_000, 6),
+            locking("c", 1, 20_000, 8, 3_000),
+        ],
+    ];
+    the_search_finds_what_all_offsets_have(("evloop", "stm32c031"), 12_000, &sets, 0.95);
+}
+
 /// Who ran in a longest response: the task itself for its work, others for theirs, and nobody twice.
 #[test]
 fn a_timeline_accounts_for_the_response() {
-    for kernel in ["freertos", "rtic", "embassy"] {
+    for kernel in Model::KERNELS {
         let bench = bench(kernel, &soc("stm32c031"));
         let calibration = bench.calibrate().expect("measured");
         let section = |cycles| Section { lock: 0, cycles, inside: None };
         let handled = Interrupt { name: "i".into(), distance: 250_000, work: 1_000 };
+        // The longest section has another one within it, where images have that.
+        let mut longest = vec![section(9_000)];
+        if model(kernel).protocol != Protocol::Cooperative {
+            longest.push(Section { lock: 1, cycles: 3_000, inside: Some(0) });
+        }
         let tasks = vec![
             Task {
                 release: Release::Interrupt(0),
@@ -301,11 +353,12 @@ fn a_timeline_accounts_for_the_response() {
                 ..Task::new("a", 3, 5_000, 250_000)
             },
             Task::new("b", 2, 8_000, 120_000),
-            Task { sections: vec![section(9_000)], ..Task::new("c", 1, 40_000, 480_000) },
+            Task { sections: longest, ..Task::new("c", 1, 40_000, 480_000) },
         ];
-        let locks = vec!["l".to_owned()];
+        let locks = vec!["l".to_owned(), "m".to_owned()];
         let interrupts = vec![handled];
-        let set = Set { tick: 12_000, granule: 48, tasks, locks, interrupts, ..Set::default() };
+        let tick = if kernel == "lilos" { 60_000 } else { 12_000 };
+        let set = Set { tick, granule: 48, tasks, locks, interrupts, ..Set::default() };
         let effort = Effort { offsets: 10, seed: 1, cycles: 4_000_000 };
         let found = bench.search(&set, &calibration, effort).expect("it runs").tasks;
         for (task, found) in set.tasks.iter().zip(&found) {
@@ -332,7 +385,8 @@ fn a_timeline_accounts_for_the_response() {
                 "{kernel}, {}: {own} in {pieces} pieces",
                 task.name
             );
-            let stated: u64 = task.sections.iter().map(|section| section.cycles).sum();
+            let outermost = task.sections.iter().filter(|section| section.inside.is_none());
+            let stated: u64 = outermost.map(|section| section.cycles).sum();
             assert!(
                 (stated.saturating_sub(200)..stated + 800 * pieces).contains(&held),
                 "{kernel}: {held}"
@@ -350,9 +404,9 @@ fn a_timeline_accounts_for_the_response() {
 /// Three tasks in a row: the first one's jobs send what those of the second receive, which send to the third.
 fn in_a_row() -> Set {
     let tasks = vec![
-        Task::new("a", 3, 1_500, 24_000),
-        Task { offset: 12_000, ..Task::new("b", 2, 4_000, 72_000) },
-        Task::new("c", 1, 9_000, 240_000),
+        Task::new("a", 3, 1_000, 24_000),
+        Task { offset: 12_000, ..Task::new("b", 2, 2_000, 72_000) },
+        Task::new("c", 1, 4_000, 240_000),
     ];
     let mut set = Set { tick: 12_000, granule: 48, tasks, ..Set::default() };
     for (name, from, to) in [("ab", 0, 1), ("bc", 1, 2), ("ac", 0, 2)] {
@@ -365,7 +419,7 @@ fn in_a_row() -> Set {
 /// Each job sends one message, and what was sent was received, or waits for the next job.
 #[test]
 fn messages_go_through_as_the_schedule_says() {
-    for kernel in ["freertos", "rtic", "embassy"] {
+    for kernel in Model::KERNELS {
         let bench = bench(kernel, &soc("stm32c031"));
         let calibration = bench.calibrate().expect("measured");
         let set = in_a_row();
@@ -393,13 +447,14 @@ fn messages_go_through_as_the_schedule_says() {
 /// With forty messages for a job, a bound that leaves them out is exceeded, and one with them is not.
 #[test]
 fn what_messages_cost_matters() {
-    for kernel in ["freertos", "rtic", "embassy"] {
+    for kernel in Model::KERNELS {
         let bench = bench(kernel, &soc("stm32c031"));
         let calibration = bench.calibrate().expect("measured");
         let (model, costs) = (model(kernel), &calibration.costs);
         let tasks =
             vec![Task::new("often", 2, 1_000, 24_000), Task::new("seldom", 1, 2_000, 240_000)];
-        let without = Set { tick: 12_000, granule: 48, tasks, ..Set::default() };
+        let tick = if kernel == "lilos" { 24_000 } else { 12_000 };
+        let without = Set { tick, granule: 48, tasks, ..Set::default() };
         let mut set = without.clone();
         for name in ["p", "q", "r", "s"] {
             set.connect(Queue { name: name.into(), from: 0, to: 1, items: 24 }).expect("room");
@@ -449,7 +504,7 @@ fn as_many_gather_as_are_counted() {
 /// A queue that is too short for what gathers loses messages, and each of them is told.
 #[test]
 fn a_lost_message_is_told() {
-    for kernel in ["freertos", "rtic", "embassy"] {
+    for kernel in Model::KERNELS {
         let bench = bench(kernel, &soc("stm32c031"));
         let calibration = bench.calibrate().expect("measured");
         let mut set = in_a_row();
@@ -462,6 +517,28 @@ fn a_lost_message_is_told() {
         assert_eq!(third.sent + third.lost, first.sent, "{kernel}: the same task sends to both");
         assert!(third.lost > third.sent && third.received <= third.sent, "{kernel}: {third:?}");
     }
+}
+
+#[test]
+fn nesting_that_an_image_lacks_is_said() {
+    let refused = |kernel: &str, sections: &[Section]| {
+        let bench = bench(kernel, &soc("stm32c031"));
+        let calibration = bench.calibrate().expect("measured");
+        let task = Task { sections: sections.to_vec(), ..Task::new("a", 1, 5_000, 24_000) };
+        let locks = vec!["l".to_owned(), "m".to_owned()];
+        let set = Set { tick: 12_000, granule: 48, tasks: vec![task], locks, ..Set::default() };
+        let ran = bench.run(&set, &calibration, 100_000);
+        ran.err().map(|error| error.to_string()).unwrap_or_default()
+    };
+    let outer = Section { lock: 0, cycles: 2_000, inside: None };
+    let inner = Section { lock: 1, cycles: 500, inside: Some(0) };
+    for kernel in ["embassy", "lilos", "evloop"] {
+        let said = refused(kernel, &[outer.clone(), inner.clone()]);
+        assert_eq!(said, "a: the image has no nested locks", "{kernel}");
+    }
+    assert_eq!(refused("rtic", &[outer.clone(), inner.clone()]), "");
+    let said = refused("freertos", &[outer, inner.clone(), inner]);
+    assert_eq!(said, "a: the image has one section within another, not several");
 }
 
 #[test]

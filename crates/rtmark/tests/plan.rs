@@ -139,6 +139,104 @@ fn a_plan_with_a_queue_runs_with_it() {
     assert!(why.contains("items holds 33 messages"), "{why}");
 }
 
+/// A sensor node for kernels whose tasks give way only at the ends of their jobs.
+const STATION: &str = r#"
+soc = "stm32c031"
+kernels = ["freertos", "embassy", "lilos", "evloop"]
+profile = "product"
+tick = "1ms"
+locks = ["bus", "log"]
+
+[[interrupt]]
+name = "ready"
+distance = "7ms"
+work = "5us"
+
+[[task]]
+name = "sample"
+on = "ready"
+priority = 3
+work = "80us"
+
+[[task]]
+name = "filter"
+period = "2ms"
+priority = 2
+work = "150us"
+lock = [{ name = "bus", for = "10us" }]
+
+[[task]]
+name = "report"
+period = "20ms"
+priority = 1
+work = "300us"
+lock = [{ name = "bus", for = "20us" }]
+
+[[queue]]
+name = "samples"
+from = "sample"
+to = "report"
+items = 8
+"#;
+
+/// lilos and the event loop have images and models: no run is above its bound, and no bound is far above.
+#[test]
+fn a_plan_runs_on_kernels_without_preemption() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let file = folder.path().join("station.toml");
+    std::fs::write(&file, STATION).expect("writable");
+    let run = ["--run", "--offsets", "6", "--max-cycles", "4000000"];
+    for kernel in ["lilos", "evloop"] {
+        let (code, document) = answered_by(kernel, "plan", &file, &run);
+        assert_eq!(code, 0, "{kernel}: {document:#}");
+        let plan = &document["kernels"][0];
+        assert_eq!((&plan["verdict"], &plan["missing"]), (&"holds".into(), &Value::Array(vec![])));
+        assert_eq!(plan["run"]["not_run"], Value::Null, "{kernel}");
+        assert!(plan["of_suite"]["missing"].as_array().is_some_and(Vec::is_empty), "{plan:#}");
+        for (run, own) in plan["run"]["tasks"].as_array().expect("runs").iter().zip([20, 30, 30]) {
+            let number = |key: &str| run[key].as_u64().expect("a number");
+            let (longest, bound) = (number("longest"), number("bound"));
+            assert!(longest <= bound && number("jobs") > 0, "{kernel}: {run:#}");
+            assert!((bound - longest) * 100 <= bound * own, "{kernel}: {run:#}");
+        }
+        assert_eq!(plan["run"]["queues"][0]["lost"], 0, "{kernel}");
+    }
+
+    // A round of more than a tick loses ticks; the event loop's handlers come in between.
+    std::fs::write(&file, STATION.replace("\"300us\"", "\"900us\"")).expect("writable");
+    let (code, document) = answered_by("lilos", "plan", &file, &[]);
+    let why = document["kernels"][0]["tasks"][1]["no_bound"].as_str().expect("a reason");
+    assert!(code == 3 && why.contains("ticks are lost"), "{why}");
+    let (code, _) = answered_by("evloop", "plan", &file, &[]);
+    assert_eq!(code, 0);
+}
+
+/// One lock within another goes into the images of FreeRTOS and RTIC; others say that they have none.
+#[test]
+fn nested_locks_run_where_images_have_them() {
+    let folder = tempfile::tempdir().expect("a scratch folder");
+    let file = folder.path().join("station.toml");
+    let inner = "for = \"20us\" }, { name = \"log\", for = \"8us\", inside = \"bus\" }]";
+    let text = STATION
+        .replace("for = \"20us\" }]", inner)
+        .replace("\"embassy\",", "\"embassy\", \"rtic\",");
+    assert!(text.contains("inside") && text.contains("rtic"));
+    std::fs::write(&file, text).expect("writable");
+    let run = ["--run", "--offsets", "3", "--max-cycles", "3000000"];
+    for kernel in ["freertos", "rtic"] {
+        let (code, document) = answered_by(kernel, "plan", &file, &run);
+        let run = &document["kernels"][0]["run"];
+        assert_eq!((code, &run["not_run"]), (0, &Value::Null), "{kernel}: {document:#}");
+        for task in run["tasks"].as_array().expect("runs") {
+            let number = |key: &str| task[key].as_u64().expect("a number");
+            assert!(number("longest") <= number("bound"), "{kernel}: {task:#}");
+        }
+    }
+    let (code, document) = answered_by("lilos", "plan", &file, &run);
+    let why = document["kernels"][0]["run"]["not_run"].as_str().expect("a reason");
+    assert!(code == 0 && why.contains("report: the image has no nested locks"), "{why}");
+}
+
 /// RTIC costs more in the motor controller's image than in the suite's. A deadline between both bounds is
 /// met by what the suite's costs say, and missed by what decides: the image's.
 #[test]

@@ -23,6 +23,9 @@ begin_at_pend!("plan.clock", rtmark_embassy::EXCEPTION);
 // The first of those that release tasks by interrupts.
 begin_at_pend!("plan.interrupt", Interrupt::BENCH.exception());
 
+/// The microsecond from which offsets count: by then every task waits.
+const START: u32 = 1000;
+
 #[embassy_executor::main]
 async fn main(spawner: Spawner) {
     rtmark_embassy::init();
@@ -68,9 +71,9 @@ enum Releases {
 
 impl Releases {
     fn of(task: &Task) -> Self {
-        match task.first() {
-            Some(first) => Self::First(
-                Instant::from_ticks(first.into()),
+        match task.offset() {
+            Some(offset) => Self::First(
+                Instant::from_ticks((START + offset).into()),
                 Duration::from_ticks(task.period.get().into()),
             ),
             None => Self::Interrupt(&RELEASED[task.interrupt()]),

@@ -25,26 +25,48 @@ begin_at_pend!("plan.clock", rtmark_rtic::EXCEPTION);
 // The first of those that release tasks by interrupts.
 begin_at_pend!("plan.interrupt", rtmark_board::Interrupt::BENCH.exception());
 
+/// A section within another one. Not inlined, as each task would have it once for each pair of resources.
+#[inline(never)]
+pub fn within(resource: &mut impl rtic::Mutex<T = ()>, rounds: u32) {
+    rtmark_probe::begin!("plan.take");
+    resource.lock(|()| {
+        rtmark_probe::end!("plan.take");
+        plan::burn(rounds);
+        rtmark_probe::begin!("plan.give");
+    });
+    rtmark_probe::end!("plan.give");
+}
+
 /// A task for ever: its releases, and its jobs, which receive, go through their stretches, each with the
-/// resource that it names, and send.
+/// resources that it names, and send. Both lists have a resource for each ceiling: one of the second may be
+/// locked while one of the first is, as which ceilings two locks have is not known before a run.
 #[macro_export]
 macro_rules! task {
-    ($probe:literal, $task:ident, $ends:ident, $shared:expr; $($level:literal => $resource:ident),+) => {
+    ($probe:literal, $task:ident, $ends:ident, $shared:expr; [$($level:literal => $resource:ident),+], $inner:tt) => {
         let mut ends = $ends;
         let mut releases = $crate::releases::Releases::of($task);
         loop {
             releases.next().await;
             rtmark_probe::begin!($probe);
             ends.receive();
-            for stretch in $task.stretches() {
+            let mut stretches = $task.stretches();
+            while let Some(stretch) = stretches.next() {
                 let rounds = stretch.rounds.get();
-                match stretch.lock.get() {
+                let locks = stretch.lock.get();
+                match locks & 0xff {
                     0 => $crate::plan::burn(rounds),
                     $($level => {
                         rtmark_probe::begin!("plan.take");
                         rtic::Mutex::lock(&mut $shared.$resource, |()| {
                             rtmark_probe::end!("plan.take");
-                            $crate::plan::burn(rounds);
+                            if locks <= 0xff {
+                                $crate::plan::burn(rounds);
+                            } else {
+                                $crate::plan::burn(rounds / 2);
+                                let inner = stretches.next().map_or(0, |inner| inner.rounds.get());
+                                $crate::within!($shared, locks >> 8, inner; $inner);
+                                $crate::plan::burn(rounds - rounds / 2);
+                            }
                             rtmark_probe::begin!("plan.give");
                         });
                         rtmark_probe::end!("plan.give");
@@ -54,6 +76,17 @@ macro_rules! task {
             }
             ends.send();
             rtmark_probe::end!($probe);
+        }
+    };
+}
+
+/// One of these resources, locked for so many rounds.
+#[macro_export]
+macro_rules! within {
+    ($shared:expr, $lock:expr, $rounds:ident; [$($level:literal => $resource:ident),+]) => {
+        match $lock {
+            $($level => $crate::within(&mut $shared.$resource, $rounds),)+
+            _ => rtmark_probe::scenario::fail("a lock with a ceiling below its user"),
         }
     };
 }

@@ -6,6 +6,9 @@ use rtmark_rtic::{Duration, Instant, Mono};
 
 use crate::plan::{INTERRUPTS, SET, Task};
 
+/// The microsecond from which offsets count: by then every task waits.
+const START: u32 = 1000;
+
 static RELEASED: [Signal<()>; INTERRUPTS] = [const { Signal::new() }; INTERRUPTS];
 
 /// What an interrupt's handler does.
@@ -31,9 +34,9 @@ pub enum Releases {
 impl Releases {
     /// Those of a task.
     pub fn of(task: &Task) -> Self {
-        match task.first() {
-            Some(first) => Self::Clock {
-                next: Instant::from_ticks(first.into()),
+        match task.offset() {
+            Some(offset) => Self::Clock {
+                next: Instant::from_ticks((START + offset).into()),
                 period: Duration::from_ticks(task.period.get().into()),
             },
             None => Self::Interrupt(RELEASED[task.interrupt()].take_reader()),

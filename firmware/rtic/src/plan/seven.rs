@@ -26,6 +26,13 @@ mod app {
         up_to_fifth: (),
         up_to_sixth: (),
         up_to_seventh: (),
+        within_first: (),
+        within_second: (),
+        within_third: (),
+        within_fourth: (),
+        within_fifth: (),
+        within_sixth: (),
+        within_seventh: (),
     }
 
     #[local]
@@ -45,6 +52,13 @@ mod app {
             up_to_fifth: (),
             up_to_sixth: (),
             up_to_seventh: (),
+            within_first: (),
+            within_second: (),
+            within_third: (),
+            within_fourth: (),
+            within_fifth: (),
+            within_sixth: (),
+            within_seventh: (),
         };
         (shared, Local {})
     }
@@ -92,38 +106,38 @@ mod app {
         releases::handle(1);
     }
 
-    #[task(priority = 1, shared = [up_to_first, up_to_second, up_to_third, up_to_fourth, up_to_fifth, up_to_sixth, up_to_seventh])]
+    #[task(priority = 1, shared = [up_to_first, up_to_second, up_to_third, up_to_fourth, up_to_fifth, up_to_sixth, up_to_seventh, within_first, within_second, within_third, within_fourth, within_fifth, within_sixth, within_seventh])]
     async fn first(mut cx: first::Context, task: &'static Task, ends: Ends) {
-        task!("plan.job.0", task, ends, cx.shared; 1 => up_to_first, 2 => up_to_second, 3 => up_to_third, 4 => up_to_fourth, 5 => up_to_fifth, 6 => up_to_sixth, 7 => up_to_seventh);
+        task!("plan.job.0", task, ends, cx.shared; [1 => up_to_first, 2 => up_to_second, 3 => up_to_third, 4 => up_to_fourth, 5 => up_to_fifth, 6 => up_to_sixth, 7 => up_to_seventh], [1 => within_first, 2 => within_second, 3 => within_third, 4 => within_fourth, 5 => within_fifth, 6 => within_sixth, 7 => within_seventh]);
     }
 
-    #[task(priority = 2, shared = [up_to_second, up_to_third, up_to_fourth, up_to_fifth, up_to_sixth, up_to_seventh])]
+    #[task(priority = 2, shared = [up_to_second, up_to_third, up_to_fourth, up_to_fifth, up_to_sixth, up_to_seventh, within_second, within_third, within_fourth, within_fifth, within_sixth, within_seventh])]
     async fn second(mut cx: second::Context, task: &'static Task, ends: Ends) {
-        task!("plan.job.1", task, ends, cx.shared; 2 => up_to_second, 3 => up_to_third, 4 => up_to_fourth, 5 => up_to_fifth, 6 => up_to_sixth, 7 => up_to_seventh);
+        task!("plan.job.1", task, ends, cx.shared; [2 => up_to_second, 3 => up_to_third, 4 => up_to_fourth, 5 => up_to_fifth, 6 => up_to_sixth, 7 => up_to_seventh], [2 => within_second, 3 => within_third, 4 => within_fourth, 5 => within_fifth, 6 => within_sixth, 7 => within_seventh]);
     }
 
-    #[task(priority = 3, shared = [up_to_third, up_to_fourth, up_to_fifth, up_to_sixth, up_to_seventh])]
+    #[task(priority = 3, shared = [up_to_third, up_to_fourth, up_to_fifth, up_to_sixth, up_to_seventh, within_third, within_fourth, within_fifth, within_sixth, within_seventh])]
     async fn third(mut cx: third::Context, task: &'static Task, ends: Ends) {
-        task!("plan.job.2", task, ends, cx.shared; 3 => up_to_third, 4 => up_to_fourth, 5 => up_to_fifth, 6 => up_to_sixth, 7 => up_to_seventh);
+        task!("plan.job.2", task, ends, cx.shared; [3 => up_to_third, 4 => up_to_fourth, 5 => up_to_fifth, 6 => up_to_sixth, 7 => up_to_seventh], [3 => within_third, 4 => within_fourth, 5 => within_fifth, 6 => within_sixth, 7 => within_seventh]);
     }
 
-    #[task(priority = 4, shared = [up_to_fourth, up_to_fifth, up_to_sixth, up_to_seventh])]
+    #[task(priority = 4, shared = [up_to_fourth, up_to_fifth, up_to_sixth, up_to_seventh, within_fourth, within_fifth, within_sixth, within_seventh])]
     async fn fourth(mut cx: fourth::Context, task: &'static Task, ends: Ends) {
-        task!("plan.job.3", task, ends, cx.shared; 4 => up_to_fourth, 5 => up_to_fifth, 6 => up_to_sixth, 7 => up_to_seventh);
+        task!("plan.job.3", task, ends, cx.shared; [4 => up_to_fourth, 5 => up_to_fifth, 6 => up_to_sixth, 7 => up_to_seventh], [4 => within_fourth, 5 => within_fifth, 6 => within_sixth, 7 => within_seventh]);
     }
 
-    #[task(priority = 5, shared = [up_to_fifth, up_to_sixth, up_to_seventh])]
+    #[task(priority = 5, shared = [up_to_fifth, up_to_sixth, up_to_seventh, within_fifth, within_sixth, within_seventh])]
     async fn fifth(mut cx: fifth::Context, task: &'static Task, ends: Ends) {
-        task!("plan.job.4", task, ends, cx.shared; 5 => up_to_fifth, 6 => up_to_sixth, 7 => up_to_seventh);
+        task!("plan.job.4", task, ends, cx.shared; [5 => up_to_fifth, 6 => up_to_sixth, 7 => up_to_seventh], [5 => within_fifth, 6 => within_sixth, 7 => within_seventh]);
     }
 
-    #[task(priority = 6, shared = [up_to_sixth, up_to_seventh])]
+    #[task(priority = 6, shared = [up_to_sixth, up_to_seventh, within_sixth, within_seventh])]
     async fn sixth(mut cx: sixth::Context, task: &'static Task, ends: Ends) {
-        task!("plan.job.5", task, ends, cx.shared; 6 => up_to_sixth, 7 => up_to_seventh);
+        task!("plan.job.5", task, ends, cx.shared; [6 => up_to_sixth, 7 => up_to_seventh], [6 => within_sixth, 7 => within_seventh]);
     }
 
-    #[task(priority = 7, shared = [up_to_seventh])]
+    #[task(priority = 7, shared = [up_to_seventh, within_seventh])]
     async fn seventh(mut cx: seventh::Context, task: &'static Task, ends: Ends) {
-        task!("plan.job.6", task, ends, cx.shared; 7 => up_to_seventh);
+        task!("plan.job.6", task, ends, cx.shared; [7 => up_to_seventh], [7 => within_seventh]);
     }
 }

@@ -22,6 +22,9 @@ mod app {
         up_to_first: (),
         up_to_second: (),
         up_to_third: (),
+        within_first: (),
+        within_second: (),
+        within_third: (),
     }
 
     #[local]
@@ -33,7 +36,14 @@ mod app {
         scenarios! {
             "plan.set" => start(),
         }
-        let shared = Shared { up_to_first: (), up_to_second: (), up_to_third: () };
+        let shared = Shared {
+            up_to_first: (),
+            up_to_second: (),
+            up_to_third: (),
+            within_first: (),
+            within_second: (),
+            within_third: (),
+        };
         (shared, Local {})
     }
 
@@ -68,18 +78,18 @@ mod app {
         releases::handle(1);
     }
 
-    #[task(priority = 1, shared = [up_to_first, up_to_second, up_to_third])]
+    #[task(priority = 1, shared = [up_to_first, up_to_second, up_to_third, within_first, within_second, within_third])]
     async fn first(mut cx: first::Context, task: &'static Task, ends: Ends) {
-        task!("plan.job.0", task, ends, cx.shared; 1 => up_to_first, 2 => up_to_second, 3 => up_to_third);
+        task!("plan.job.0", task, ends, cx.shared; [1 => up_to_first, 2 => up_to_second, 3 => up_to_third], [1 => within_first, 2 => within_second, 3 => within_third]);
     }
 
-    #[task(priority = 2, shared = [up_to_second, up_to_third])]
+    #[task(priority = 2, shared = [up_to_second, up_to_third, within_second, within_third])]
     async fn second(mut cx: second::Context, task: &'static Task, ends: Ends) {
-        task!("plan.job.1", task, ends, cx.shared; 2 => up_to_second, 3 => up_to_third);
+        task!("plan.job.1", task, ends, cx.shared; [2 => up_to_second, 3 => up_to_third], [2 => within_second, 3 => within_third]);
     }
 
-    #[task(priority = 3, shared = [up_to_third])]
+    #[task(priority = 3, shared = [up_to_third, within_third])]
     async fn third(mut cx: third::Context, task: &'static Task, ends: Ends) {
-        task!("plan.job.2", task, ends, cx.shared; 3 => up_to_third);
+        task!("plan.job.2", task, ends, cx.shared; [3 => up_to_third], [3 => within_third]);
     }
 }

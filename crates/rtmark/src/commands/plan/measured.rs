@@ -6,8 +6,8 @@ use std::path::Path;
 use rtmark_firmware::{Kernel, Target, Variant};
 use rtmark_model::{Answer, Basis, Pattern, Series, Setting};
 use rtmark_plan::{
-    Chip, Costs, Curves, Function, KernelPlan, Model, Protocol, Set, Spans, System, Timer, Work,
-    search,
+    Chip, Costs, Curves, Function, KernelPlan, Model, Order, Protocol, Set, Spans, System, Timer,
+    Work, search,
 };
 use rtmark_runner::socs::SocFile;
 use rtmark_runner::{Placements, Plan, Platform, Suite, Unit};
@@ -26,6 +26,12 @@ use crate::tools::refuse_without_tools;
 
 /// Ticks a second where a kernel counts by a tick and the file names none.
 const TICK_HZ: i64 = 1000;
+
+/// How many tasks lilos can wake each by itself: those of a word's bits (`os/src/exec.rs`).
+const WAKE_BITS: usize = 32;
+
+/// How many closures wait in the event loop's ring at the most (`firmware/evloop/evloop.c`).
+const CLOSURES: usize = 16;
 
 /// What is measured with.
 pub struct Bench<'a> {
@@ -206,10 +212,18 @@ impl Bench<'_> {
             }
             let (tasks, most) = (self.system.task.len(), self.most_tasks(&model));
             if tasks > most {
-                let problem = format!(
-                    "{name}: {tasks} tasks and the timer want levels of their own, and the soc has {}",
-                    most + 1
-                );
+                let problem = match model.order {
+                    Order::Rounds => format!(
+                        "{name}: {tasks} tasks, and it has bits to wake {most}; further ones share them"
+                    ),
+                    Order::Fifo => format!(
+                        "{name}: {tasks} tasks, and as it is compiled {most} closures can wait"
+                    ),
+                    _ => format!(
+                        "{name}: {tasks} tasks and the timer want levels of their own, and the soc has {}",
+                        most + 1
+                    ),
+                };
                 return Err(refuse(problem).into());
             }
             candidates.push(Candidate { kernel, model, variant });
@@ -222,12 +236,14 @@ impl Bench<'_> {
         Ok(candidates)
     }
 
-    /// How many tasks a kernel can have on the soc. RTIC's have each an interrupt level of its own, and the
-    /// timer has the most urgent one.
+    /// How many tasks a kernel can have on the soc.
     fn most_tasks(&self, model: &Model) -> usize {
-        match model.protocol {
-            Protocol::Ceiling => (1_usize << self.soc.soc.priority_bits) - 1,
-            Protocol::None | Protocol::Inheritance | Protocol::Cooperative => usize::MAX,
+        match (model.order, model.protocol) {
+            // Each has an interrupt level of its own, and the timer has the most urgent one.
+            (_, Protocol::Ceiling) => (1_usize << self.soc.soc.priority_bits) - 1,
+            (Order::Rounds, _) => WAKE_BITS,
+            (Order::Fifo, _) => CLOSURES,
+            _ => usize::MAX,
         }
     }
 

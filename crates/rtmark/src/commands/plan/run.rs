@@ -2,7 +2,8 @@
 
 use rtmark_firmware::{Kernel, Tree, Variant};
 use rtmark_plan::{
-    Costs, KernelPlan, Model, Queue, QueueRun, RunPlan, Set, TaskRun, WakePlan, WitnessPlan, search,
+    Costs, KernelPlan, Model, Order, Queue, QueueRun, RunPlan, Set, TaskRun, WakePlan, WitnessPlan,
+    search,
 };
 use rtmark_runner::socs::SocFile;
 use rtmark_taskset::{Bench, Calibration, Effort, Found, SetError, Traffic, Wake};
@@ -83,6 +84,12 @@ impl PlannedRun<'_> {
         let searched = match bench.search(&set, &calibration, effort) {
             Ok(searched) => searched,
             Err(SetError::Unfit(why)) => return Ok(plan.with_run(not_run(why))),
+            // The event loop ends when closures come faster than they run, which is no news where that
+            // is what the bounds say.
+            Err(error @ SetError::Ended { .. }) if self.overflows(&set, &calibration.costs) => {
+                let plan = plan.on_image(&set, self.model, &calibration.costs, slack_percent);
+                return Ok(plan.with_run(not_run(error.to_string())));
+            }
             Err(error) => return Err(failed(error)),
         };
         let plan = plan.on_image(&set, self.model, &calibration.costs, slack_percent);
@@ -114,11 +121,21 @@ impl PlannedRun<'_> {
         }))
     }
 
+    /// Whether closures may gather in the event loop until it has no room for them.
+    fn overflows(&self, set: &Set, costs: &Costs) -> bool {
+        self.model.order == Order::Fifo && self.model.bounds(set, costs).iter().any(Result::is_err)
+    }
+
     /// Builds the image of task sets and measures it; or says why there is none.
     fn image(&self, tree: &Tree) -> Result<Result<Image, String>, CliError> {
         let manifest = &self.kernel.manifest;
         if !manifest.plan {
             return Ok(Err(format!("there is no image of task sets for {}", manifest.id)));
+        }
+        let core = self.soc.soc.core.name();
+        if !core.starts_with("cortex-m") {
+            let why = format!("images of task sets are for Cortex-M cores, and the soc has {core}");
+            return Ok(Err(why));
         }
         let mut variant = self.variant.clone();
         if manifest.switches.contains_key("priorities") {
@@ -128,7 +145,7 @@ impl PlannedRun<'_> {
         }
         let refused =
             |why| CliError::new(Exit::NothingSelected, why, "choose another soc or kernel");
-        let switched = variant.of(manifest, self.soc.soc.core.name()).map_err(refused)?;
+        let switched = variant.of(manifest, core).map_err(refused)?;
         let built =
             suite(tree.clone(), None).builder.build_plan(self.kernel, &self.soc.soc, &switched)?;
         let Some(image) = built.get(rtmark_firmware::PLAN) else {

@@ -1,0 +1,353 @@
+//! What an image costs whose tasks give way only at the ends of their jobs and are released by a tick: lilos
+//! and the event loop.
+//!
+//! lilos masks interrupts while a round lasts, so that all of its costs lie between marks of jobs, ticks and
+//! handlers. Handlers of the event loop interrupt closures: what those cost is how much longer a job lasts.
+
+use rtmark_plan::{Cost, Costs, Figure, Order};
+
+use crate::alarm::NEVER;
+use crate::calibrate::{
+    Calibration, SHORT, Seen, is_begin, is_end, is_tick, locked, plain, row, spans,
+};
+use crate::image::{Bench, Pended, Row, SetError, Stretch, Table};
+use crate::run::{Mark, Wanted};
+
+/// Cycles of a tick in which a long job runs undisturbed.
+const QUIET_TICK: u64 = 400_000;
+
+/// Cycles of a tick: longer than a round of short jobs.
+const TICK: u64 = 30_000;
+
+/// Cycles of a tick while interrupts move across it.
+const SHORT_TICK: u64 = 8_000;
+
+/// Cycles that a round in which nobody is polled, and the tick's handler before it, do not exceed.
+const EMPTY_ROUND: u64 = 1_600;
+
+/// Cycles by which interrupts move from one to the next.
+const STEP: u64 = 3;
+
+/// Ticks that are looked at.
+const TICKS: u64 = 60;
+
+/// Ticks from one job of a measured task to the next.
+const PERIOD: u64 = 12;
+
+/// Rounds of a job that lasts for some ticks.
+const LONG: u64 = 30_000;
+
+/// What the kernel costs a task that waits or runs, as it was seen.
+struct Doings {
+    tick: Seen,
+    release: Seen,
+    start: Seen,
+    end: Seen,
+    held: Seen,
+    lock: Seen,
+    interrupt: Seen,
+    wake: Seen,
+    wait: Seen,
+}
+
+impl Bench {
+    /// Measures an image whose tasks take turns and are released by ticks.
+    pub(crate) fn calibrate_turns(&self) -> Result<Calibration, SetError> {
+        let (few, many) = (1_000, 11_000);
+        let (mut thousand, mut stretch, mut job) = (0, 0, 0);
+        // Each task has its own code.
+        for slot in 0..self.tasks() {
+            let alone = |stretches: &[Stretch]| -> Result<u64, SetError> {
+                Ok(self.alone_in(slot, stretches)?.worst)
+            };
+            let (short, long) = (alone(&[plain(few)])?, alone(&[plain(many)])?);
+            let two = alone(&[plain(few), plain(few)])?;
+            let each = (long - short).div_ceil((many - few) / 1000);
+            let own = (two - short).saturating_sub(few * each / 1000) + 2;
+            thousand = thousand.max(each);
+            stretch = stretch.max(own);
+            job = job.max(short.saturating_sub(few * each / 1000 + own) + 2);
+        }
+        let costs = self.turn_costs()?;
+        Ok(Calibration { thousand, stretch, job, costs })
+    }
+
+    fn turn_costs(&self) -> Result<Costs, SetError> {
+        let messages = self.messages()?;
+        let seen = match self.order {
+            Order::Rounds => self.rounds()?,
+            _ => self.loops(messages.longest())?,
+        };
+        let mut costs = Costs::default();
+        let mut add = |cost, seen: Seen, scenario: &str| {
+            let scenario = format!("on the image: {scenario}");
+            let Seen { least, worst: cycles, samples } = seen;
+            costs.known.insert(cost, Figure { cycles, scenario, least, samples });
+        };
+        add(Cost::Tick, seen.tick, "a tick without releases");
+        add(Cost::Release, seen.release, "ticks with one release more");
+        add(
+            Cost::Start,
+            seen.start,
+            "from the tick to the first instruction of a job, less a tick",
+        );
+        add(Cost::End, seen.end, "from an end to the next job");
+        let held = match self.order {
+            Order::Rounds => "a round in which nobody is polled",
+            _ => "the longest call",
+        };
+        add(Cost::HeldBack, seen.held, held);
+        add(Cost::Lock, seen.lock, "what a lock takes of a job");
+        for (cost, seen, scenario) in messages.costs() {
+            add(cost, seen, scenario);
+        }
+        add(Cost::Interrupt, seen.interrupt, "a handler that wakes nobody");
+        add(Cost::Wake, seen.wake, "from an interrupt to the task that it wakes");
+        add(Cost::Wait, seen.wait, "from an end to the next job, waiting for an interrupt");
+        Ok(costs)
+    }
+
+    /// All of the image's tasks, each in its slot. Those without a row are never released.
+    fn filled(&self, row_of: impl Fn(usize) -> Option<Row>) -> Vec<Row> {
+        let count = self.tasks();
+        let priority = |slot: usize| (count - slot) as u64;
+        let never = |slot: usize| row(priority(slot), 1, NEVER, &[]);
+        let of = |slot: usize| {
+            row_of(slot).map_or_else(|| never(slot), |row| Row { priority: priority(slot), ..row })
+        };
+        (0..count).map(of).collect()
+    }
+
+    /// How long jobs of one of the image's tasks take that nothing disturbs.
+    fn alone_in(&self, slot: usize, stretches: &[Stretch]) -> Result<Seen, SetError> {
+        let rows = self.filled(|at| (at == slot).then(|| row(1, 1, 0, stretches)));
+        let table = Table { tick: QUIET_TICK, rows, ..Table::default() };
+        let marks = self.marks(&table, 8, Wanted::All)?;
+        Seen::of(spans(&marks, is_begin, is_end, is_tick), "a job")
+    }
+
+    /// A lock taken and given back: its calls, or how much longer a job takes with one.
+    fn turn_locks(&self) -> Result<Seen, SetError> {
+        let mut found: Option<Seen> = None;
+        for slot in 0..self.tasks() {
+            let stretches = |middle: Stretch| [plain(SHORT), middle, plain(SHORT)];
+            let rows =
+                self.filled(|at| (at == slot).then(|| row(1, 1, 0, &stretches(locked(SHORT)))));
+            let marks = self.marks(&table(rows), TICKS, Wanted::All)?;
+            let takes = spans(&marks, |it| it == Mark::Take, |it| it == Mark::Taken, is_tick);
+            let gives = spans(&marks, |it| it == Mark::Give, |it| it == Mark::Given, is_tick);
+            let (takes, gives) = (Seen::of(takes, "a take")?, Seen::of(gives, "a give")?);
+            let jobs = Seen::of(spans(&marks, is_begin, is_end, is_tick), "a job")?;
+            let quiet = self.alone_in(slot, &stretches(plain(SHORT)))?;
+            let both = Seen {
+                least: takes.least + gives.least,
+                worst: (takes.worst + gives.worst).max(jobs.worst.saturating_sub(quiet.least)),
+                samples: takes.samples + gives.samples,
+            };
+            found = Some(found.map_or(both, |found| found.with(both)));
+        }
+        found.ok_or(SetError::Unseen("a lock"))
+    }
+
+    /// From a tick to the first instruction of the only job that it releases, the processor being
+    /// asleep; and with so many tasks released besides that run after that one.
+    ///
+    /// The others wait for less long than it does, so that it goes behind them where timers are a list.
+    fn starts(&self, slot: usize, besides: usize) -> Result<Seen, SetError> {
+        // Those that are released with it come after it in the image, in either order.
+        let rows = self.filled(|at| {
+            let offset = if (slot..=slot + besides).contains(&at) { 0 } else { 5 };
+            Some(row(1, PERIOD, offset, &[plain(SHORT)]))
+        });
+        let marks = self.marks(&table(rows), TICKS, Wanted::All)?;
+        let begins = |mark: Mark| mark == Mark::Begin(slot);
+        Seen::of(spans(&marks, is_tick, begins, is_end), "a start")
+    }
+
+    /// From an end to the beginning of another job that the same tick released, for all pairs of tasks
+    /// with those between them left out.
+    fn ends(&self) -> Result<Vec<u64>, SetError> {
+        let mut found = Vec::new();
+        for last in 1..self.tasks() {
+            for first in 0..last {
+                let rows = self.filled(|at| {
+                    let offset = if at == first || at == last { 0 } else { 5 };
+                    Some(row(1, PERIOD, offset, &[plain(SHORT)]))
+                });
+                let marks = self.marks(&table(rows), TICKS, Wanted::All)?;
+                found.extend(spans(&marks, is_end, is_begin, is_tick));
+            }
+        }
+        Ok(found)
+    }
+
+    /// From an interrupt to the task that it wakes, the processor being asleep; and from that one's end to the
+    /// next job.
+    fn wakes(&self) -> Result<(Seen, Seen), SetError> {
+        let (mut wakes, mut waits) = (Vec::new(), Vec::new());
+        let pend = |mark: Mark| matches!(mark, Mark::Pended(_));
+        let woken = Row { interrupt: Some(0), ..row(1, 1, 0, &[plain(SHORT)]) };
+        let others = |at: usize| row(1, PERIOD, 5 + at as u64 % 2, &[plain(SHORT)]);
+        for slot in 0..self.tasks() {
+            let rows = self.filled(|at| (at == slot).then(|| woken.clone()));
+            let pended = Pended { rounds: 0, distance: 2 * TICK + 1_001, offset: TICK / 2 };
+            let alone = Table { interrupts: vec![pended], ..table(rows) };
+            let marks = self.marks(&alone, TICKS, Wanted::All)?;
+            wakes.extend(spans(&marks, pend, |it| it == Mark::Begin(slot), is_tick));
+            // With it the tick comes that releases others, or while its job runs and they can queue up.
+            let (rounds, before) = match self.order {
+                Order::Rounds => (SHORT, 0),
+                _ => (LONG / 10, TICK / 20),
+            };
+            let long = Row { stretches: vec![plain(rounds)], ..woken.clone() };
+            let rows = self.filled(|at| Some(if at == slot { long.clone() } else { others(at) }));
+            let offset = 5 * TICK - before;
+            let pended = Pended { rounds: 0, distance: PERIOD * TICK, offset };
+            let together = Table { interrupts: vec![pended], ..table(rows) };
+            let marks = self.marks(&together, TICKS, Wanted::All)?;
+            waits.extend(spans(&marks, |it| it == Mark::End(slot), is_begin, is_tick));
+        }
+        Ok((Seen::of(wakes, "a wake")?, Seen::of(waits, "a wait")?))
+    }
+
+    /// The rise from a number of releases in a tick to one more.
+    fn release_rise(&self) -> Result<Seen, SetError> {
+        let all = (0..self.tasks()).map(|besides| self.starts(0, besides));
+        let all: Vec<Seen> = all.collect::<Result<_, _>>()?;
+        let rises = all.windows(2).map(|pair| Seen {
+            least: pair[1].least.saturating_sub(pair[0].worst),
+            worst: pair[1].worst.saturating_sub(pair[0].least),
+            samples: pair[1].samples,
+        });
+        rises.reduce(Seen::with).ok_or(SetError::Unseen("a second task"))
+    }
+
+    /// The start of each task alone, less a tick.
+    fn start_alone(&self, tick: Seen) -> Result<Seen, SetError> {
+        let all = (0..self.tasks()).map(|slot| self.starts(slot, 0));
+        let all = all.collect::<Result<Vec<_>, _>>()?.into_iter().reduce(Seen::with);
+        let Seen { least, worst, samples } = all.ok_or(SetError::Unseen("a start"))?;
+        let (least, worst) = (least.saturating_sub(tick.worst), worst.saturating_sub(tick.least));
+        Ok(Seen { least, worst, samples })
+    }
+
+    /// What lilos costs.
+    fn rounds(&self) -> Result<Doings, SetError> {
+        let idle = Table { tick: TICK, rows: self.filled(|_| None), ..Table::default() };
+        let marks = self.marks(&idle, TICKS, Wanted::All)?;
+        let ticks = spans(&marks, is_tick, |mark| mark == Mark::TickDone, is_begin);
+        let tick = Seen::of(ticks, "a tick")?;
+        let pended = Pended { rounds: 0, distance: 7_001, offset: 11_000 };
+        let marks = self.marks(&Table { interrupts: vec![pended], ..idle }, TICKS, Wanted::All)?;
+        let pend = |mark: Mark| matches!(mark, Mark::Pended(_));
+        let handled = |mark: Mark| matches!(mark, Mark::Handled(_));
+        let interrupt = Seen::of(spans(&marks, pend, handled, is_tick), "an interrupt")?;
+        let (wake, wait) = self.wakes()?;
+        Ok(Doings {
+            tick,
+            release: self.release_rise()?,
+            start: self.start_alone(tick)?,
+            end: Seen::of(self.ends()?, "an end")?,
+            held: self.empty_round()?,
+            lock: self.turn_locks()?,
+            interrupt,
+            wake,
+            wait,
+        })
+    }
+
+    /// What a round in which nobody is polled delays at the most that is woken just after it has begun:
+    /// interrupts come at all distances from a tick that finds nothing to do.
+    fn empty_round(&self) -> Result<Seen, SetError> {
+        let mut found: Option<Seen> = None;
+        for slot in [0, self.tasks() - 1] {
+            let woken = Row { interrupt: Some(0), ..row(1, 1, 0, &[plain(SHORT)]) };
+            let rows = self.filled(|at| (at == slot).then(|| woken.clone()));
+            // From well before the tick until long after it.
+            let offset = 3 * SHORT_TICK - EMPTY_ROUND / 8;
+            let pended = Pended { rounds: 0, distance: 2 * SHORT_TICK + STEP, offset };
+            let table =
+                Table { tick: SHORT_TICK, rows, interrupts: vec![pended], ..Table::default() };
+            let ticks = 2 * EMPTY_ROUND / STEP;
+            let marks = self.marks(&table, ticks, Wanted::All)?;
+            let pend = |mark: Mark| matches!(mark, Mark::Pended(_));
+            let wakes = spans(&marks, pend, |it| it == Mark::Begin(slot), |_| false);
+            let wakes = Seen::of(wakes, "a wake")?;
+            let held = Seen { least: 0, worst: wakes.worst - wakes.least, ..wakes };
+            found = Some(found.map_or(held, |found| found.with(held)));
+        }
+        found.ok_or(SetError::Unseen("a round"))
+    }
+
+    /// What the event loop costs: its handlers by what they take of a job that goes on.
+    fn loops(&self, longest_message: u64) -> Result<Doings, SetError> {
+        let runner = row(1, PERIOD, 0, &[plain(LONG)]);
+        let quiet = self.alone_in(0, &runner.stretches)?;
+        let with = |others: &dyn Fn(usize) -> Option<Row>| {
+            self.filled(|at| if at == 0 { Some(runner.clone()) } else { others(at) })
+        };
+        let longer = |table: &Table| -> Result<Vec<(u64, u64)>, SetError> {
+            let marks = self.marks(table, TICKS, Wanted::All)?;
+            Ok(first_task_jobs(&marks, quiet.least))
+        };
+        let ticks = longer(&table(with(&|_| None)))?;
+        let each = ticks.iter().filter(|(_, ticks)| *ticks > 0);
+        let tick = Seen::of(each.map(|(longer, ticks)| longer.div_ceil(*ticks)), "a tick")?;
+        let mut releases = Vec::new();
+        for count in 1..self.tasks() {
+            // They wait for longer than all others do, and go behind those.
+            let rows = with(&|at| {
+                let is_due = at <= count;
+                let (period, offset) = if is_due { (2 * PERIOD, 1) } else { (PERIOD, 8) };
+                Some(row(1, period, offset, &[plain(SHORT)]))
+            });
+            let jobs = longer(&table(rows))?;
+            let beyond =
+                jobs.iter().map(|(longer, ticks)| longer.saturating_sub(ticks * tick.least));
+            releases.extend(beyond.map(|cycles| cycles.div_ceil(count as u64)));
+        }
+        // In every other job, each time a little later.
+        let distance = 2 * PERIOD * TICK + 7;
+        let pended = Pended { rounds: 0, distance, offset: TICK + TICK / 3 };
+        let interrupted = Table { interrupts: vec![pended], ..table(with(&|_| None)) };
+        let marks = self.marks(&interrupted, 4 * TICKS, Wanted::All)?;
+        let jobs = first_task_jobs(&marks, quiet.least);
+        let beyond = jobs.iter().map(|(longer, ticks)| longer.saturating_sub(ticks * tick.least));
+        let (wake, wait) = self.wakes()?;
+        let end = Seen::of(self.ends()?, "an end")?;
+        Ok(Doings {
+            tick,
+            release: Seen::of(releases, "a release")?,
+            start: self.start_alone(tick)?,
+            end,
+            held: Seen { worst: end.worst.max(longest_message), ..end },
+            lock: self.turn_locks()?,
+            interrupt: Seen::of(beyond, "an interrupt")?,
+            wake,
+            wait,
+        })
+    }
+}
+
+fn table(rows: Vec<Row>) -> Table {
+    Table { tick: TICK, rows, ..Table::default() }
+}
+
+/// How much longer jobs of the first task took than a quiet one, and how many ticks came in each.
+fn first_task_jobs(marks: &[(Mark, u64)], quiet: u64) -> Vec<(u64, u64)> {
+    let mut found = Vec::new();
+    let mut begun = None;
+    let mut ticks = 0;
+    for &(mark, cycle) in marks {
+        match (mark, begun) {
+            (Mark::Begin(0), _) => (begun, ticks) = (Some(cycle), 0),
+            (Mark::Tick, Some(_)) => ticks += 1,
+            (Mark::End(0), Some(from)) => {
+                found.push(((cycle - from).saturating_sub(quiet), ticks));
+                begun = None;
+            }
+            _ => {}
+        }
+    }
+    found
+}
