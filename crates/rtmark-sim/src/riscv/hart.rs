@@ -37,6 +37,12 @@ impl Hart {
         self.x[register as usize & 31]
     }
 
+    /// Sets a register that is not `x0`.
+    #[inline(always)]
+    pub const fn set_any(&mut self, register: u8, value: u32) {
+        self.x[register as usize & 31] = value;
+    }
+
     /// Sets a register; `x0` stays 0.
     #[inline]
     pub const fn set(&mut self, register: u8, value: u32) {
