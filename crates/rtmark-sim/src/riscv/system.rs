@@ -109,6 +109,18 @@ impl System {
         Some((place, self.ports.data.saturating_add(self.waits[place.memory])))
     }
 
+    /// Reads bytes of the flash that was read last, if it always waits the same; returns them with their
+    /// wait states.
+    #[inline(always)]
+    pub fn near_flash<const BYTES: usize>(&self, address: u32) -> Option<([u8; BYTES], u8)> {
+        if !self.bus.is_near_code(address) {
+            return None;
+        }
+        let (bytes, place) = self.bus.near_code(address)?;
+        let waits = self.ports.data.saturating_add(self.waits[place.memory]);
+        (!self.cached[place.memory]).then_some((bytes, waits))
+    }
+
     /// A load or store has got its data phase, which ends in a cycle: what it leaves in a cache.
     pub fn was_accessed(&mut self, address: u32, ends: u64) {
         if let Some(place) = self.cached_place(address) {

@@ -143,8 +143,14 @@ pub fn read_elsewhere<const BYTES: usize>(
     system: &mut System,
     address: u32,
 ) -> Option<([u8; BYTES], u8)> {
+    if let Some(found) = system.near_flash(address) {
+        return Some(found);
+    }
     let (place, waits) = system.steady_place(address)?;
     system.bus.note_slow(address, place);
+    if !system.bus.is_writable(place.memory) {
+        system.bus.code_place(address);
+    }
     Some((system.bus.load_at(place.memory, place.offset as usize)?, waits))
 }
 
