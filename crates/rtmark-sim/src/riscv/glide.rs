@@ -1,36 +1,36 @@
-//! Runs along the graph of passages. What is known of interrupts, rights and time is looked at where it
-//! may have changed, and nowhere else.
+//! Runs along the graph of passages. Interrupts, rights and time are checked where they may have changed,
+//! and nowhere else.
 
 use super::core::Core;
-use super::graph::{NONE, Node, Spot};
+use super::graph::{NONE, Node, Spot, steps};
 use super::trial::Trial;
 
 /// How far a run along the graph has come.
 #[derive(Clone, Copy, Debug)]
 struct Glide {
-    /// The node that comes next, or has just executed.
+    /// The next node, or the one that has just been executed if its path is open.
     node: u32,
     /// The cycle that passes next.
     cycle: u64,
-    /// Instructions executed.
+    /// Instructions executed so far.
     count: u64,
-    /// What they have waited.
+    /// Wait states of their loads and stores.
     waited: u64,
 }
 
-/// Why a run along the graph has come to a halt.
+/// Why a run along the graph has stopped.
 #[derive(Clone, Copy, Debug)]
 enum Halt {
-    /// The node may not end in time.
+    /// The node might end after the horizon.
     Time,
-    /// The node is to be executed the long way, or has no path yet.
+    /// The node has to be executed the long way, or has no path for this case yet.
     Node,
-    /// The node has been executed, and where that path of it leads has not been looked for.
+    /// The node has been executed, and its path with this index is not linked to a next node.
     Open(usize),
 }
 
 impl Core {
-    /// Executes instructions as long as their nodes are known, none of which ends after a cycle.
+    /// Executes instructions whose nodes are known; none of them ends after cycle `until`.
     pub fn glide(&mut self, until: u64) {
         self.graph.begin();
         let horizon = until.min(self.lines_hold_until);
@@ -58,8 +58,8 @@ impl Core {
         }
     }
 
-    /// Where a run along the graph begins, if nothing can come between instructions that only a look
-    /// at everything would tell.
+    /// Where a run along the graph begins. `None` if anything can happen between two instructions that
+    /// only the long way checks for.
     fn enter(&self) -> Option<Glide> {
         let number = self.number.filter(|_| self.is_between() && self.trial == Trial::No)?;
         let csr = &self.hart.csr;
@@ -73,13 +73,43 @@ impl Core {
         Some(Glide { node, cycle: self.cycle, count: 0, waited: 0 })
     }
 
-    /// Goes from node to node.
+    /// Goes from block to block, and from node to node where there is no block.
     #[inline]
     fn along(&mut self, glide: &mut Glide, horizon: u64) -> Halt {
         let Self { hart, system, graph, .. } = self;
         let Glide { node: mut at, mut cycle, mut count, mut waited } = *glide;
         let halt = loop {
-            let Some(node) = graph.nodes.get(at as usize) else { break Halt::Time };
+            let Some(start) = graph.starts.get_mut(at as usize) else { break Halt::Time };
+            if let Some(block) = graph.blocks.all.get_mut(start.block as usize)
+                && cycle + u64::from(block.most) <= horizon
+            {
+                block.runs = block.runs.wrapping_add(1);
+                let block = *block;
+                let steps = graph.blocks.steps(&block);
+                let done = steps::run(steps, &graph.blocks.rare, hart, system);
+                let way = done.checked_sub(steps.len());
+                let end = match way {
+                    Some(way) => block.ends[way & 1],
+                    None => {
+                        let Some(point) = graph.blocks.point(&block, done) else {
+                            break Halt::Time;
+                        };
+                        graph.ended_early(at, &point);
+                        point
+                    }
+                };
+                at = end.node;
+                cycle += u64::from(end.cycles);
+                waited += u64::from(end.waited);
+                count += u64::from(end.count);
+                if way.is_some() {
+                    continue;
+                }
+            } else if start.warms() {
+                graph.form(at);
+                continue;
+            }
+            let Some(node) = graph.nodes.get_mut(at as usize) else { break Halt::Time };
             if cycle + u64::from(node.most) > horizon {
                 break Halt::Time;
             }
@@ -88,6 +118,7 @@ impl Core {
             cycle += u64::from(path.cycles);
             waited += u64::from(path.waits);
             count += 1;
+            node.hits[way] = node.hits[way].saturating_add(1);
             if path.next == NONE {
                 break Halt::Open(way);
             }

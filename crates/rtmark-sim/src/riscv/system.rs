@@ -109,6 +109,18 @@ impl System {
         Some((place, self.ports.data.saturating_add(self.waits[place.memory])))
     }
 
+    /// Reads from the flash that was read last, if its wait states never vary. Returns the bytes and the wait
+    /// states.
+    #[inline(always)]
+    pub fn near_flash<const BYTES: usize>(&self, address: u32) -> Option<([u8; BYTES], u8)> {
+        if !self.bus.is_near_code(address) {
+            return None;
+        }
+        let (bytes, place) = self.bus.near_code(address)?;
+        let waits = self.ports.data.saturating_add(self.waits[place.memory]);
+        (!self.cached[place.memory]).then_some((bytes, waits))
+    }
+
     /// Updates the cache for a load or store whose data phase ends in a cycle.
     pub fn was_accessed(&mut self, address: u32, ends: u64) {
         if let Some(place) = self.cached_place(address) {

@@ -485,3 +485,54 @@ fn what_a_program_writes_over_its_own_code_is_executed() {
         assert_eq!(machine.register(Register::R(10)), ROUNDS / 2 * 3);
     }
 }
+
+/// Blocks of instructions end early where a branch, a return or a wait state differs from before: here
+/// branches depend on data, a function has two callers, one load reads flash and RAM, and a division
+/// sometimes divides by zero.
+#[test]
+fn blocks_that_end_early_change_neither_results_nor_cycles() {
+    const UNTIL: u64 = 60_000;
+    const FUNCTION: i32 = 18;
+    let words = [
+        muldiv(0, 5, 5, 6),
+        addi(5, 5, 0x155),
+        i_type(28, 5, 5, 13, 0x13),
+        i_type(1, 13, 7, 14, 0x13),
+        branch(0, 14, 0, 12),
+        jal(1, 4 * (FUNCTION - 5)),
+        addi(10, 10, 1),
+        i_type(12, 13, 7, 14, 0x13),
+        addi(15, 11, 0),
+        branch(1, 14, 0, 8),
+        addi(15, 12, 0),
+        i_type(0, 15, 2, 16, 0x03),
+        r_type(0, 16, 10, 0, 10, 0x33),
+        jal(1, 4 * (FUNCTION - 13)),
+        store(2, 10, 11, 4),
+        addi(7, 7, 1),
+        branch(1, 7, 0, -64),
+        jal(0, 0),
+        r_type(0, 5, 10, 0, 10, 0x33),
+        muldiv(5, 17, 10, 13),
+        r_type(0, 17, 10, 0, 10, 0x33),
+        jalr(0, 1, 0),
+    ];
+    let code: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    for (text, kind) in [HAZARD3, IBEX].into_iter().flat_map(|text| KINDS.map(|kind| (text, kind)))
+    {
+        let mut first = Machine::new(&soc(text, kind));
+        first.poke(CODE, &code).expect("memory");
+        let registers = [(5, 1), (6, 1_103_515_245), (7, 1), (10, 0), (11, RAM), (12, BASE)];
+        for (register, value) in registers {
+            first.set_register(Register::R(register), value);
+        }
+        first.set_register(Register::Pc, CODE);
+        let (mut whole, mut single) = (first.clone(), first);
+        assert_eq!(whole.run(Cycles(UNTIL)), Stop::Limit);
+        for cycle in 1..=UNTIL {
+            assert_eq!(single.run(Cycles(cycle)), Stop::Limit);
+        }
+        assert!(whole.register(Register::R(7)) > 300, "{kind:?}: too few rounds");
+        assert!(state(&mut whole) == state(&mut single), "{kind:?}");
+    }
+}

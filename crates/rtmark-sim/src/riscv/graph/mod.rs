@@ -1,12 +1,15 @@
-//! How passages follow each other: a graph, along which a run goes without asking anew.
+//! A graph of memoized passages, along which a run goes without asking the pipeline again.
 //!
-//! A node is an instruction at its place with the numbered pipeline state that it meets. A path leads
-//! from it to the next node by what the instruction has done, and says how many cycles that took: what
-//! the pipeline has answered once. What a node's function does is what `exec` would do; it does it only
-//! where a path is known and memory is sure to take what the path says. Where it is not sure, it has done
-//! nothing yet, and the instruction is executed the long way.
+//! A node is an instruction at an address together with the numbered pipeline state that it meets. Each
+//! of its paths leads to the next node, depends on what the instruction has done, and takes the number of
+//! cycles that the pipeline once answered. A node's function has the effect that `exec` would have, but
+//! only where the path is known and memory is sure to wait as long as the path says. Otherwise the
+//! function does nothing, and the instruction is executed the long way. Nodes that are met often are
+//! strung together into blocks (see [`block`]).
 
+mod block;
 mod perform;
+pub mod steps;
 
 use super::hart::Hart;
 use super::isa::{Instruction, Op};
@@ -14,29 +17,30 @@ use super::system::System;
 use super::timing::{Demand, Led, memo};
 use crate::state::Landmarks;
 use crate::timing::memo::map::Map;
+use block::{Blocks, Start};
 
-/// Does what an instruction does; answers which of its node's paths that takes, or [`LEAVE`].
+/// Executes an instruction and returns which of its node's paths that takes, or [`LEAVE`].
 pub type Run = fn(&mut Hart, &mut System, &Node) -> usize;
 
-/// It has to be executed the long way; nothing has been done.
+/// The instruction has to be executed the long way; nothing has been done.
 pub const LEAVE: usize = usize::MAX;
 /// No node.
 pub const NONE: u32 = u32::MAX;
 /// Paths of a node.
 const PATHS: usize = 4;
-/// Nodes, and jumps that have no path, beyond which all are forgotten.
+/// The number of nodes, and of remembered jumps, at which the whole graph is forgotten.
 const MOST: usize = 1 << 17;
 
-/// Where an instruction leads by what it has done.
+/// One way in which an instruction leads to the next node.
 #[derive(Clone, Copy, Debug)]
 pub struct Path {
-    /// What its demand adds to the instruction: see [`memo::variant`].
+    /// The part of the demand that is not in the instruction itself: see [`memo::variant`].
     key: u32,
     /// The next node, if it is known.
     pub next: u32,
     /// The number of the pipeline's state there.
     to: u32,
-    /// Wait states of its access.
+    /// Wait states of its access, all data phases together.
     pub waits: u16,
     /// 0 where there is no path.
     pub cycles: u8,
@@ -44,7 +48,7 @@ pub struct Path {
 
 const NOWHERE: Path = Path { key: 0, next: NONE, to: 0, waits: 0, cycles: 0 };
 
-/// An instruction that meets a numbered pipeline state. What is looked at each time lies together.
+/// An instruction that meets a numbered pipeline state. The fields that every execution reads come first.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Node {
@@ -52,14 +56,18 @@ pub struct Node {
     it: Instruction,
     pc: u32,
     number: u32,
-    /// The cycles of its longest path.
+    /// Cycles of its longest path.
     pub most: u8,
-    /// Which path gives way next.
+    /// The path that was replaced last.
     oldest: u8,
+    /// None of its paths is likely enough for a block to continue along it.
+    forks: bool,
+    /// How often each path has been taken outside of blocks; saturates.
+    pub hits: [u16; PATHS],
     pub paths: [Path; PATHS],
 }
 
-/// Where a node is: its address, and the number of the pipeline's state.
+/// A node's address and the number of the pipeline state that it meets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Spot {
     pub pc: u32,
@@ -67,19 +75,19 @@ pub struct Spot {
 }
 
 impl Node {
-    /// Where it is.
+    /// The node's address and pipeline state.
     pub const fn spot(&self) -> Spot {
         Spot { pc: self.pc, number: self.number }
     }
 
-    /// Which path has a key.
+    /// The index of the path with a key, or [`LEAVE`].
     #[inline(always)]
     fn way(&self, key: u32) -> usize {
         let has = |path: &Path| path.key == key && path.cycles != 0;
         self.paths.iter().position(has).unwrap_or(LEAVE)
     }
 
-    /// The same of a branch, whose two paths have places of their own.
+    /// The index of a branch's path, or [`LEAVE`]: not taken is always 0, taken is always 1.
     #[inline(always)]
     const fn branch(&self, taken: bool) -> usize {
         if self.paths[taken as usize].cycles == 0 { LEAVE } else { taken as usize }
@@ -98,7 +106,7 @@ impl Node {
         Spot { pc, number: path.to }
     }
 
-    /// Has a path lead from it; one gives way if there is no room.
+    /// Adds a path; if there is no room, it replaces the oldest one.
     fn lead(&mut self, path: Path) {
         let free = self.paths.iter().position(|path| path.cycles == 0);
         let at = match (self.it.op, free) {
@@ -114,22 +122,25 @@ impl Node {
     }
 }
 
-/// The graph.
+/// The nodes of a machine, with the blocks that begin at them.
 #[derive(Debug, Default)]
 pub struct Graph {
     pub nodes: Vec<Node>,
+    /// What is known of blocks that begin at each node.
+    pub starts: Vec<Start>,
+    pub blocks: Blocks,
     spots: Map<Spot, u32>,
-    /// Where jumps to registers have led, by their nodes and targets.
+    /// Paths of jumps to registers, by node and target: a node has room for [`PATHS`] of them only.
     jumps: Map<(u32, u32), Path>,
-    /// Addresses that are to be executed the long way, in ascending order.
+    /// Addresses of instructions that are always executed the long way, in ascending order.
     marks: Vec<u32>,
-    /// Where a run is observed that is not observed everywhere.
+    /// The landmarks of an observer, if one observes the run at these alone.
     landmarks: Option<Landmarks>,
-    /// Runs go along it, so that it is worth making.
+    /// Some run uses the graph, so that building it is worthwhile.
     is_used: bool,
 }
 
-/// Copies of machines begin anew, but for the marks: most of them end soon.
+/// A copy keeps the marks only: most copies of a machine end soon.
 impl Clone for Graph {
     fn clone(&self) -> Self {
         Self { marks: self.marks.clone(), ..Self::default() }
@@ -140,11 +151,13 @@ impl Graph {
     /// Forgets everything but the marks.
     pub fn forget(&mut self) {
         self.nodes.clear();
+        self.starts.clear();
+        self.blocks.clear();
         self.spots.clear();
         self.jumps.clear();
     }
 
-    /// Marks addresses at which runs stop, or note that they have come there.
+    /// Sets the addresses at which runs stop or are noted.
     pub fn mark(&mut self, mut addresses: Vec<u32>) {
         addresses.sort_unstable();
         if self.marks != addresses {
@@ -153,19 +166,20 @@ impl Graph {
         }
     }
 
-    /// Has landmarks be executed the long way, and no others.
+    /// Has the instructions that an observer wants to see at landmarks executed the long way.
     pub fn observe_at(&mut self, landmarks: Option<&Landmarks>) {
         if Landmarks::replace(&mut self.landmarks, landmarks) {
             self.forget();
         }
     }
 
-    /// Whether a run is observed at landmarks.
+    /// Whether an observer looks at landmarks.
     pub const fn is_observed(&self) -> bool {
         self.landmarks.is_some()
     }
 
-    /// Whether an observer looks at an instruction. What changes masks or threads otherwise has no nodes.
+    /// Whether the observer at landmarks has to see an instruction. Others that change masks or threads
+    /// never have nodes.
     fn is_landmark(&self, it: &Instruction, pc: u32) -> bool {
         let Some(landmarks) = &self.landmarks else { return false };
         let target = pc.wrapping_add(it.imm as u32);
@@ -178,17 +192,17 @@ impl Graph {
         leads || landmarks.begins(pc)
     }
 
-    /// Runs are about to go along it.
+    /// Notes that a run uses the graph.
     pub const fn begin(&mut self) {
         self.is_used = true;
     }
 
-    /// The node at a spot.
+    /// The node at a spot, if there is one.
     pub fn find(&self, spot: Spot) -> Option<u32> {
         self.spots.get(&spot).copied()
     }
 
-    /// An instruction has passed from a numbered state.
+    /// Notes how an instruction has passed from a numbered state.
     pub fn note(&mut self, it: &Instruction, demand: &Demand, from: u32, led: Led) {
         if !self.is_used || self.marks.binary_search(&demand.pc).is_ok() {
             return;
@@ -205,7 +219,9 @@ impl Graph {
         if at as usize == self.nodes.len() {
             let (it, pc, number) = (*it, spot.pc, spot.number);
             let paths = [NOWHERE; PATHS];
-            self.nodes.push(Node { run, it, pc, number, most: 0, oldest: 0, paths });
+            let (forks, hits) = (false, [0; PATHS]);
+            self.nodes.push(Node { run, it, pc, number, most: 0, oldest: 0, forks, hits, paths });
+            self.starts.push(Start::NEW);
         }
         let Some(node) = self.nodes.get_mut(at as usize) else { return };
         if node.way(key) != LEAVE {
@@ -219,7 +235,10 @@ impl Graph {
         }
     }
 
-    /// Has the path of a node lead on to the next one, if that is known.
+    /// Links a node's path to the next node.
+    ///
+    /// # Errors
+    /// The spot that the path leads to, if there is no node there; `None` if there is no such path.
     pub fn link(&mut self, at: u32, way: usize) -> Result<u32, Option<Spot>> {
         let node = self.nodes.get(at as usize).ok_or(None)?;
         let path = node.paths.get(way).ok_or(None)?;
@@ -231,8 +250,8 @@ impl Graph {
         Ok(next)
     }
 
-    /// Has the path of a jump to a register that has given way lead from its node again; answers
-    /// whether there is one.
+    /// Restores the path of a jump to a register that another path has replaced; returns whether there
+    /// was one.
     pub fn recall(&mut self, at: u32, hart: &Hart) -> bool {
         let Some(node) = self.nodes.get_mut(at as usize) else { return false };
         if node.it.op != Op::JumpRegister {

@@ -1,4 +1,4 @@
-//! Functions of nodes: which one an instruction has, with one for each operation, width and condition.
+//! The functions that nodes run: one for each operation, width and condition.
 
 use super::{LEAVE, Node, Run};
 use crate::riscv::exec::{self, alu as results};
@@ -7,7 +7,7 @@ use crate::riscv::isa::Instruction;
 use crate::riscv::isa::op::{Alu, Condition, Op, Second, Width};
 use crate::riscv::system::System;
 
-/// What changes nothing but the program counter.
+/// Changes nothing but the program counter.
 fn nothing(_: &mut Hart, _: &mut System, _: &Node) -> usize {
     0
 }
@@ -31,7 +31,7 @@ fn jump(hart: &mut Hart, _: &mut System, node: &Node) -> usize {
     0
 }
 
-/// Where a jump to a register leads.
+/// The target of a jump to a register.
 pub const fn target(hart: &Hart, it: &Instruction) -> u32 {
     hart.get(it.rs1).wrapping_add(it.imm as u32) & !1
 }
@@ -58,7 +58,7 @@ fn branch<const WHICH: usize>(hart: &mut Hart, _: &mut System, node: &Node) -> u
     node.branch(results::holds(const { CONDITIONS[WHICH] }, a, b))
 }
 
-/// The operations that have functions of their own.
+/// The operations that have a function of their own.
 const ALUS: [Alu; 18] = [
     Alu::Add,
     Alu::Sub,
@@ -92,18 +92,29 @@ fn by_immediate<const WHICH: usize>(hart: &mut Hart, _: &mut System, node: &Node
     0
 }
 
-/// The other operations.
+/// Executes the other operations.
 fn any(hart: &mut Hart, _: &mut System, node: &Node) -> usize {
-    let Op::Alu(operation, second) = node.it.op else { return LEAVE };
-    let b = match second {
-        Second::Register => hart.get(node.it.rs2),
-        Second::Immediate => node.it.imm as u32,
-    };
-    hart.set(node.it.rd, results::any(operation, hart.get(node.it.rs1), b));
-    0
+    if calculate(hart, &node.it, |_| true) { 0 } else { LEAVE }
 }
 
-/// A division; where it takes as long as one before.
+/// Executes an operation on registers or a division, if `may` admits the cycles for which it is busy behind
+/// the first; returns whether it did.
+pub fn calculate(hart: &mut Hart, it: &Instruction, may: impl FnOnce(u32) -> bool) -> bool {
+    if !may(exec::calculation(hart, it).unwrap_or(0).into()) {
+        return false;
+    }
+    let (a, b) = (hart.get(it.rs1), hart.get(it.rs2));
+    let result = match it.op {
+        Op::Alu(operation, Second::Register) => results::any(operation, a, b),
+        Op::Alu(operation, Second::Immediate) => results::any(operation, a, it.imm as u32),
+        Op::Divide(operation) => results::divide(operation, a, b),
+        _ => return false,
+    };
+    hart.set(it.rd, result);
+    true
+}
+
+/// Executes a division, if one has taken as long at this node before.
 fn divide(hart: &mut Hart, _: &mut System, node: &Node) -> usize {
     let Op::Divide(operation) = node.it.op else { return LEAVE };
     let way = node.way(exec::calculation(hart, &node.it).unwrap_or(0).into());
@@ -117,7 +128,7 @@ fn divide(hart: &mut Hart, _: &mut System, node: &Node) -> usize {
 const WIDTHS: [Width; 5] =
     [Width::Byte, Width::ByteUnsigned, Width::Half, Width::HalfUnsigned, Width::Word];
 
-/// Bytes of a memory that always waits the same, and its wait states.
+/// Reads bytes of a memory that always waits the same; returns them with its wait states.
 #[inline(always)]
 fn read<const BYTES: usize>(system: &mut System, address: u32) -> Option<([u8; BYTES], u8)> {
     match system.bus.ram_load(address) {
@@ -126,13 +137,20 @@ fn read<const BYTES: usize>(system: &mut System, address: u32) -> Option<([u8; B
     }
 }
 
+/// Reads bytes that are not in the quick RAM.
 #[inline(never)]
-fn read_elsewhere<const BYTES: usize>(
+pub fn read_elsewhere<const BYTES: usize>(
     system: &mut System,
     address: u32,
 ) -> Option<([u8; BYTES], u8)> {
+    if let Some(found) = system.near_flash(address) {
+        return Some(found);
+    }
     let (place, waits) = system.steady_place(address)?;
     system.bus.note_slow(address, place);
+    if !system.bus.is_writable(place.memory) {
+        system.bus.code_place(address);
+    }
     Some((system.bus.load_at(place.memory, place.offset as usize)?, waits))
 }
 
@@ -163,8 +181,8 @@ fn load<const WIDTH: usize>(hart: &mut Hart, system: &mut System, node: &Node) -
     way
 }
 
-/// Stores into a memory that always waits the same, if no code may have run from there; answers the
-/// path.
+/// Writes bytes to a memory that always waits the same, if no code may have run from there; returns
+/// the node's path, or [`LEAVE`].
 #[inline(always)]
 fn write<const BYTES: usize>(
     system: &mut System,
@@ -176,23 +194,29 @@ fn write<const BYTES: usize>(
     if way != LEAVE && system.bus.ram_store(address, bytes) {
         return way;
     }
-    write_elsewhere(system, node, address, bytes)
+    let mut way = LEAVE;
+    let is_written = write_elsewhere(system, address, bytes, |waits| {
+        way = node.way(waits.into());
+        way != LEAVE
+    });
+    if is_written { way } else { LEAVE }
 }
 
+/// Stores bytes that are not in the quick RAM, if `may` admits their wait states and no code may have run
+/// from there; returns whether it did.
 #[inline(never)]
-fn write_elsewhere<const BYTES: usize>(
+pub fn write_elsewhere<const BYTES: usize>(
     system: &mut System,
-    node: &Node,
     address: u32,
     bytes: [u8; BYTES],
-) -> usize {
-    let Some((place, waits)) = system.steady_place(address) else { return LEAVE };
-    let way = node.way(waits.into());
-    if way == LEAVE || system.bus.code_writes.covers(address) {
-        return LEAVE;
+    may: impl FnOnce(u8) -> bool,
+) -> bool {
+    let Some((place, waits)) = system.steady_place(address) else { return false };
+    if !may(waits) || system.bus.code_writes.covers(address) {
+        return false;
     }
     system.bus.note_slow(address, place);
-    if system.bus.store_at(place.memory, place.offset as usize, bytes) { way } else { LEAVE }
+    system.bus.store_at(place.memory, place.offset as usize, bytes)
 }
 
 fn store<const WIDTH: usize>(hart: &mut Hart, system: &mut System, node: &Node) -> usize {
@@ -218,7 +242,7 @@ macro_rules! by_number {
     };
 }
 
-/// What a node runs; `None` of an instruction that is always executed the long way.
+/// The function of an instruction; `None` if it is always executed the long way.
 pub fn pick(it: &Instruction) -> Option<Run> {
     let run: Run = match it.op {
         Op::Alu(..) | Op::LoadUpper | Op::AddUpperToPc if it.rd == 0 => nothing,

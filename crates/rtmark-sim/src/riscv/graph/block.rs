@@ -1,0 +1,294 @@
+//! Blocks: several nodes in a row, executed by one dispatch.
+//!
+//! A block begins at a node that is executed often, and follows the likely path of each node. Its steps
+//! check what that path depends on: conditions, targets, wait states. A step whose check fails has no
+//! effect, and the run continues at that step's node as if there were no block. So blocks change neither
+//! results nor cycles.
+
+use super::super::isa::Op;
+use super::steps::{Rare, Step};
+use super::{Graph, LEAVE, NONE, Node, PATHS, Path};
+
+/// Executions of a node by itself before a block is formed there.
+const HEAT: u16 = 12;
+/// The same where no block could be formed.
+const COOLED: u16 = 4096;
+/// Instructions of the longest block.
+const LONGEST: u32 = 128;
+/// Instructions from which on a block ends where it meets its own beginning, or another block.
+const ENOUGH: u32 = 24;
+/// Steps beyond which all blocks are forgotten.
+const MOST_STEPS: usize = 1 << 18;
+/// Calls whose returns a block can predict at a time.
+const DEPTH: usize = 16;
+/// A block follows a path that has been taken at least this many times out of [`OF`].
+const OFTEN: u32 = 7;
+const OF: u32 = 8;
+/// Early ends of a block after which it is judged.
+const JUDGED: u32 = 64;
+/// Instructions that a block has to execute per early end in order to be kept.
+const WORTH: u64 = 20;
+
+/// The block that begins at a node, or how soon one is formed.
+#[derive(Clone, Copy, Debug)]
+pub struct Start {
+    /// The block, or [`NONE`].
+    pub block: u32,
+    /// Executions left until one is formed.
+    heat: u16,
+}
+
+impl Start {
+    pub const NEW: Self = Self { block: NONE, heat: HEAT };
+
+    /// Counts an execution of the node by itself; returns whether a block is to be formed.
+    pub const fn warms(&mut self) -> bool {
+        self.heat = self.heat.saturating_sub(1);
+        self.heat == 0 && self.block == NONE
+    }
+}
+
+/// How far a run has come at some point of a block, counted from its beginning.
+#[derive(Clone, Copy, Debug)]
+pub struct Point {
+    /// The node that comes next.
+    pub node: u32,
+    pub cycles: u32,
+    pub waited: u32,
+    pub count: u32,
+}
+
+/// A block.
+#[derive(Clone, Copy, Debug)]
+pub struct Block {
+    /// Its steps.
+    first: u32,
+    last: u32,
+    /// Cycles of its longer end.
+    pub most: u32,
+    /// Where it leads. If it ends in a branch: not taken, taken; otherwise both are the same.
+    pub ends: [Point; 2],
+    /// How often it was executed, and how often it ended early, since it was last judged.
+    pub runs: u32,
+    early: u32,
+    /// Instructions executed in the runs that ended early.
+    done: u64,
+}
+
+/// The blocks of a graph.
+#[derive(Debug, Default)]
+pub struct Blocks {
+    pub all: Vec<Block>,
+    steps: Vec<Step>,
+    /// How far a run has come before each step.
+    points: Vec<Point>,
+    pub rare: Vec<Rare>,
+}
+
+impl Blocks {
+    /// Forgets all of them.
+    pub fn clear(&mut self) {
+        self.all.clear();
+        self.steps.clear();
+        self.points.clear();
+        self.rare.clear();
+    }
+
+    /// The steps of a block.
+    #[inline(always)]
+    pub fn steps(&self, block: &Block) -> &[Step] {
+        self.steps.get(block.first as usize..block.last as usize).unwrap_or_default()
+    }
+
+    /// How far a run has come before a step of a block.
+    pub fn point(&self, block: &Block, step: usize) -> Option<Point> {
+        self.points.get(block.first as usize + step).copied()
+    }
+}
+
+/// A block that is being formed.
+struct Forming<'b> {
+    blocks: &'b mut Blocks,
+    at: Point,
+    /// Return addresses of the calls that it has made and not returned from.
+    links: Vec<u32>,
+}
+
+impl Forming<'_> {
+    /// The path of a node that the block follows, if one is likely.
+    fn choose(&self, node: &Node) -> Option<usize> {
+        if node.it.op == Op::JumpRegister
+            && let Some(link) = self.links.last()
+            && node.way(*link) != LEAVE
+        {
+            return Some(node.way(*link));
+        }
+        if node.forks {
+            return None;
+        }
+        let known = |way: &usize| node.paths[*way].cycles != 0;
+        let likely = (0..PATHS).filter(known).max_by_key(|way| node.hits[*way])?;
+        let all = node.hits.iter().map(|hits| u32::from(*hits)).sum::<u32>();
+        let is_only = (0..PATHS).filter(known).count() == 1;
+        let is_likely = all > 0 && u32::from(node.hits[likely]) * OF >= all * OFTEN;
+        (is_only || is_likely).then_some(likely)
+    }
+
+    fn push(&mut self, step: Step) {
+        self.blocks.steps.push(step);
+        self.blocks.points.push(self.at);
+    }
+
+    /// Appends a node's steps as it goes on by a path; returns whether it has any.
+    fn append(&mut self, node: &Node, path: &Path) -> bool {
+        let it = &node.it;
+        let link = node.pc.wrapping_add(it.size.into());
+        match it.op {
+            Op::Alu(..) | Op::LoadUpper | Op::AddUpperToPc if it.rd == 0 => {}
+            Op::Fence => {}
+            Op::LoadUpper => self.push(Step::constant(it.rd, it.imm as u32)),
+            Op::AddUpperToPc => {
+                self.push(Step::constant(it.rd, node.pc.wrapping_add(it.imm as u32)));
+            }
+            Op::Alu(alu, second) => match Step::alu(it, alu, second) {
+                Some(step) => self.push(step),
+                None => self.push_rare(node, path),
+            },
+            Op::Divide(_) => self.push_rare(node, path),
+            Op::Load(_) | Op::Store(_) => {
+                let Ok(waits) = path.key.try_into() else { return false };
+                let Some(step) = Step::access(it, waits) else { return false };
+                self.push(step);
+            }
+            Op::Branch(condition) => self.push(Step::branch(it, condition, path.key != 0)),
+            Op::Jump => self.push_link(it.rd, link),
+            Op::JumpRegister => {
+                self.push(Step::jump_register(it, path.key));
+                if self.links.last() == Some(&path.key) {
+                    self.links.pop();
+                }
+                self.push_link(it.rd, link);
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    fn push_rare(&mut self, node: &Node, path: &Path) {
+        let value = self.blocks.rare.len() as u32;
+        self.blocks.rare.push(Rare { it: node.it, key: path.key });
+        self.push(Step { code: super::steps::Code::Rare, a: 0, b: 0, c: 0, value });
+    }
+
+    fn push_link(&mut self, register: u8, link: u32) {
+        if register != 0 {
+            self.push(Step::constant(register, link));
+            if self.links.len() < DEPTH {
+                self.links.push(link);
+            }
+        }
+    }
+
+    /// How far a run has come after a path.
+    fn behind(&self, path: &Path, next: u32) -> Point {
+        let Point { cycles, waited, count, .. } = self.at;
+        Point {
+            node: next,
+            cycles: cycles + u32::from(path.cycles),
+            waited: waited + u32::from(path.waits),
+            count: count + 1,
+        }
+    }
+}
+
+impl Graph {
+    /// The node that a path leads to, if it is known.
+    fn next_node(&self, node: &Node, path: &Path) -> Option<u32> {
+        (path.cycles != 0).then(|| self.find(node.behind(path)))?
+    }
+
+    /// Forms the block that begins at a node.
+    #[inline(never)]
+    pub fn form(&mut self, start: u32) {
+        if self.blocks.steps.len() >= MOST_STEPS {
+            self.blocks.clear();
+            self.starts.fill(Start::NEW);
+        }
+        let mut blocks = std::mem::take(&mut self.blocks);
+        let (first, rare) = (blocks.steps.len() as u32, blocks.rare.len());
+        let at = Point { node: start, cycles: 0, waited: 0, count: 0 };
+        let mut forming = Forming { blocks: &mut blocks, at, links: Vec::new() };
+        let ends = self.follow(&mut forming, start);
+        if ends[0].count >= 2 {
+            let last = blocks.steps.len() as u32;
+            let most = ends[0].cycles.max(ends[1].cycles);
+            if let Some(begun) = self.starts.get_mut(start as usize) {
+                begun.block = blocks.all.len() as u32;
+            }
+            blocks.all.push(Block { first, last, most, ends, runs: 0, early: 0, done: 0 });
+        } else {
+            blocks.steps.truncate(first as usize);
+            blocks.points.truncate(first as usize);
+            blocks.rare.truncate(rare);
+            if let Some(begun) = self.starts.get_mut(start as usize) {
+                begun.heat = COOLED;
+            }
+        }
+        self.blocks = blocks;
+    }
+
+    fn follow(&self, forming: &mut Forming<'_>, start: u32) -> [Point; 2] {
+        loop {
+            let here = forming.at;
+            let begins = |node: u32| {
+                node == start
+                    || self.starts.get(node as usize).is_some_and(|start| start.block != NONE)
+            };
+            if here.count >= LONGEST || here.count >= ENOUGH && begins(here.node) {
+                return [here; 2];
+            }
+            let Some(node) = self.nodes.get(here.node as usize) else { return [here; 2] };
+            let chosen = forming.choose(node).map(|way| &node.paths[way]);
+            let next = chosen.and_then(|path| Some((path, self.next_node(node, path)?)));
+            match next {
+                Some((path, next)) if forming.append(node, path) => {
+                    forming.at = forming.behind(path, next);
+                }
+                Some(_) => return [here; 2],
+                None => return self.fork(forming, node).unwrap_or([here; 2]),
+            }
+        }
+    }
+
+    /// Ends a block by both ways of a branch, if both are known.
+    fn fork(&self, forming: &mut Forming<'_>, node: &Node) -> Option<[Point; 2]> {
+        let Op::Branch(condition) = node.it.op else { return None };
+        let [not_taken, taken, ..] = &node.paths;
+        let behind = |path| Some(forming.behind(path, self.next_node(node, path)?));
+        let ends = [behind(not_taken)?, behind(taken)?];
+        forming.push(Step::fork(&node.it, condition));
+        Some(ends)
+    }
+
+    /// A block has ended early, before a node. One that does so too often is given up, and the next
+    /// one ends there.
+    #[inline(never)]
+    pub fn ended_early(&mut self, start: u32, at: &Point) {
+        let Some(begun) = self.starts.get_mut(start as usize) else { return };
+        let Some(block) = self.blocks.all.get_mut(begun.block as usize) else { return };
+        block.early += 1;
+        block.done += u64::from(at.count);
+        if block.early < JUDGED {
+            return;
+        }
+        let count = u64::from(block.runs) * u64::from(block.ends[0].count) + block.done;
+        let is_worth = count >= u64::from(block.early) * WORTH;
+        (block.runs, block.early, block.done) = (0, 0, 0);
+        if !is_worth {
+            *begun = Start::NEW;
+            if let Some(node) = self.nodes.get_mut(at.node as usize) {
+                node.forks = true;
+            }
+        }
+    }
+}

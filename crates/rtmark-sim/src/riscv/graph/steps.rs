@@ -1,0 +1,323 @@
+//! The operations of a block, eight bytes each, and the loop that executes them.
+
+use super::super::exec::alu as results;
+use super::super::hart::Hart;
+use super::super::isa::Instruction;
+use super::super::isa::op::{Alu, Condition, Op, Second, Width};
+use super::super::system::System;
+use super::perform;
+
+/// One operation of a block.
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    pub code: Code,
+    /// The destination, never 0; the wait states that a store has to meet.
+    pub a: u8,
+    /// The first source, or the base of an address.
+    pub b: u8,
+    /// The second source, or the wait states that a load has to meet.
+    pub c: u8,
+    /// The immediate, a constant, an expected value, or an index of [`Rare`].
+    pub value: u32,
+}
+
+/// An instruction that has no code of its own, with the key of the path that its block follows.
+#[derive(Clone, Copy, Debug)]
+pub struct Rare {
+    pub it: Instruction,
+    pub key: u32,
+}
+
+impl Step {
+    /// A step that sets a register to a constant.
+    pub const fn constant(register: u8, value: u32) -> Self {
+        Self { code: Code::Constant, a: register, b: 0, c: 0, value }
+    }
+
+    #[inline(always)]
+    fn set(&self, hart: &mut Hart, value: u32) -> bool {
+        hart.set_any(self.a, value);
+        true
+    }
+
+    #[inline(always)]
+    fn holds(&self, hart: &Hart, condition: Condition) -> bool {
+        results::holds(condition, hart.get(self.b), hart.get(self.c))
+    }
+
+    /// Loads `N` bytes, if they are aligned and wait as long as the block assumes.
+    #[inline(always)]
+    fn load<const N: usize>(
+        &self,
+        hart: &mut Hart,
+        system: &mut System,
+        extend: fn([u8; N]) -> u32,
+    ) -> bool {
+        let address = hart.get(self.b).wrapping_add(self.value);
+        if address & (N as u32 - 1) != 0 {
+            return false;
+        }
+        let found = match system.bus.ram_load(address) {
+            Some(bytes) if system.ports.data == self.c => Some(bytes),
+            Some(_) => None,
+            None => load_elsewhere(system, address, self.c),
+        };
+        match found {
+            Some(bytes) => self.set(hart, extend(bytes)),
+            None => false,
+        }
+    }
+
+    /// Stores `N` bytes, if they are aligned, wait as long as the block assumes, and hold no code.
+    #[inline(always)]
+    fn store<const N: usize>(
+        &self,
+        hart: &Hart,
+        system: &mut System,
+        take: fn([u8; 4]) -> [u8; N],
+    ) -> bool {
+        let address = hart.get(self.b).wrapping_add(self.value);
+        let bytes = take(hart.get(self.c).to_le_bytes());
+        if address & (N as u32 - 1) != 0 {
+            return false;
+        }
+        let is_quick = system.ports.data == self.a && system.bus.ram_store(address, bytes);
+        is_quick || store_elsewhere(system, address, bytes, self.a)
+    }
+}
+
+#[inline(never)]
+fn load_elsewhere<const N: usize>(
+    system: &mut System,
+    address: u32,
+    expected: u8,
+) -> Option<[u8; N]> {
+    let (bytes, waits) = perform::read_elsewhere(system, address)?;
+    (waits == expected).then_some(bytes)
+}
+
+#[inline(never)]
+fn store_elsewhere<const N: usize>(
+    system: &mut System,
+    address: u32,
+    bytes: [u8; N],
+    expected: u8,
+) -> bool {
+    perform::write_elsewhere(system, address, bytes, |waits| waits == expected)
+}
+
+/// Executes an instruction that has no code of its own, if it takes as long as the block assumes.
+#[inline(never)]
+fn perform_rare(rare: Option<&Rare>, hart: &mut Hart) -> bool {
+    rare.is_some_and(|Rare { it, key }| perform::calculate(hart, it, |cycles| cycles == *key))
+}
+
+macro_rules! codes {
+    ($($registers:ident $immediate:ident $alu:expr;)*) => {
+        /// What a step does.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u8)]
+        pub enum Code {
+            $($registers, $immediate,)*
+            Constant,
+            LoadByte,
+            LoadByteUnsigned,
+            LoadHalf,
+            LoadHalfUnsigned,
+            LoadWord,
+            StoreByte,
+            StoreHalf,
+            StoreWord,
+            /// Goes on only where the condition holds.
+            ExpectEqual,
+            ExpectNotEqual,
+            ExpectLess,
+            ExpectGreaterEqual,
+            ExpectLessUnsigned,
+            ExpectGreaterEqualUnsigned,
+            /// Goes on only where the register has the value.
+            ExpectValue,
+            /// Ends the block by one of two ways.
+            ForkEqual,
+            ForkNotEqual,
+            ForkLess,
+            ForkGreaterEqual,
+            ForkLessUnsigned,
+            ForkGreaterEqualUnsigned,
+            Rare,
+        }
+
+        impl Code {
+            /// The code of an operation that has one.
+            fn of_alu(alu: Alu, second: Second) -> Option<Self> {
+                $(
+                    if alu == $alu {
+                        return Some(match second {
+                            Second::Register => Self::$registers,
+                            Second::Immediate => Self::$immediate,
+                        });
+                    }
+                )*
+                None
+            }
+        }
+
+        /// Executes a block's steps. Returns their number if all are done, plus one if the block
+        /// ends in a branch that is taken; or the number of those before the first that cannot go
+        /// on, which has done nothing.
+        #[inline(never)]
+        pub fn run(steps: &[Step], rare: &[Rare], hart: &mut Hart, system: &mut System) -> usize {
+            let mut left = steps.iter();
+            while let Some(step) = left.next() {
+                let fork = |holds: bool| steps.len() + usize::from(holds);
+                let goes_on = match step.code {
+                    $(
+                        Code::$registers => {
+                            let (a, b) = (hart.get(step.b), hart.get(step.c));
+                            step.set(hart, results::alu(const { $alu }, a, b))
+                        }
+                        Code::$immediate => {
+                            let a = hart.get(step.b);
+                            step.set(hart, results::alu(const { $alu }, a, step.value))
+                        }
+                    )*
+                    Code::Constant => step.set(hart, step.value),
+                    Code::LoadByte => {
+                        step.load(hart, system, |[byte]| byte.cast_signed() as u32)
+                    }
+                    Code::LoadByteUnsigned => step.load(hart, system, |[byte]| byte.into()),
+                    Code::LoadHalf => {
+                        step.load(hart, system, |half| i16::from_le_bytes(half) as u32)
+                    }
+                    Code::LoadHalfUnsigned => {
+                        step.load(hart, system, |half| u16::from_le_bytes(half).into())
+                    }
+                    Code::LoadWord => step.load(hart, system, u32::from_le_bytes),
+                    Code::StoreByte => step.store(hart, system, |[a, ..]| [a]),
+                    Code::StoreHalf => step.store(hart, system, |[a, b, ..]| [a, b]),
+                    Code::StoreWord => step.store(hart, system, |word| word),
+                    Code::ExpectEqual => step.holds(hart, Condition::Equal),
+                    Code::ExpectNotEqual => step.holds(hart, Condition::NotEqual),
+                    Code::ExpectLess => step.holds(hart, Condition::Less),
+                    Code::ExpectGreaterEqual => step.holds(hart, Condition::GreaterEqual),
+                    Code::ExpectLessUnsigned => step.holds(hart, Condition::LessUnsigned),
+                    Code::ExpectGreaterEqualUnsigned => {
+                        step.holds(hart, Condition::GreaterEqualUnsigned)
+                    }
+                    Code::ExpectValue => hart.get(step.b) == step.value,
+                    Code::ForkEqual => return fork(step.holds(hart, Condition::Equal)),
+                    Code::ForkNotEqual => return fork(step.holds(hart, Condition::NotEqual)),
+                    Code::ForkLess => return fork(step.holds(hart, Condition::Less)),
+                    Code::ForkGreaterEqual => {
+                        return fork(step.holds(hart, Condition::GreaterEqual));
+                    }
+                    Code::ForkLessUnsigned => {
+                        return fork(step.holds(hart, Condition::LessUnsigned));
+                    }
+                    Code::ForkGreaterEqualUnsigned => {
+                        return fork(step.holds(hart, Condition::GreaterEqualUnsigned));
+                    }
+                    Code::Rare => perform_rare(rare.get(step.value as usize), hart),
+                };
+                if !goes_on {
+                    return steps.len() - left.len() - 1;
+                }
+            }
+            steps.len()
+        }
+    };
+}
+
+codes! {
+    Add AddImmediate Alu::Add;
+    Sub SubImmediate Alu::Sub;
+    ShiftLeft ShiftLeftImmediate Alu::ShiftLeft;
+    ShiftRight ShiftRightImmediate Alu::ShiftRight;
+    ShiftRightArithmetic ShiftRightArithmeticImmediate Alu::ShiftRightArithmetic;
+    Less LessImmediate Alu::Less;
+    LessUnsigned LessUnsignedImmediate Alu::LessUnsigned;
+    And AndImmediate Alu::And;
+    Or OrImmediate Alu::Or;
+    Xor XorImmediate Alu::Xor;
+    Multiply MultiplyImmediate Alu::Multiply;
+    MultiplyHigh MultiplyHighImmediate Alu::MultiplyHigh;
+    MultiplyHighUnsigned MultiplyHighUnsignedImmediate Alu::MultiplyHighUnsigned;
+    ShiftAdd1 ShiftAdd1Immediate Alu::ShiftAdd(1);
+    ShiftAdd2 ShiftAdd2Immediate Alu::ShiftAdd(2);
+    ShiftAdd3 ShiftAdd3Immediate Alu::ShiftAdd(3);
+    RotateRight RotateRightImmediate Alu::RotateRight;
+    ZeroExtendHalf ZeroExtendHalfImmediate Alu::ZeroExtendHalf;
+}
+
+impl Code {
+    /// What expects a branch to be taken, or not.
+    const fn expecting(condition: Condition, taken: bool) -> Self {
+        match (condition, taken) {
+            (Condition::Equal, true) | (Condition::NotEqual, false) => Self::ExpectEqual,
+            (Condition::NotEqual, true) | (Condition::Equal, false) => Self::ExpectNotEqual,
+            (Condition::Less, true) | (Condition::GreaterEqual, false) => Self::ExpectLess,
+            (Condition::GreaterEqual, true) | (Condition::Less, false) => Self::ExpectGreaterEqual,
+            (Condition::LessUnsigned, true) | (Condition::GreaterEqualUnsigned, false) => {
+                Self::ExpectLessUnsigned
+            }
+            (Condition::GreaterEqualUnsigned, true) | (Condition::LessUnsigned, false) => {
+                Self::ExpectGreaterEqualUnsigned
+            }
+        }
+    }
+
+    const fn fork(condition: Condition) -> Self {
+        match condition {
+            Condition::Equal => Self::ForkEqual,
+            Condition::NotEqual => Self::ForkNotEqual,
+            Condition::Less => Self::ForkLess,
+            Condition::GreaterEqual => Self::ForkGreaterEqual,
+            Condition::LessUnsigned => Self::ForkLessUnsigned,
+            Condition::GreaterEqualUnsigned => Self::ForkGreaterEqualUnsigned,
+        }
+    }
+}
+
+impl Step {
+    /// The branch that ends a block by both its ways.
+    pub const fn fork(it: &Instruction, condition: Condition) -> Self {
+        Self { code: Code::fork(condition), a: 0, b: it.rs1, c: it.rs2, value: 0 }
+    }
+
+    /// The branch that goes on by one of its ways.
+    pub const fn branch(it: &Instruction, condition: Condition, taken: bool) -> Self {
+        let code = Code::expecting(condition, taken);
+        Self { code, a: 0, b: it.rs1, c: it.rs2, value: 0 }
+    }
+
+    /// The jump to a register that goes on where it leads to a target.
+    pub const fn jump_register(it: &Instruction, target: u32) -> Self {
+        let value = target.wrapping_sub(it.imm as u32);
+        Self { code: Code::ExpectValue, a: 0, b: it.rs1, c: 0, value }
+    }
+
+    /// An operation on registers whose destination is not `x0`, if it has a code.
+    pub fn alu(it: &Instruction, alu: Alu, second: Second) -> Option<Self> {
+        let code = Code::of_alu(alu, second)?;
+        Some(Self { code, a: it.rd, b: it.rs1, c: it.rs2, value: it.imm as u32 })
+    }
+
+    /// A load into a register other than `x0`, or a store, with its wait states.
+    pub fn access(it: &Instruction, waits: u8) -> Option<Self> {
+        let value = it.imm as u32;
+        let load = |code| Self { code, a: it.rd, b: it.rs1, c: waits, value };
+        let store = |code| Self { code, a: waits, b: it.rs1, c: it.rs2, value };
+        match it.op {
+            Op::Load(_) if it.rd == 0 => None,
+            Op::Load(Width::Byte) => Some(load(Code::LoadByte)),
+            Op::Load(Width::ByteUnsigned) => Some(load(Code::LoadByteUnsigned)),
+            Op::Load(Width::Half) => Some(load(Code::LoadHalf)),
+            Op::Load(Width::HalfUnsigned) => Some(load(Code::LoadHalfUnsigned)),
+            Op::Load(Width::Word) => Some(load(Code::LoadWord)),
+            Op::Store(Width::Byte | Width::ByteUnsigned) => Some(store(Code::StoreByte)),
+            Op::Store(Width::Half | Width::HalfUnsigned) => Some(store(Code::StoreHalf)),
+            Op::Store(Width::Word) => Some(store(Code::StoreWord)),
+            _ => None,
+        }
+    }
+}
