@@ -110,7 +110,7 @@ rules! {
     /// keeps fetches off the System bus until the data port is idle, whichever bus the access uses.
     ConvertedKeepsBus: "no fetch during a converted access", "DDI 0337G, 12.7, 12.10; CC2650, CC2652";
     /// The data phase of a converted access takes one cycle more if a fetch has its address on the
-    /// System bus in its first cycle.
+    /// System bus in the first cycle of that phase.
     ConvertedTurnsBack: "converted access against a fetch", "CC2650, CC2652";
 }
 

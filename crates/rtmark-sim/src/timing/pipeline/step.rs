@@ -21,12 +21,12 @@ pub enum Unit {
     Branch,
     /// A conditional branch: the decode stage fetches the target whether it is taken or not.
     Conditional,
-    /// A branch to the link register: made in the decode stage, unless the register is being
+    /// A branch to the link register: the decode stage branches, unless the register is being
     /// written.
     Return,
     /// Branches in the execute stage.
     Late,
-    /// Makes the following instructions be fetched again.
+    /// Flushes the pipeline: the following instructions are fetched again.
     Barrier,
     /// An addition to the program counter: branches in the execute stage, one cycle later.
     Computed,

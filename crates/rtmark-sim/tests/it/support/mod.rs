@@ -162,6 +162,7 @@ impl Firmware {
         self.op(&[0xF380 | rn, 0x8800 | special])
     }
 
+    /// `MRS rd, special`
     pub fn mrs(&mut self, rd: u16, special: u16) -> &mut Self {
         self.op(&[0xF3EF, 0x8000 | rd << 8 | special])
     }
@@ -226,7 +227,7 @@ impl Firmware {
         self.on_soc(&soc(core))
     }
 
-    /// Creates such a machine on a soc like that of [`soc`].
+    /// Creates a machine as [`Firmware::on`] does, with a soc like that of [`soc`].
     pub fn on_soc(&self, soc: &Soc) -> Running {
         let mut machine = Machine::new(soc);
         machine.set_fault_policy(FaultPolicy::Deliver);

@@ -153,7 +153,7 @@ impl Code {
         }
     }
 
-    /// Appends an instruction that may be anywhere in an IT block.
+    /// Appends an instruction that is allowed anywhere in an IT block.
     fn conditional(&mut self) {
         if self.contents == Contents::Plain {
             return self.plain();
@@ -183,8 +183,8 @@ impl Code {
     /// Appends an IT block, whose last instruction may be a branch.
     fn it_block(&mut self) {
         let (condition, count) = (self.random.half(14), 1 + self.random.half(4));
-        // A bit per later instruction, for the same or the opposite condition, and a terminating
-        // one.
+        // One bit per later instruction, for the same or the opposite condition; then a bit that is
+        // 1 and ends the mask.
         let mask = (self.random.half(1 << (count - 1)) << 1 | 1) << (4 - count);
         self.push(&[0xBF00 | condition << 4 | mask]);
         for _ in 1..count {
@@ -219,7 +219,7 @@ impl Code {
         }
     }
 
-    /// Appends a group of instructions that depend on each other; they may overwrite R2 and R3.
+    /// Appends a group of instructions that depend on each other, with their operands in R2 and R3.
     fn several(&mut self) {
         let (k, bit) = (self.random.half(8), self.random.half(4));
         match self.random.below(12) {
@@ -321,6 +321,7 @@ impl Code {
             self.load_and(&[(2, AT_OVERWRITTEN)], &[0x3A01]); // without the Thumb bit
             if self.is_mainline() {
                 // The condition comes from the inner loop's count: any even one, including AL.
+                // lsls r3, r5, #5; adds r3, #8; strb r3, [r2]
                 self.push(&[0x016B, 0x3308, 0x7013]);
             } else {
                 self.push(&[0x7015]); // strb r5, [r2]
@@ -351,7 +352,8 @@ impl Code {
         self.push(&[0xF000 | sign << 10 | high, 0xF800 | low]);
     }
 
-    /// Appends SUBS of a counter, and a branch back to a halfword while the counter is not zero.
+    /// Appends SUBS of a counter, and a branch back to a halfword that is taken while the counter
+    /// is not zero.
     fn again(&mut self, counter: u16, to: i32) {
         self.push(&[0x3801 | counter << 8]);
         let back = to - self.at() - 2;

@@ -111,7 +111,7 @@ fn write_handlers(machine: &mut Machine, core: CoreKind) {
     handler.extend(count);
     handler.push(NOP);
     handler.extend([COUNTER as u16, (COUNTER >> 16) as u16]);
-    // Behind the instruction, privileged, nothing masked.
+    // Continues after the instruction, privileged and with nothing masked.
     // ldr r1, [r0, #24]; ldrh r2, [r1]; lsrs r2, #11; cmp r2, #29
     let place = [0x6981, 0x880A, 0x0AD2, 0x2A1D];
     // bcc; adds r1, #2; adds r1, #2; str r1, [r0, #24]
