@@ -17,8 +17,7 @@ pub struct Step {
     pub b: u8,
     /// The second source, or the wait states that a load must have.
     pub c: u8,
-    /// The immediate, a constant, an expected value, or an index into
-    /// `Blocks::rare`.
+    /// The immediate, a constant, an expected value, or an index into `Blocks::rare`.
     pub value: u32,
 }
 

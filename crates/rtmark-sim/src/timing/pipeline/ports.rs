@@ -2,9 +2,9 @@
 //!
 //! Each port has an address phase and a data phase, as in AHB-Lite (IHI 0033): while the data of
 //! one transfer passes, the address of the next one is on the bus. An address that no bus has taken
-//! remains. Code in the Code region is fetched over the ICode bus, and data there is accessed over
-//! DCode; everything else uses the System bus, which fetches reach through a register (DDI 0337G,
-//! 12.2 to 12.5).
+//! remains. Code in the Code region is fetched over ICode, and data there is accessed over DCode;
+//! everything else uses the System bus, which fetches reach through a register (DDI 0337G, 12.2 to
+//! 12.5).
 
 use super::decode::Decoding;
 use super::{CoreBus, Pipeline, Reads, Rule, Unit, has, is_on_system_bus};
@@ -355,9 +355,9 @@ impl Pipeline {
             && let Some(asking) = self.execute.last_asking()
         {
             asking.address_is_taken(&self.setup);
-            // A store with an immediate offset completes as soon as the bus has its address (DDI
-            // 0337G, 18.3): the write buffer does the rest. The core's private region is
-            // Strongly-ordered, and thus not buffered (DDI 0403, B3.1).
+            // A store with an immediate offset completes once the bus has its address (DDI 0337G,
+            // 18.3): the write buffer does the rest. The core's private region is Strongly-ordered,
+            // and thus not buffered (DDI 0403, B3.1).
             if self.buffers
                 && asking.step.unit == Unit::Store
                 && !asking.step.is(has::INDEXED | has::WRITEBACK)
