@@ -1,36 +1,36 @@
-//! Runs along the graph of passages. Interrupts, rights and time are checked where they may have changed,
-//! and nowhere else.
+//! Runs along the graph of passages. They check interrupts, access rights and time only where these
+//! may have changed.
 
 use super::core::Core;
 use super::graph::{NONE, Node, Spot, steps};
 use super::trial::Trial;
 
-/// How far a run along the graph has come.
+/// The progress of a run along the graph.
 #[derive(Clone, Copy, Debug)]
 struct Glide {
-    /// The next node, or the one that has just been executed if its path is open.
+    /// The next node, or the one just executed if its path is open.
     node: u32,
-    /// The cycle that passes next.
+    /// The next cycle.
     cycle: u64,
     /// Instructions executed so far.
     count: u64,
-    /// Wait states of their loads and stores.
+    /// The wait states of their loads and stores.
     waited: u64,
 }
 
-/// Why a run along the graph has stopped.
+/// The reason why a run along the graph has stopped.
 #[derive(Clone, Copy, Debug)]
 enum Halt {
-    /// The node might end after the horizon.
+    /// The node could end after the horizon.
     Time,
-    /// The node has to be executed the long way, or has no path for this case yet.
+    /// The node must be executed on the slow path, or has no path for this outcome yet.
     Node,
-    /// The node has been executed, and its path with this index is not linked to a next node.
+    /// The node was executed, and its path with this index is not linked to a next node.
     Open(usize),
 }
 
 impl Core {
-    /// Executes instructions whose nodes are known; none of them ends after cycle `until`.
+    /// Executes instructions whose nodes are known, none of which ends after cycle `until`.
     pub fn glide(&mut self, until: u64) {
         self.graph.begin();
         let horizon = until.min(self.lines_hold_until);
@@ -58,8 +58,8 @@ impl Core {
         }
     }
 
-    /// Where a run along the graph begins. `None` if anything can happen between two instructions that
-    /// only the long way checks for.
+    /// Returns the start of a run along the graph. Returns `None` if an event that only the slow
+    /// path checks for could occur between two instructions.
     fn enter(&self) -> Option<Glide> {
         let number = self.number.filter(|_| self.is_between() && self.trial == Trial::No)?;
         let csr = &self.hart.csr;
@@ -73,7 +73,7 @@ impl Core {
         Some(Glide { node, cycle: self.cycle, count: 0, waited: 0 })
     }
 
-    /// Goes from block to block, and from node to node where there is no block.
+    /// Executes block after block, and single nodes where there is no block.
     #[inline]
     fn along(&mut self, glide: &mut Glide, horizon: u64) -> Halt {
         let Self { hart, system, graph, .. } = self;

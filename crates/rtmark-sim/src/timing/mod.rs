@@ -1,8 +1,8 @@
-//! What instructions and memories cost.
+//! The cycle costs of instructions and memories.
 //!
-//! Timing stands beside the meaning of instructions and never changes it. A core
-//! is a small set of [`Rules`], each citing what shows it; a memory is a
-//! [`LineMemory`], driven by what the soc file says of it.
+//! Timing is separate from the semantics of instructions and never changes it. A core is a small
+//! set of [`Rules`], each with its source; a memory is a [`LineMemory`], driven by its description
+//! in the soc file.
 //!
 //! A change here changes published figures: raise [`TIMING_MODEL`] with it.
 
@@ -29,98 +29,102 @@ use self::pipeline::Step;
 use crate::isa::{Op, Slot};
 use crate::soc::CoreKind;
 
-/// The version of the timing rules. Equal versions give equal cycles for ever.
+/// The version of the timing rules. Equal versions always give equal cycles.
 pub const TIMING_MODEL: &str = "13";
 
-/// What an instruction means for the model of a core.
+/// The function that classifies an instruction for the model of a core.
 #[derive(Clone, Copy, Debug)]
 pub enum Classify {
-    /// For one of its pipeline, cycle by cycle, given the halfword behind the instruction.
+    /// For a cycle-by-cycle model of the pipeline, given the halfword after the instruction.
     Pipeline(fn(&Slot, u16) -> Step),
-    /// For one of what is issued when, given the instruction's own halfwords.
+    /// For a model of in-order issue, given the instruction's own halfwords.
     Issue(fn(&Slot, [u16; 2]) -> IssueInstruction),
-    /// For one of what is issued two at a time, given its own halfwords.
+    /// For a model of dual issue, given the instruction's own halfwords.
     Dual(fn(&Slot, [u16; 2]) -> dual::DualInstruction),
 }
 
-/// What becomes of an instruction of several cycles into which an interrupt comes. Where the
-/// manuals say no more than that, the core is taken to leave off at once: an interrupt then
-/// waits no longer for such an instruction than for one of a single cycle, which is what the
-/// "worst case latency of one cycle" of a division (DDI 0439, table 3-1) comes to. A word that
-/// has been asked for is moved; when the last one has been, the instruction ends as ever.
+/// The effect of an interrupt on an instruction of several cycles.
+///
+/// Where the manuals state no more than that an instruction can be interrupted, the core is taken
+/// to abandon it at once: an interrupt then waits no longer for such an instruction than for one of
+/// a single cycle, which matches the "worst case latency of one cycle" of a division (DDI 0439,
+/// table 3-1). A word whose transfer has been requested is transferred; if that is the last one,
+/// the instruction completes normally.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interruptible {
-    /// It does not: the interrupt waits.
+    /// The instruction completes, and the interrupt waits.
     Atomic,
-    /// It is left off between two words, and goes on with the next one.
+    /// The instruction is suspended between two words, and continues with the next one.
     Continuable,
-    /// It is left off between two words, and begins anew.
+    /// The instruction is abandoned between two words, and restarts.
     RestartableAtWord,
-    /// It is given up in any cycle before this one beyond what its operands add, and begins
-    /// anew.
+    /// The instruction is abandoned in any cycle before this one, to which its operands' extra
+    /// cycles are added, and restarts.
     Restartable(u8),
-    /// It ends while the handler is entered.
+    /// The instruction completes during the entry to the handler.
     EndsInEntry(u8),
 }
 
 /// The timing rules of one core. All figures are cycles on memories without wait states.
 #[derive(Debug)]
 pub struct Rules {
-    /// What instructions mean for a core that is modelled by more than a table, whose costs and
-    /// refills are nothing then.
+    /// The classification of instructions for a core that is modelled by more than a table. The
+    /// costs and refills below are zero for such a core.
     pub classify: Option<Classify>,
-    /// What an instruction takes at least, branches not taken.
+    /// The minimum cycles of an instruction, with branches not taken.
     pub cost: fn(&Slot) -> u8,
-    /// What an instruction takes whose condition in an IT block fails.
+    /// The cycles of an instruction whose condition in an IT block fails.
     pub skip: u8,
-    /// What a division takes beyond its `cost`, by its operands.
+    /// The cycles of a division beyond its `cost`, from its operands.
     pub divide: fn(dividend: u32, divisor: u32, signed: bool) -> u8,
-    /// What a long multiply takes beyond its `cost`, by its operands.
+    /// The cycles of a long multiply beyond its `cost`, from its operands.
     pub long_multiply: fn(op: Op, n: u32, m: u32) -> u8,
-    /// What arithmetic in double precision takes beyond its cycles, by its operands: the register
-    /// that is written, and the first and second one that is read.
+    /// The cycles of double-precision arithmetic beyond its usual ones, from its operands: the
+    /// register that is written, and the first and second one that is read.
     pub double_extra: fn(op: Op, operands: [u64; 3]) -> u8,
-    /// What a load takes more whose address is not aligned, where no model has the buses in it.
+    /// The extra cycles of an unaligned load on a core whose model has no buses.
     pub unaligned_load: u8,
-    /// Whether branches are foreseen by what they have done, which is the machine's state then.
+    /// Whether branches are predicted from their history, which is then part of the machine's
+    /// state.
     pub foresees: bool,
-    /// Refilling the pipeline after a branch.
+    /// The cycles of a pipeline refill after a branch.
     pub refill: u8,
-    /// What it takes more when the target was loaded from memory.
+    /// The extra cycles of a refill whose target was loaded from memory.
     pub refill_loaded: u8,
-    /// From the recognition of an exception to its handler's first instruction.
+    /// The cycles from the recognition of an exception to its handler's first instruction.
     pub entry: u8,
-    /// The part of `entry` within which a more urgent exception comes too late to take it over.
+    /// The last cycles of `entry`, in which a more urgent exception comes too late to take it over.
     pub late_arrival: u8,
-    /// From the returning instruction to the next one of the interrupted code.
+    /// The cycles from the returning instruction to the next one of the interrupted code.
     pub exit: u8,
-    /// From the returning instruction to the first one of the next handler.
+    /// The cycles from the returning instruction to the first one of the next handler.
     pub tail_chain: u8,
-    /// More on `entry` or `exit` when floating-point registers are moved at once.
+    /// The extra cycles of `entry` or `exit` if floating-point registers are stacked or unstacked
+    /// at once.
     pub fp_frame: u8,
-    /// What instructions do when an interrupt comes into them.
+    /// The effect of an interrupt on an executing instruction.
     pub interruptible: fn(&Slot) -> Interruptible,
-    /// The longest that an instruction which is interruptible takes, where no memory waits.
+    /// The maximum cycles of an interruptible instruction on memories without wait states.
     pub longest: u8,
 }
 
 impl Rules {
-    /// Whether the model has the core's buses in it, and is told what happens on them. What
-    /// memories wait for is added to what others say.
+    /// Returns whether the model includes the core's buses, and thus must be given their events.
+    /// For other models, the wait states of memories are added to the model's cycles.
     pub const fn model_buses(&self) -> bool {
         matches!(self.classify, Some(Classify::Pipeline(_)))
     }
 
-    /// Whether the target of a jump is fetched while the pipeline is refilled, rather than when
-    /// its turn comes.
+    /// Returns whether the target of a jump is fetched during the pipeline refill, and not only
+    /// when it is about to execute.
     pub const fn fetches_targets(&self) -> bool {
         self.model_buses()
     }
 
-    /// The rules of a core.
+    /// Returns the rules of a core.
     pub const fn of(core: CoreKind) -> &'static Self {
         match core {
-            // The others have rules of their own kind: see `armr` and `riscv`.
+            // Cores of other architectures have their own kind of rules: see `armr` and `riscv`.
             CoreKind::CortexM0 | CoreKind::CortexR5 | CoreKind::Hazard3 | CoreKind::Ibex => {
                 &cores::CORTEX_M0
             }

@@ -1,22 +1,22 @@
-//! How well the rules do on measurements of real chips.
+//! The accuracy of the timing rules against measurements of real chips.
 
 use crate::soc::CoreKind;
 
-/// What a core's rules get right of the cycle counts measured on a chip. The project's
+/// The share of the cycle counts measured on a chip that a core's rules reproduce. The project's
 /// scoring tool checks these figures wherever the measurements are present.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Score {
-    /// The chip that was measured.
+    /// The measured chip.
     pub chip: &'static str,
-    /// Where the code ran from.
+    /// The memory that the code ran from.
     pub code: &'static str,
-    /// What the chip was set to, where that differed: `line buffer off`.
+    /// The chip's setting, where several were measured, such as `line buffer off`.
     pub setting: &'static str,
-    /// How many measurements.
+    /// The number of measurements.
     pub measurements: u32,
-    /// Thousandths of them that the rules give exactly.
+    /// The measurements that the rules match exactly, in thousandths.
     pub exact: u16,
-    /// Thousandths of them that the rules give within a cycle.
+    /// The measurements that the rules match within one cycle, in thousandths.
     pub within_one: u16,
 }
 
@@ -53,10 +53,10 @@ const CORTEX_M4: &[Score] = &[
 ];
 
 impl CoreKind {
-    /// Scores under the current [`TIMING_MODEL`](crate::TIMING_MODEL), with no cache and (but for
-    /// a few rows) no write buffer at work; empty for a core of which there are no measurements.
-    /// The flash of the CC26xx has two wait states and a buffer of a line, the other memories
-    /// have none.
+    /// Returns the scores under the current [`TIMING_MODEL`](crate::TIMING_MODEL), with no cache
+    /// and (except for a few rows) no write buffer active. The list is empty for a core without
+    /// measurements. The flash of the CC26xx has two wait states and a buffer of one line; the
+    /// other memories have none.
     pub const fn scores(self) -> &'static [Score] {
         match self {
             Self::CortexM3 => CORTEX_M3,

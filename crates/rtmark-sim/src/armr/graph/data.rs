@@ -1,4 +1,4 @@
-//! Nodes of data processing, with a function for each operation and kind of second operand.
+//! Node functions of data processing: one per operation and kind of second operand.
 
 use super::{LEAVE, Node, Run};
 use crate::armr::exec::{Arch, results};
@@ -6,7 +6,7 @@ use crate::armr::isa::op::{Alu, Bits, Instruction, Multiply, Narrow, Op, Second,
 use crate::armr::timing::{Divides, Pipeline, key};
 use crate::exec::shift;
 
-/// The operations by their numbers.
+/// The operations, indexed by their numbers.
 const ALUS: [Alu; 17] = {
     let mut all = [Alu::Orn; 17];
     let mut at = 0;
@@ -17,8 +17,8 @@ const ALUS: [Alu; 17] = {
     all
 };
 
-/// Kinds of second operands: immediates without and with a carry, a register, one shifted by LSL,
-/// LSR, ASR, any way, by a register.
+/// Kinds of second operands: an immediate without or with a carry, a register, a register shifted
+/// by LSL, LSR, ASR or any shift, and a register shifted by a register.
 const IMMEDIATE: u8 = 0;
 const CARRYING: u8 = 1;
 const PLAIN: u8 = 2;
@@ -148,7 +148,7 @@ fn address(arch: &mut Arch, _: &mut Pipeline, node: &Node, _: u64) -> u32 {
     0
 }
 
-/// A division; only where it takes as long as one before.
+/// Executes a division, if one of the same duration has a path at this node.
 fn divide(arch: &mut Arch, _: &mut Pipeline, node: &Node, _: u64) -> u32 {
     let Op::Divide(sign) = node.it.op else { return LEAVE };
     let (n, m) = (arch.cpu.get(node.it.n), arch.cpu.get(node.it.m));
@@ -167,7 +167,7 @@ fn divide(arch: &mut Arch, _: &mut Pipeline, node: &Node, _: u64) -> u32 {
     }
 }
 
-/// The function of an operation on registers that has one of its own.
+/// Returns the function of an operation on registers, if it has one of its own.
 pub fn pick(it: &Instruction, inside_it: bool) -> Option<Run> {
     Some(match it.op {
         Op::Data(alu, with, _) => {

@@ -1,11 +1,11 @@
-//! How passages follow each other: a graph, along which a run goes without asking anew.
+//! A graph of memoized passages: a run along it does not consult the pipeline model.
 //!
-//! A node is an instruction at its place with the numbered scoreboard that it meets. A path leads
-//! from it to the next node by what the instruction has done, and says how many cycles that took.
-//! Both come of what the pipeline has answered once. What an instruction does stands in `exec`; its
-//! node's function does it where that is sure to take what the path says: memory that never waits
-//! or is in the cache, code that is in the cache. Where it is not sure, the function has done nothing
-//! yet, and the instruction is executed the long way.
+//! A node is an instruction at its address together with the numbered scoreboard on which it
+//! executes. A path leads to the next node for one outcome of the instruction, and states the
+//! cycles that it takes. Both were once determined by the pipeline model. The semantics of
+//! instructions are in `exec`; a node's function applies them only if the memory is certain to
+//! respond as the path states: data in memory that never waits or in the cache, and code in the
+//! cache. Otherwise the function does nothing, and the instruction is executed on the slow path.
 
 mod data;
 mod perform;
@@ -17,69 +17,70 @@ use super::isa::{Instruction, Op};
 use super::timing::{Flow, Moves, Passage, Pipeline, Place, key};
 use crate::timing::memo::map::Map;
 
-/// Does what an instruction does that issues in a cycle; answers the key of it, or [`LEAVE`].
+/// Executes an instruction that issues in a given cycle. Returns the key of its outcome, or
+/// [`LEAVE`].
 pub type Run = fn(&mut Arch, &mut Pipeline, &Node, u64) -> u32;
 
-/// It has to be executed the long way; nothing has been done.
+/// The instruction must be executed on the slow path. Nothing has changed.
 pub const LEAVE: u32 = u32::MAX;
-/// No node.
+/// The index that denotes no node.
 pub const NONE: u32 = u32::MAX;
-/// Paths of a node: those of a branch, taken or not, foreseen or not.
+/// The number of paths per node: a branch is taken or not, and predicted correctly or not.
 const PATHS: usize = 4;
-/// Nodes and pairs of lines, beyond which all are forgotten.
+/// The number of nodes, or of pairs of lines, at which all are discarded.
 const MOST: usize = 1 << 18;
-/// Nodes that are found at one look: a power of two.
+/// The number of nodes in the direct-mapped lookup cache, a power of two.
 const NEAR: usize = 1 << 14;
-/// Bytes of a line of code.
+/// The size of a line of code in bytes.
 const LINE: u32 = 32;
 
-/// Where an instruction leads by what it has done.
+/// The transition to the next node for one outcome of an instruction.
 #[derive(Clone, Copy, Debug)]
 pub struct Path {
     key: u16,
     pub cycles: u16,
-    /// The next node, if it is known and always the same.
+    /// The next node if it is known and always the same, or [`NONE`].
     pub next: u32,
     /// The number of the scoreboard there.
     pub to: u32,
-    /// The lines that the next instruction is in, if they have to be looked at; see [`Lines`].
+    /// The lines that contain the next instruction, or 0 if they need no check; see [`Lines`].
     pub lines: u32,
 }
 
 const NOWHERE: Path = Path { key: u16::MAX, cycles: 0, next: NONE, to: 0, lines: 0 };
 
-/// An instruction that meets a numbered scoreboard.
+/// An instruction on a numbered scoreboard.
 #[derive(Clone, Debug)]
 pub struct Node {
     pub run: Run,
-    /// What is run if the condition holds.
+    /// The function that `run` calls if the condition holds.
     pub then: Run,
     pub it: Instruction,
     pub place: Place,
     pub number: u32,
-    /// When it issues, counted from the scoreboard's next cycle.
+    /// The cycle of its issue, counted from the scoreboard's next cycle.
     pub issue: i16,
     /// ITSTATE before it.
     pub state: u8,
     pub condition: u8,
-    /// What it was made from may have changed.
+    /// Whether the code that it was decoded from may have changed.
     is_cut: bool,
     pub flow: Flow,
     pub moves: Moves,
-    /// The lines that it is in.
+    /// The lines that contain it.
     pub lines: u32,
     pub paths: [Path; PATHS],
 }
 
 impl Node {
-    /// The path of a key.
+    /// Returns the path of a key.
     #[inline(always)]
     pub fn path(&self, key: u32) -> Option<&Path> {
         self.paths.iter().find(|path| u32::from(path.key) == key)
     }
 
-    /// The spot that an outcome leads to, the number of the scoreboard aside; `target` counts where
-    /// the instruction does not name where it leads.
+    /// Returns the spot that an outcome leads to, with the given scoreboard number. `target` is
+    /// used only if the instruction does not encode its target.
     pub fn behind(&self, key: u32, target: u32, number: u32) -> Spot {
         let Place { pc, thumb, .. } = self.place;
         let jumps = key & key::JUMPS != 0;
@@ -97,18 +98,18 @@ impl Node {
         Spot { pc, thumb: thumb != changes, state, number }
     }
 
-    /// How many bytes it moves, and whether it loads them.
+    /// Returns the number of bytes that it transfers, and whether it loads them.
     pub fn moves(&self) -> (u32, bool) {
         transfer::moves(&self.it)
     }
 
-    /// Whether where it leads to, if anywhere else, is not always the same.
+    /// Returns whether it may branch to a varying target.
     pub const fn is_indirect(&self) -> bool {
         !matches!(self.flow, Flow::On | Flow::Direct { .. })
     }
 }
 
-/// Where a node is: the address of its instruction with the set in the lowest bit, ITSTATE, and the
+/// The identity of a node: the address and instruction set of its instruction, ITSTATE, and the
 /// number of the scoreboard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Spot {
@@ -132,29 +133,30 @@ impl Spot {
     }
 }
 
-/// One line of code or two in a row, which one instruction is in.
+/// The line of code that contains an instruction, or the two consecutive ones.
 #[derive(Clone, Copy, Debug)]
 pub struct Lines {
     pub first: u32,
     pub last: u32,
-    /// When it was looked last whether they are there and may be executed; 0 is never.
+    /// The state of the code when the lines were last found present and executable; 0 for never.
     pub seen: u64,
 }
 
-/// The graph.
+/// The nodes of a core and the lookup tables that find them.
 #[derive(Debug, Default)]
 pub struct Graph {
     pub nodes: Vec<Node>,
-    /// All nodes, and those that were asked for lately.
+    /// The index of all nodes, and the lookup cache in front of it.
     spots: Map<Spot, u32>,
     near: Vec<u32>,
     pub lines: Vec<Lines>,
     numbers: Map<(u32, u32), u32>,
-    /// The path whose next node has not been met: its node, its place there, where it leads.
+    /// The open path, whose next node is not known: its node, its index there, and the spot that it
+    /// leads to.
     open: Option<(u32, usize, Spot)>,
-    /// There was no room for another node.
+    /// Whether there was no room for another node.
     pub is_full: bool,
-    /// The first number of a scoreboard that nodes were made for.
+    /// The first scoreboard number for which nodes were created.
     pub first_number: u32,
 }
 
@@ -163,12 +165,12 @@ impl Graph {
         self.nodes.is_empty()
     }
 
-    /// Forgets everything.
+    /// Discards everything.
     pub fn forget(&mut self) {
         *self = Self::default();
     }
 
-    /// The node at a spot.
+    /// Returns the node at a spot, if there is one.
     #[inline]
     pub fn find(&mut self, spot: Spot) -> Option<u32> {
         let near = spot.near();
@@ -183,7 +185,7 @@ impl Graph {
         Some(at)
     }
 
-    /// What has been decoded from other bytes, or may have been, is executed the long way.
+    /// Sends nodes to the slow path, because the code that they were decoded from may have changed.
     pub fn cut(&mut self, nodes: &[u32]) {
         for at in nodes {
             if let Some(node) = self.nodes.get_mut(*at as usize) {
@@ -194,11 +196,11 @@ impl Graph {
         }
     }
 
-    /// The number of the lines of an instruction.
+    /// Returns the number of the lines that contain an instruction.
     fn lines_of(&mut self, place: &Place) -> u32 {
         let (first, last) = (place.pc & !(LINE - 1), place.last_byte() & !(LINE - 1));
         if self.lines.is_empty() {
-            // The number of no line.
+            // Number 0 denotes no line.
             self.lines.push(Lines { first: 1, last: 1, seen: u64::MAX });
         }
         let number = *self.numbers.entry((first, last)).or_insert(self.lines.len() as u32);
@@ -208,7 +210,8 @@ impl Graph {
         number
     }
 
-    /// An instruction has passed, with ITSTATE before it: answers its node, if that is a new one.
+    /// Records an instruction's passage; `state` is ITSTATE before it. Returns its node if that is
+    /// new.
     pub fn note(
         &mut self,
         (it, flow, moves): (&Instruction, Flow, Moves),
@@ -261,13 +264,13 @@ impl Graph {
         Some(at)
     }
 
-    /// Has a path lead from a node as a passage says, and leaves it open where.
+    /// Adds the path of a passage to a node, and leaves it open.
     pub fn lead(&mut self, at: u32, passage: &Passage) {
         let Some(node) = self.nodes.get_mut(at as usize) else { return };
         let Ok(key) = u16::try_from(passage.outcome) else { return };
         let which = node.paths.iter().position(|path| path.key == key).unwrap_or_else(|| {
             let free = node.paths.iter().position(|path| path.key == u16::MAX);
-            // The last one gives way.
+            // The last path is replaced.
             let which = free.unwrap_or(PATHS - 1);
             let Passage { to, cycles, .. } = *passage;
             node.paths[which] = Path { key, cycles, next: NONE, to, lines: 0 };
@@ -277,7 +280,8 @@ impl Graph {
         self.open = (!node.is_indirect()).then_some((at, which, spot));
     }
 
-    /// The path of a key from a node, which leads to a spot; it is open if nothing is known of that.
+    /// Returns the path of a key at a node, which leads to a spot. If the next node is not known,
+    /// the path becomes the open one.
     pub fn open(&mut self, at: u32, key: u32, spot: Spot) -> Option<Path> {
         let node = self.nodes.get(at as usize)?;
         let which = node.paths.iter().position(|path| u32::from(path.key) == key)?;
@@ -287,17 +291,17 @@ impl Graph {
         Some(path)
     }
 
-    /// The node that a path leads to at a spot.
+    /// Returns the node that a path leads to, looked up by its spot if it is not linked.
     pub fn node_behind(&mut self, path: &Path, spot: Spot) -> Option<u32> {
         if path.next == NONE { self.find(spot) } else { Some(path.next) }
     }
 
-    /// The lines that a node is in.
+    /// Returns the lines that contain a node.
     pub fn lines_at(&self, node: u32) -> Option<Lines> {
         self.lines.get(self.nodes.get(node as usize)?.lines as usize).copied()
     }
 
-    /// Has the path that is open lead to a node, if that is where it leads.
+    /// Links the open path to a node, if it leads to that node's spot.
     pub fn close(&mut self, next: u32) {
         let Some((at, which, spot)) = self.open.take() else { return };
         let Some(to) = self.nodes.get(next as usize).filter(|to| Spot::of(to) == spot) else {

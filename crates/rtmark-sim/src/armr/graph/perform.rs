@@ -1,4 +1,5 @@
-//! Functions of nodes: which one an instruction has; branches; what has no function of its own.
+//! The functions that nodes run: their selection, the branches, and operations without a function
+//! of their own.
 
 use super::{Done, LEAVE, Node, Now, Run, data, transfer};
 use crate::armr::exec::Arch;
@@ -6,12 +7,12 @@ use crate::armr::isa::op::{Hint, Instruction, Op};
 use crate::armr::timing::{Lead, Pipeline, key};
 use crate::isa::{Group, Op as FloatOp};
 
-/// Executed the long way.
+/// Sends an instruction to the slow path.
 pub fn leave(_: &mut Arch, _: &mut Pipeline, _: &Node, _: u64) -> u32 {
     LEAVE
 }
 
-/// What does nothing if its condition does not hold.
+/// Executes an instruction that has no effect if its condition does not hold.
 fn conditional(arch: &mut Arch, pipeline: &mut Pipeline, node: &Node, issue: u64) -> u32 {
     if arch.cpu.holds(node.condition) {
         (node.then)(arch, pipeline, node, issue)
@@ -24,7 +25,7 @@ fn nothing(_: &mut Arch, _: &mut Pipeline, _: &Node, _: u64) -> u32 {
     0
 }
 
-/// What changes registers and never fails.
+/// Executes an operation that only changes registers.
 fn plain(arch: &mut Arch, _: &mut Pipeline, node: &Node, _: u64) -> u32 {
     let mut done = Done::default();
     match arch.perform(&node.it, Now::default(), node.state != 0, &mut done) {
@@ -49,14 +50,14 @@ fn compare_and_branch(arch: &mut Arch, pipeline: &mut Pipeline, node: &Node, _: 
     if taken { key::JUMPS | lead } else { lead }
 }
 
-/// How right what was foreseen of a branch to an address has been.
+/// Returns how well a direct branch was predicted, as part of a key, and trains the predictor.
 #[inline(always)]
 fn lead(pipeline: &mut Pipeline, node: &Node, taken: bool) -> u32 {
     let right = pipeline.foresee(&node.place, taken);
     key::led(if right { Lead::Foreseen } else { Lead::Mistaken })
 }
 
-/// Calls, and branches to where a register says.
+/// Executes a call, or a branch to the address in a register.
 fn jump(arch: &mut Arch, pipeline: &mut Pipeline, node: &Node, issue: u64) -> u32 {
     let mut done = Done::default();
     arch.cpu.pc = node.place.pc;
@@ -75,7 +76,8 @@ fn jump(arch: &mut Arch, pipeline: &mut Pipeline, node: &Node, issue: u64) -> u3
     (if is_skipped { key::SKIPPED } else { 0 }) | jumps | key::led(lead)
 }
 
-/// What a node runs, and what that runs if the condition holds.
+/// Returns the function that a node runs, and the one that this calls if the condition holds.
+/// Returns `None` if the instruction is always executed on the slow path.
 pub fn pick(it: &Instruction, condition: u8, inside_it: bool) -> Option<(Run, Run)> {
     let is_conditional = condition < 14;
     let run: Run = match it.op {
@@ -98,19 +100,20 @@ pub fn pick(it: &Instruction, condition: u8, inside_it: bool) -> Option<(Run, Ru
         | Op::Pack
         | Op::Differences => plain,
         Op::Float(op) => float(it, op)?,
-        // How long it takes, if it is skipped, is a key of its own.
+        // The key of a skipped division also contains a duration, which `conditional` does not
+        // supply.
         Op::Divide(_) if is_conditional => return None,
         _ => data::pick(it, inside_it).or_else(|| transfer::pick(it))?,
     };
-    // Where a list or a load leads elsewhere, it looks at its condition itself, by which it is
-    // foreseen.
+    // A load or list that may branch checks its condition itself, because the branch is predicted
+    // by it.
     let jumps = matches!(it.op, Op::LoadMultiple(..) if it.imm >> 15 & 1 == 1)
         || matches!(it.op, Op::Load(..) if it.d == 15)
         || it.op == Op::TableBranch;
     Some(if is_conditional && !jumps { (conditional, run) } else { (run, leave) })
 }
 
-/// The function of a floating-point operation, as long as the unit is on.
+/// Returns the function of a floating-point operation, which requires the unit to be on.
 fn float(it: &Instruction, op: FloatOp) -> Option<Run> {
     match op.group() {
         Group::FloatMemory => transfer::pick(it),

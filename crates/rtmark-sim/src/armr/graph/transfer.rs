@@ -1,4 +1,4 @@
-//! Nodes of loads and stores, where nothing is waited for.
+//! Node functions of loads and stores that wait at most for earlier stores.
 
 use super::{Done, LEAVE, Node, Now, Run};
 use crate::armr::control::sctlr;
@@ -10,7 +10,8 @@ use crate::armr::timing::{
 };
 use crate::isa::Op as FloatOp;
 
-/// Works out what is known of the page of an address.
+/// Looks up the rights, memory and timing of the page that contains an address, and keeps them as a
+/// window. Returns `None` if the page is not uniform, or is neither tightly coupled nor cached.
 #[inline(never)]
 fn open(arch: &mut Arch, pipeline: &mut Pipeline, address: u32) -> Option<()> {
     let begin = address >> PAGE_BITS << PAGE_BITS;
@@ -47,7 +48,8 @@ fn open(arch: &mut Arch, pipeline: &mut Pipeline, address: u32) -> Option<()> {
     Some(())
 }
 
-/// Whether what is known of the page of an access lets it be made.
+/// Returns whether the window of an access's page permits the access, after opening it if
+/// necessary.
 #[inline(always)]
 fn lets(
     arch: &mut Arch,
@@ -63,10 +65,10 @@ fn lets(
             && pipeline.windows.find(address).lets((address, bytes, unit), right, privileged)
 }
 
-/// Bytes of the longest list.
+/// The maximum number of bytes that a list transfers.
 const MOST: u32 = 64;
 
-/// How an instruction says where it goes.
+/// The forms of addresses.
 const LITERAL: u8 = 0;
 const OFFSET: u8 = 1;
 const BEFORE: u8 = 2;
@@ -85,7 +87,7 @@ fn form(it: &Instruction, address: Address) -> u8 {
     }
 }
 
-/// The address, and what the base becomes.
+/// Returns the address, and the new value of the base register.
 #[inline(always)]
 fn addresses<const FORM: u8>(arch: &Arch, it: &Instruction, address: Address) -> (u32, u32) {
     match FORM {
@@ -199,7 +201,7 @@ fn store<const WIDTH: usize, const FORM: u8>(
     key::moved(crosses(address, bytes)) | key::stalled(stalls)
 }
 
-/// Where several registers begin.
+/// Returns the lowest address of a transfer of several registers.
 fn lowest(arch: &Arch, it: &Instruction) -> Option<u32> {
     Some(match it.op {
         Op::LoadMultiple(order, ..) | Op::StoreMultiple(order, ..) => {
@@ -220,7 +222,7 @@ fn lowest(arch: &Arch, it: &Instruction) -> Option<u32> {
     })
 }
 
-/// How many bytes an instruction moves, and whether it loads them.
+/// Returns the number of bytes that an instruction transfers, and whether it loads them.
 pub fn moves(it: &Instruction) -> (u32, bool) {
     match it.op {
         Op::Load(width, ..) => (width.bytes(), true),
@@ -236,7 +238,7 @@ pub fn moves(it: &Instruction) -> (u32, bool) {
     }
 }
 
-/// Loads and stores of several registers; of one, if that is the program counter.
+/// Executes a load or store of several registers, or a load of the program counter.
 fn several(arch: &mut Arch, pipeline: &mut Pipeline, node: &Node, issue: u64) -> u32 {
     let it = &node.it;
     arch.cpu.pc = node.place.pc;
@@ -291,7 +293,7 @@ fn several(arch: &mut Arch, pipeline: &mut Pipeline, node: &Node, issue: u64) ->
     }
 }
 
-/// How right what was foreseen of where a load leads has been.
+/// Returns how well a load's branch was predicted, as part of a key, and trains the predictor.
 fn lead(pipeline: &mut Pipeline, node: &Node, jump: Option<u32>) -> u32 {
     key::led(pipeline.lead_elsewhere(node.flow, node.moves, &node.place, jump))
 }
@@ -309,7 +311,7 @@ macro_rules! forms {
     };
 }
 
-/// The function of a load or store that has one.
+/// Returns the function of a load or store, if it has one.
 pub fn pick(it: &Instruction) -> Option<Run> {
     let plain = |address: Address| {
         it.aux == 1 || it.n != 15 && (address.offset == Offset::Immediate || it.m != 15)

@@ -1,77 +1,80 @@
-//! Blocks: several nodes in a row, executed by one dispatch.
+//! Blocks: sequences of nodes that are executed by one dispatch.
 //!
-//! A block begins at a node that is executed often, and follows the likely path of each node. Its steps
-//! check what that path depends on: conditions, targets, wait states. A step whose check fails has no
-//! effect, and the run continues at that step's node as if there were no block. So blocks change neither
-//! results nor cycles.
+//! A block begins at a frequently executed node and follows the likely path of each node. Its steps
+//! check what that path depends on: conditions, targets and wait states. A step whose check fails
+//! has no effect, and the run continues at that step's node as if there were no block. Blocks
+//! therefore change neither results nor cycles.
 
 use super::super::isa::Op;
 use super::steps::{Rare, Step};
 use super::{Graph, LEAVE, NONE, Node, PATHS, Path};
 
-/// Executions of a node by itself before a block is formed there.
+/// Executions of a node outside of blocks before a block is formed there.
 const HEAT: u16 = 12;
-/// The same where no block could be formed.
+/// Executions of a node before forming a block is tried again, where it failed.
 const COOLED: u16 = 4096;
-/// Instructions of the longest block.
+/// The maximum number of instructions in a block.
 const LONGEST: u32 = 128;
-/// Instructions from which on a block ends where it meets its own beginning, or another block.
+/// From this many instructions on, a block ends where it reaches its own beginning or another
+/// block.
 const ENOUGH: u32 = 24;
-/// Steps beyond which all blocks are forgotten.
+/// The number of steps at which all blocks are discarded.
 const MOST_STEPS: usize = 1 << 18;
-/// Calls whose returns a block can predict at a time.
+/// The maximum number of nested calls whose returns a block predicts.
 const DEPTH: usize = 16;
 /// A block follows a path that has been taken at least this many times out of [`OF`].
 const OFTEN: u32 = 7;
 const OF: u32 = 8;
-/// Early ends of a block after which it is judged.
+/// The number of early exits after which a block's usefulness is checked.
 const JUDGED: u32 = 64;
-/// Instructions that a block has to execute per early end in order to be kept.
+/// The minimum number of executed instructions per early exit for a block to be kept.
 const WORTH: u64 = 20;
 
-/// The block that begins at a node, or how soon one is formed.
+/// The block that begins at a node, or the countdown to forming one.
 #[derive(Clone, Copy, Debug)]
 pub struct Start {
     /// The block, or [`NONE`].
     pub block: u32,
-    /// Executions left until one is formed.
+    /// Executions left until a block is formed.
     heat: u16,
 }
 
 impl Start {
     pub const NEW: Self = Self { block: NONE, heat: HEAT };
 
-    /// Counts an execution of the node by itself; returns whether a block is to be formed.
+    /// Counts an execution of the node outside of blocks. Returns whether a block must be formed
+    /// now.
     pub const fn warms(&mut self) -> bool {
         self.heat = self.heat.saturating_sub(1);
         self.heat == 0 && self.block == NONE
     }
 }
 
-/// How far a run has come at some point of a block, counted from its beginning.
+/// The progress of a run at some point of a block, counted from the block's beginning.
 #[derive(Clone, Copy, Debug)]
 pub struct Point {
-    /// The node that comes next.
+    /// The next node.
     pub node: u32,
     pub cycles: u32,
     pub waited: u32,
     pub count: u32,
 }
 
-/// A block.
+/// A block and its statistics.
 #[derive(Clone, Copy, Debug)]
 pub struct Block {
-    /// Its steps.
+    /// The range of its steps.
     first: u32,
     last: u32,
-    /// Cycles of its longer end.
+    /// The cycles of the longer of its two ends.
     pub most: u32,
-    /// Where it leads. If it ends in a branch: not taken, taken; otherwise both are the same.
+    /// The points after its two ends: branch not taken, branch taken. Both are the same if it does
+    /// not end in a branch.
     pub ends: [Point; 2],
-    /// How often it was executed, and how often it ended early, since it was last judged.
+    /// The executions and the early exits since the last check of its usefulness.
     pub runs: u32,
     early: u32,
-    /// Instructions executed in the runs that ended early.
+    /// Instructions executed in the runs that exited early.
     done: u64,
 }
 
@@ -80,13 +83,13 @@ pub struct Block {
 pub struct Blocks {
     pub all: Vec<Block>,
     steps: Vec<Step>,
-    /// How far a run has come before each step.
+    /// The progress of a run before each step.
     points: Vec<Point>,
     pub rare: Vec<Rare>,
 }
 
 impl Blocks {
-    /// Forgets all of them.
+    /// Discards all blocks.
     pub fn clear(&mut self) {
         self.all.clear();
         self.steps.clear();
@@ -94,28 +97,28 @@ impl Blocks {
         self.rare.clear();
     }
 
-    /// The steps of a block.
+    /// Returns the steps of a block.
     #[inline(always)]
     pub fn steps(&self, block: &Block) -> &[Step] {
         self.steps.get(block.first as usize..block.last as usize).unwrap_or_default()
     }
 
-    /// How far a run has come before a step of a block.
+    /// Returns the progress of a run before a step of a block.
     pub fn point(&self, block: &Block, step: usize) -> Option<Point> {
         self.points.get(block.first as usize + step).copied()
     }
 }
 
-/// A block that is being formed.
+/// A block under construction.
 struct Forming<'b> {
     blocks: &'b mut Blocks,
     at: Point,
-    /// Return addresses of the calls that it has made and not returned from.
+    /// Return addresses of the calls in the block that have not returned.
     links: Vec<u32>,
 }
 
 impl Forming<'_> {
-    /// The path of a node that the block follows, if one is likely.
+    /// Returns the index of the path along which the block continues, if one is likely.
     fn choose(&self, node: &Node) -> Option<usize> {
         if node.it.op == Op::JumpRegister
             && let Some(link) = self.links.last()
@@ -139,7 +142,8 @@ impl Forming<'_> {
         self.blocks.points.push(self.at);
     }
 
-    /// Appends a node's steps as it goes on by a path; returns whether it has any.
+    /// Appends the steps of a node that continues along a path. Returns `false` if a block cannot
+    /// hold the node.
     fn append(&mut self, node: &Node, path: &Path) -> bool {
         let it = &node.it;
         let link = node.pc.wrapping_add(it.size.into());
@@ -189,7 +193,7 @@ impl Forming<'_> {
         }
     }
 
-    /// How far a run has come after a path.
+    /// Returns the progress of a run after a path.
     fn behind(&self, path: &Path, next: u32) -> Point {
         let Point { cycles, waited, count, .. } = self.at;
         Point {
@@ -202,7 +206,7 @@ impl Forming<'_> {
 }
 
 impl Graph {
-    /// The node that a path leads to, if it is known.
+    /// Returns the node that a path leads to, if it is known.
     fn next_node(&self, node: &Node, path: &Path) -> Option<u32> {
         (path.cycles != 0).then(|| self.find(node.behind(path)))?
     }
@@ -260,7 +264,7 @@ impl Graph {
         }
     }
 
-    /// Ends a block by both ways of a branch, if both are known.
+    /// Ends a block in a branch with both outcomes, if the next nodes of both are known.
     fn fork(&self, forming: &mut Forming<'_>, node: &Node) -> Option<[Point; 2]> {
         let Op::Branch(condition) = node.it.op else { return None };
         let [not_taken, taken, ..] = &node.paths;
@@ -270,8 +274,8 @@ impl Graph {
         Some(ends)
     }
 
-    /// A block has ended early, before a node. One that does so too often is given up, and the next
-    /// one ends there.
+    /// Records that a block exited early, before the node in `at`. A block that does so too often
+    /// is discarded, and the next one ends at that node.
     #[inline(never)]
     pub fn ended_early(&mut self, start: u32, at: &Point) {
         let Some(begun) = self.starts.get_mut(start as usize) else { return };

@@ -1,11 +1,11 @@
-//! A graph of memoized passages, along which a run goes without asking the pipeline again.
+//! A graph of memoized passages: a run along it does not consult the pipeline model.
 //!
-//! A node is an instruction at an address together with the numbered pipeline state that it meets. Each
-//! of its paths leads to the next node, depends on what the instruction has done, and takes the number of
-//! cycles that the pipeline once answered. A node's function has the effect that `exec` would have, but
-//! only where the path is known and memory is sure to wait as long as the path says. Otherwise the
-//! function does nothing, and the instruction is executed the long way. Nodes that are met often are
-//! strung together into blocks (see [`block`]).
+//! A node is an instruction at an address together with the numbered pipeline state in which it
+//! executes. Each of its paths leads to the next node, depends on the instruction's outcome, and
+//! takes the cycles that the pipeline model once determined. A node's function has the same effect
+//! as `exec`, but acts only if the path is known and the memory is certain to respond with the
+//! path's wait states. Otherwise it does nothing, and the instruction is executed on the slow path.
+//! Frequently executed nodes are joined into blocks (see [`block`]).
 
 mod block;
 mod perform;
@@ -19,36 +19,36 @@ use crate::state::Landmarks;
 use crate::timing::memo::map::Map;
 use block::{Blocks, Start};
 
-/// Executes an instruction and returns which of its node's paths that takes, or [`LEAVE`].
+/// Executes an instruction. Returns the index of the path that its node takes, or [`LEAVE`].
 pub type Run = fn(&mut Hart, &mut System, &Node) -> usize;
 
-/// The instruction has to be executed the long way; nothing has been done.
+/// The instruction must be executed on the slow path. Nothing has changed.
 pub const LEAVE: usize = usize::MAX;
-/// No node.
+/// The index that denotes no node.
 pub const NONE: u32 = u32::MAX;
-/// Paths of a node.
+/// The number of paths per node.
 const PATHS: usize = 4;
-/// The number of nodes, and of remembered jumps, at which the whole graph is forgotten.
+/// The number of nodes, or of remembered jumps, at which the whole graph is discarded.
 const MOST: usize = 1 << 17;
 
-/// One way in which an instruction leads to the next node.
+/// A transition from an instruction to the next node.
 #[derive(Clone, Copy, Debug)]
 pub struct Path {
-    /// The part of the demand that is not in the instruction itself: see [`memo::variant`].
+    /// The part of the demand that the instruction does not determine: see [`memo::variant`].
     key: u32,
-    /// The next node, if it is known.
+    /// The next node, or [`NONE`] if it is not known.
     pub next: u32,
-    /// The number of the pipeline's state there.
+    /// The number of the pipeline state there.
     to: u32,
-    /// Wait states of its access, all data phases together.
+    /// The wait states of its access, over all data phases.
     pub waits: u16,
-    /// 0 where there is no path.
+    /// The cycles that it takes; 0 if there is no path.
     pub cycles: u8,
 }
 
 const NOWHERE: Path = Path { key: 0, next: NONE, to: 0, waits: 0, cycles: 0 };
 
-/// An instruction that meets a numbered pipeline state. The fields that every execution reads come first.
+/// An instruction in a numbered pipeline state. The fields that every execution reads come first.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Node {
@@ -56,18 +56,18 @@ pub struct Node {
     it: Instruction,
     pc: u32,
     number: u32,
-    /// Cycles of its longest path.
+    /// The cycles of its longest path.
     pub most: u8,
     /// The path that was replaced last.
     oldest: u8,
-    /// None of its paths is likely enough for a block to continue along it.
+    /// Whether none of its paths is likely enough for a block to continue along it.
     forks: bool,
-    /// How often each path has been taken outside of blocks; saturates.
+    /// The number of times each path has been taken outside of blocks, saturating.
     pub hits: [u16; PATHS],
     pub paths: [Path; PATHS],
 }
 
-/// A node's address and the number of the pipeline state that it meets.
+/// A node's address and the number of its pipeline state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Spot {
     pub pc: u32,
@@ -75,25 +75,25 @@ pub struct Spot {
 }
 
 impl Node {
-    /// The node's address and pipeline state.
+    /// Returns the node's address and pipeline state.
     pub const fn spot(&self) -> Spot {
         Spot { pc: self.pc, number: self.number }
     }
 
-    /// The index of the path with a key, or [`LEAVE`].
+    /// Returns the index of the path with a key, or [`LEAVE`].
     #[inline(always)]
     fn way(&self, key: u32) -> usize {
         let has = |path: &Path| path.key == key && path.cycles != 0;
         self.paths.iter().position(has).unwrap_or(LEAVE)
     }
 
-    /// The index of a branch's path, or [`LEAVE`]: not taken is always 0, taken is always 1.
+    /// Returns the index of a branch's path, or [`LEAVE`]: 0 if not taken, 1 if taken.
     #[inline(always)]
     const fn branch(&self, taken: bool) -> usize {
         if self.paths[taken as usize].cycles == 0 { LEAVE } else { taken as usize }
     }
 
-    /// The spot that a path leads to.
+    /// Returns the spot that a path leads to.
     pub fn behind(&self, path: &Path) -> Spot {
         let next = self.pc.wrapping_add(self.it.size.into());
         let target = self.pc.wrapping_add(self.it.imm as u32);
@@ -106,7 +106,7 @@ impl Node {
         Spot { pc, number: path.to }
     }
 
-    /// Adds a path; if there is no room, it replaces the oldest one.
+    /// Adds a path. If all slots are used, it replaces the oldest path.
     fn lead(&mut self, path: Path) {
         let free = self.paths.iter().position(|path| path.cycles == 0);
         let at = match (self.it.op, free) {
@@ -122,25 +122,25 @@ impl Node {
     }
 }
 
-/// The nodes of a machine, with the blocks that begin at them.
+/// The nodes of a machine and the blocks that begin at them.
 #[derive(Debug, Default)]
 pub struct Graph {
     pub nodes: Vec<Node>,
-    /// What is known of blocks that begin at each node.
+    /// For each node, the block that begins there or the countdown to it.
     pub starts: Vec<Start>,
     pub blocks: Blocks,
     spots: Map<Spot, u32>,
-    /// Paths of jumps to registers, by node and target: a node has room for [`PATHS`] of them only.
+    /// Paths of indirect jumps by node and target, because a node holds only [`PATHS`] of them.
     jumps: Map<(u32, u32), Path>,
-    /// Addresses of instructions that are always executed the long way, in ascending order.
+    /// Addresses of instructions that are always executed on the slow path, in ascending order.
     marks: Vec<u32>,
-    /// The landmarks of an observer, if one observes the run at these alone.
+    /// The landmarks of an observer that observes the run only at these, if there is one.
     landmarks: Option<Landmarks>,
-    /// Some run uses the graph, so that building it is worthwhile.
+    /// Whether any run uses the graph, which makes building it worthwhile.
     is_used: bool,
 }
 
-/// A copy keeps the marks only: most copies of a machine end soon.
+/// Clones only the marks, because most clones of a machine are short-lived.
 impl Clone for Graph {
     fn clone(&self) -> Self {
         Self { marks: self.marks.clone(), ..Self::default() }
@@ -148,7 +148,7 @@ impl Clone for Graph {
 }
 
 impl Graph {
-    /// Forgets everything but the marks.
+    /// Discards everything except the marks.
     pub fn forget(&mut self) {
         self.nodes.clear();
         self.starts.clear();
@@ -157,7 +157,7 @@ impl Graph {
         self.jumps.clear();
     }
 
-    /// Sets the addresses at which runs stop or are noted.
+    /// Sets the addresses at which runs stop or are recorded.
     pub fn mark(&mut self, mut addresses: Vec<u32>) {
         addresses.sort_unstable();
         if self.marks != addresses {
@@ -166,20 +166,20 @@ impl Graph {
         }
     }
 
-    /// Has the instructions that an observer wants to see at landmarks executed the long way.
+    /// Sends the instructions that an observer must see at landmarks to the slow path.
     pub fn observe_at(&mut self, landmarks: Option<&Landmarks>) {
         if Landmarks::replace(&mut self.landmarks, landmarks) {
             self.forget();
         }
     }
 
-    /// Whether an observer looks at landmarks.
+    /// Returns whether an observer is attached at landmarks.
     pub const fn is_observed(&self) -> bool {
         self.landmarks.is_some()
     }
 
-    /// Whether the observer at landmarks has to see an instruction. Others that change masks or threads
-    /// never have nodes.
+    /// Returns whether the observer at landmarks must see an instruction. Other instructions that
+    /// change masks or switch threads never have nodes.
     fn is_landmark(&self, it: &Instruction, pc: u32) -> bool {
         let Some(landmarks) = &self.landmarks else { return false };
         let target = pc.wrapping_add(it.imm as u32);
@@ -192,17 +192,17 @@ impl Graph {
         leads || landmarks.begins(pc)
     }
 
-    /// Notes that a run uses the graph.
+    /// Records that a run uses the graph.
     pub const fn begin(&mut self) {
         self.is_used = true;
     }
 
-    /// The node at a spot, if there is one.
+    /// Returns the node at a spot, if there is one.
     pub fn find(&self, spot: Spot) -> Option<u32> {
         self.spots.get(&spot).copied()
     }
 
-    /// Notes how an instruction has passed from a numbered state.
+    /// Records an instruction's passage from a numbered state.
     pub fn note(&mut self, it: &Instruction, demand: &Demand, from: u32, led: Led) {
         if !self.is_used || self.marks.binary_search(&demand.pc).is_ok() {
             return;
@@ -235,10 +235,12 @@ impl Graph {
         }
     }
 
-    /// Links a node's path to the next node.
+    /// Links a node's path to the next node, and returns that node.
     ///
     /// # Errors
-    /// The spot that the path leads to, if there is no node there; `None` if there is no such path.
+    ///
+    /// Fails with the spot that the path leads to if there is no node there, and with `None` if
+    /// there is no such path.
     pub fn link(&mut self, at: u32, way: usize) -> Result<u32, Option<Spot>> {
         let node = self.nodes.get(at as usize).ok_or(None)?;
         let path = node.paths.get(way).ok_or(None)?;
@@ -250,7 +252,7 @@ impl Graph {
         Ok(next)
     }
 
-    /// Restores the path of a jump to a register that another path has replaced; returns whether there
+    /// Restores the path of an indirect jump that another path has replaced. Returns whether there
     /// was one.
     pub fn recall(&mut self, at: u32, hart: &Hart) -> bool {
         let Some(node) = self.nodes.get_mut(at as usize) else { return false };

@@ -1,4 +1,4 @@
-//! The functions that nodes run: one for each operation, width and condition.
+//! The functions that nodes run: one per operation, width and condition.
 
 use super::{LEAVE, Node, Run};
 use crate::riscv::exec::{self, alu as results};
@@ -7,7 +7,7 @@ use crate::riscv::isa::Instruction;
 use crate::riscv::isa::op::{Alu, Condition, Op, Second, Width};
 use crate::riscv::system::System;
 
-/// Changes nothing but the program counter.
+/// Changes only the program counter.
 fn nothing(_: &mut Hart, _: &mut System, _: &Node) -> usize {
     0
 }
@@ -31,7 +31,7 @@ fn jump(hart: &mut Hart, _: &mut System, node: &Node) -> usize {
     0
 }
 
-/// The target of a jump to a register.
+/// Returns the target of an indirect jump.
 pub const fn target(hart: &Hart, it: &Instruction) -> u32 {
     hart.get(it.rs1).wrapping_add(it.imm as u32) & !1
 }
@@ -58,7 +58,7 @@ fn branch<const WHICH: usize>(hart: &mut Hart, _: &mut System, node: &Node) -> u
     node.branch(results::holds(const { CONDITIONS[WHICH] }, a, b))
 }
 
-/// The operations that have a function of their own.
+/// The operations with functions of their own.
 const ALUS: [Alu; 18] = [
     Alu::Add,
     Alu::Sub,
@@ -92,13 +92,13 @@ fn by_immediate<const WHICH: usize>(hart: &mut Hart, _: &mut System, node: &Node
     0
 }
 
-/// Executes the other operations.
+/// Executes an operation without a function of its own.
 fn any(hart: &mut Hart, _: &mut System, node: &Node) -> usize {
     if calculate(hart, &node.it, |_| true) { 0 } else { LEAVE }
 }
 
-/// Executes an operation on registers or a division, if `may` admits the cycles for which it is busy behind
-/// the first; returns whether it did.
+/// Executes an operation on registers or a division, if `may` accepts its cycles beyond the first.
+/// Returns whether it did.
 pub fn calculate(hart: &mut Hart, it: &Instruction, may: impl FnOnce(u32) -> bool) -> bool {
     if !may(exec::calculation(hart, it).unwrap_or(0).into()) {
         return false;
@@ -114,7 +114,7 @@ pub fn calculate(hart: &mut Hart, it: &Instruction, may: impl FnOnce(u32) -> boo
     true
 }
 
-/// Executes a division, if one has taken as long at this node before.
+/// Executes a division, if one of the same duration has a path at this node.
 fn divide(hart: &mut Hart, _: &mut System, node: &Node) -> usize {
     let Op::Divide(operation) = node.it.op else { return LEAVE };
     let way = node.way(exec::calculation(hart, &node.it).unwrap_or(0).into());
@@ -128,7 +128,7 @@ fn divide(hart: &mut Hart, _: &mut System, node: &Node) -> usize {
 const WIDTHS: [Width; 5] =
     [Width::Byte, Width::ByteUnsigned, Width::Half, Width::HalfUnsigned, Width::Word];
 
-/// Reads bytes of a memory that always waits the same; returns them with its wait states.
+/// Reads from a memory with constant wait states. Returns the bytes and the wait states.
 #[inline(always)]
 fn read<const BYTES: usize>(system: &mut System, address: u32) -> Option<([u8; BYTES], u8)> {
     match system.bus.ram_load(address) {
@@ -137,7 +137,7 @@ fn read<const BYTES: usize>(system: &mut System, address: u32) -> Option<([u8; B
     }
 }
 
-/// Reads bytes that are not in the quick RAM.
+/// Reads bytes outside the RAM that has the fast path. Returns them with their wait states.
 #[inline(never)]
 pub fn read_elsewhere<const BYTES: usize>(
     system: &mut System,
@@ -181,8 +181,8 @@ fn load<const WIDTH: usize>(hart: &mut Hart, system: &mut System, node: &Node) -
     way
 }
 
-/// Writes bytes to a memory that always waits the same, if no code may have run from there; returns
-/// the node's path, or [`LEAVE`].
+/// Writes to a memory with constant wait states, if no code may have been executed from there.
+/// Returns the node's path, or [`LEAVE`].
 #[inline(always)]
 fn write<const BYTES: usize>(
     system: &mut System,
@@ -202,8 +202,8 @@ fn write<const BYTES: usize>(
     if is_written { way } else { LEAVE }
 }
 
-/// Stores bytes that are not in the quick RAM, if `may` admits their wait states and no code may have run
-/// from there; returns whether it did.
+/// Stores bytes outside the RAM that has the fast path, if `may` accepts their wait states and no
+/// code may have been executed from there. Returns whether it did.
 #[inline(never)]
 pub fn write_elsewhere<const BYTES: usize>(
     system: &mut System,
@@ -242,7 +242,7 @@ macro_rules! by_number {
     };
 }
 
-/// The function of an instruction; `None` if it is always executed the long way.
+/// Returns the function of an instruction, or `None` if it is always executed on the slow path.
 pub fn pick(it: &Instruction) -> Option<Run> {
     let run: Run = match it.op {
         Op::Alu(..) | Op::LoadUpper | Op::AddUpperToPc if it.rd == 0 => nothing,

@@ -1,4 +1,4 @@
-//! The operations of a block, eight bytes each, and the loop that executes them.
+//! The operations of a block, of eight bytes each, and the loop that executes them.
 
 use super::super::exec::alu as results;
 use super::super::hart::Hart;
@@ -11,17 +11,17 @@ use super::perform;
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
     pub code: Code,
-    /// The destination, never 0; the wait states that a store has to meet.
+    /// The destination, never 0; or the wait states that a store must have.
     pub a: u8,
-    /// The first source, or the base of an address.
+    /// The first source, or the base register of an address.
     pub b: u8,
-    /// The second source, or the wait states that a load has to meet.
+    /// The second source, or the wait states that a load must have.
     pub c: u8,
-    /// The immediate, a constant, an expected value, or an index of [`Rare`].
+    /// The immediate, a constant, an expected value, or an index into `Blocks::rare`.
     pub value: u32,
 }
 
-/// An instruction that has no code of its own, with the key of the path that its block follows.
+/// An instruction without a code of its own, and the key of the path that its block follows.
 #[derive(Clone, Copy, Debug)]
 pub struct Rare {
     pub it: Instruction,
@@ -29,7 +29,7 @@ pub struct Rare {
 }
 
 impl Step {
-    /// A step that sets a register to a constant.
+    /// Returns a step that sets a register to a constant.
     pub const fn constant(register: u8, value: u32) -> Self {
         Self { code: Code::Constant, a: register, b: 0, c: 0, value }
     }
@@ -45,7 +45,8 @@ impl Step {
         results::holds(condition, hart.get(self.b), hart.get(self.c))
     }
 
-    /// Loads `N` bytes, if they are aligned and wait as long as the block assumes.
+    /// Loads `N` bytes, if they are aligned and have the wait states that the block expects.
+    /// Returns whether it did.
     #[inline(always)]
     fn load<const N: usize>(
         &self,
@@ -68,7 +69,8 @@ impl Step {
         }
     }
 
-    /// Stores `N` bytes, if they are aligned, wait as long as the block assumes, and hold no code.
+    /// Stores `N` bytes, if they are aligned, have the wait states that the block expects, and hold
+    /// no code. Returns whether it did.
     #[inline(always)]
     fn store<const N: usize>(
         &self,
@@ -106,7 +108,8 @@ fn store_elsewhere<const N: usize>(
     perform::write_elsewhere(system, address, bytes, |waits| waits == expected)
 }
 
-/// Executes an instruction that has no code of its own, if it takes as long as the block assumes.
+/// Executes an instruction without a code of its own, if it takes the cycles that the block
+/// expects. Returns whether it did.
 #[inline(never)]
 fn perform_rare(rare: Option<&Rare>, hart: &mut Hart) -> bool {
     rare.is_some_and(|Rare { it, key }| perform::calculate(hart, it, |cycles| cycles == *key))
@@ -114,7 +117,7 @@ fn perform_rare(rare: Option<&Rare>, hart: &mut Hart) -> bool {
 
 macro_rules! codes {
     ($($registers:ident $immediate:ident $alu:expr;)*) => {
-        /// What a step does.
+        /// The operation of a step.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(u8)]
         pub enum Code {
@@ -128,16 +131,16 @@ macro_rules! codes {
             StoreByte,
             StoreHalf,
             StoreWord,
-            /// Goes on only where the condition holds.
+            /// Continues only if the condition holds.
             ExpectEqual,
             ExpectNotEqual,
             ExpectLess,
             ExpectGreaterEqual,
             ExpectLessUnsigned,
             ExpectGreaterEqualUnsigned,
-            /// Goes on only where the register has the value.
+            /// Continues only if the register has the value.
             ExpectValue,
-            /// Ends the block by one of two ways.
+            /// Ends the block with one of two outcomes.
             ForkEqual,
             ForkNotEqual,
             ForkLess,
@@ -148,7 +151,7 @@ macro_rules! codes {
         }
 
         impl Code {
-            /// The code of an operation that has one.
+            /// Returns the code of an operation, if it has one.
             fn of_alu(alu: Alu, second: Second) -> Option<Self> {
                 $(
                     if alu == $alu {
@@ -162,9 +165,9 @@ macro_rules! codes {
             }
         }
 
-        /// Executes a block's steps. Returns their number if all are done, plus one if the block
-        /// ends in a branch that is taken; or the number of those before the first that cannot go
-        /// on, which has done nothing.
+        /// Executes a block's steps. Returns their number if all were executed, plus one if the
+        /// block ends in a branch that is taken. Otherwise returns the index of the first step
+        /// whose check failed, which has had no effect.
         #[inline(never)]
         pub fn run(steps: &[Step], rare: &[Rare], hart: &mut Hart, system: &mut System) -> usize {
             let mut left = steps.iter();
@@ -250,7 +253,7 @@ codes! {
 }
 
 impl Code {
-    /// What expects a branch to be taken, or not.
+    /// Returns the code that checks that a branch is taken, or that it is not.
     const fn expecting(condition: Condition, taken: bool) -> Self {
         match (condition, taken) {
             (Condition::Equal, true) | (Condition::NotEqual, false) => Self::ExpectEqual,
@@ -279,30 +282,30 @@ impl Code {
 }
 
 impl Step {
-    /// The branch that ends a block by both its ways.
+    /// Returns the branch that ends a block with either outcome.
     pub const fn fork(it: &Instruction, condition: Condition) -> Self {
         Self { code: Code::fork(condition), a: 0, b: it.rs1, c: it.rs2, value: 0 }
     }
 
-    /// The branch that goes on by one of its ways.
+    /// Returns the branch that continues with one outcome only.
     pub const fn branch(it: &Instruction, condition: Condition, taken: bool) -> Self {
         let code = Code::expecting(condition, taken);
         Self { code, a: 0, b: it.rs1, c: it.rs2, value: 0 }
     }
 
-    /// The jump to a register that goes on where it leads to a target.
+    /// Returns the indirect jump that continues only if it leads to a target.
     pub const fn jump_register(it: &Instruction, target: u32) -> Self {
         let value = target.wrapping_sub(it.imm as u32);
         Self { code: Code::ExpectValue, a: 0, b: it.rs1, c: 0, value }
     }
 
-    /// An operation on registers whose destination is not `x0`, if it has a code.
+    /// Returns an operation on registers whose destination is not `x0`, if it has a code.
     pub fn alu(it: &Instruction, alu: Alu, second: Second) -> Option<Self> {
         let code = Code::of_alu(alu, second)?;
         Some(Self { code, a: it.rd, b: it.rs1, c: it.rs2, value: it.imm as u32 })
     }
 
-    /// A load into a register other than `x0`, or a store, with its wait states.
+    /// Returns a store, or a load into a register other than `x0`, with its wait states.
     pub fn access(it: &Instruction, waits: u8) -> Option<Self> {
         let value = it.imm as u32;
         let load = |code| Self { code, a: it.rd, b: it.rs1, c: waits, value };

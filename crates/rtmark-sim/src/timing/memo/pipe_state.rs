@@ -1,124 +1,127 @@
-//! The state of a core's pipeline as one number.
+//! The state of a core's pipeline, packed into one number.
 
 use crate::timing::dual::Came;
 use crate::timing::pipeline::{Condition, CoreBus, Facts, Far, Reads};
 
-/// Facts of the instruction that executes, in the low bits: the bus of its data access
-/// if that is not the expected one, further parts of an unaligned access, wait states, cycles
-/// beyond the usual, and whether it jumped.
+/// The bit fields of the executing instruction's facts, in the low bits: the bus of its data access
+/// if it is not the expected one, further parts of an unaligned access, wait states, extra cycles,
+/// and whether it jumped.
 const BUS: u32 = 7;
-/// Writes to the bit-band alias, and reads of it.
+/// Values of the bus field for a write to the bit-band alias and for a read of it.
 const BIT_BAND: u32 = 5;
 const BIT_BAND_READ: u32 = 4;
-/// It reads of a slow memory: in place of wait states and cycles beyond, where: see [`number_of`].
+/// The value of the bus field for a read of a slow memory. The fields of wait states and extra
+/// cycles then hold the place: see [`number_of`].
 const READS: u32 = 2;
 const PARTS_SHIFT: u32 = 3;
 const WAITS_SHIFT: u32 = 5;
 const LONGER_SHIFT: u32 = 9;
 const TAKEN: u32 = 1 << 13;
-/// The next instruction's place in an IT block.
+/// The condition of the next instruction in an IT block fails.
 const SKIPPED: u32 = 1 << 14;
+/// The next instruction is in an IT block.
 const CONDITIONAL: u32 = 1 << 15;
-/// The next instruction has entered the execute pipeline_state already and waits for its turn.
+/// The next instruction has already entered the execute stage and waits for its turn.
 const ENTERED: u32 = 1 << 16;
-/// All of the above.
+/// All fact bits.
 const FACTS: u32 = (1 << NUMBER_SHIFT) - 1;
 pub(super) const NUMBER_SHIFT: u32 = 17;
 
-/// How the pipeline stands: the number of a state that [`PipelineMemo`](super::PipelineMemo)
-/// knows, with the facts that only the execution of the newest instruction has shown.
+/// The state of the pipeline: the number of a state that [`PipelineMemo`](super::PipelineMemo)
+/// knows, and the facts that only the execution of the newest instruction has shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PipeState(u32);
 
 impl PipeState {
-    /// A core into which nothing has entered, where nothing but [`Issue`] models it.
-    ///
-    /// [`Issue`]: crate::timing::issue::Issue
+    /// The state of a core without buses in its model, which no instruction has entered.
     pub const EMPTY: Self = Self(0);
-    /// Stands for no state at all: numbers of states never have their highest bit set.
+    /// No state: the highest bit of a state's number is never set.
     pub const NONE: Self = Self(u32::MAX);
 
-    /// A pipeline that begins to be refilled, of a core that buffers its stores or does not.
+    /// Returns the state of a pipeline at the start of a refill. `buffers` tells whether the core's
+    /// write buffer is on.
     pub const fn refilling(buffers: bool) -> Self {
         Self(TAKEN | (buffers as u32) << NUMBER_SHIFT)
     }
 
-    /// A numbered state without facts.
+    /// Returns a numbered state without facts.
     pub const fn numbered(number: u32) -> Self {
         Self(number << NUMBER_SHIFT)
     }
 
-    /// Its facts with the number of another state.
+    /// Returns the same facts with the number of another state.
     pub(super) const fn with_number(self, number: u32) -> Self {
         Self(self.0 & FACTS | number << NUMBER_SHIFT)
     }
 
-    /// The number of the state.
+    /// Returns the number of the state.
     pub(super) const fn number(self) -> usize {
         (self.0 >> NUMBER_SHIFT) as usize
     }
 
-    /// All of it, as a key.
+    /// Returns all bits, as a key.
     pub const fn bits(self) -> u32 {
         self.0
     }
 
-    /// The state with the facts of another one.
+    /// Returns the state with the facts of another one.
     pub const fn with_facts_of(self, other: Self) -> Self {
         Self(self.0 & !FACTS | other.0 & FACTS)
     }
 
-    /// The state without facts, but for an access on this bus.
+    /// Returns the state without facts except an access on this bus.
     pub(super) const fn with_bus_alone(self, bus: CoreBus) -> Self {
         Self(self.0 & !FACTS | Self(0).with_bus(bus).0)
     }
 
-    /// Whether the instruction that executes has jumped.
+    /// Returns whether the executing instruction has jumped.
     #[inline(always)]
     pub const fn is_taken(self) -> bool {
         self.0 & TAKEN != 0
     }
 
-    /// The state where it has jumped.
+    /// Returns the state with the executing instruction having jumped.
     #[inline(always)]
     #[must_use]
     pub const fn taken(self) -> Self {
         Self(self.0 | TAKEN)
     }
 
-    /// The state where it is a branch that has led to where was not foreseen: of a core without
-    /// buses in its model, which has no cycles beyond the usual to tell.
+    /// Returns the state with the executing instruction being a mispredicted branch. This is only
+    /// for cores whose model has no buses: they do not use the extra cycles, whose lowest bit it
+    /// takes.
     #[must_use]
     pub const fn unforeseen(self) -> Self {
         Self(self.0 | 1 << LONGER_SHIFT)
     }
 
-    /// How the next instruction comes behind it.
+    /// Returns how the next instruction was reached.
     pub(super) const fn came(self) -> Came {
         if self.0 & 1 << LONGER_SHIFT == 0 { Came::Foreseen } else { Came::Unforeseen }
     }
 
-    /// Whether the next instruction has entered the execute pipeline_state already and waits for its turn.
+    /// Returns whether the next instruction has already entered the execute stage and waits for its
+    /// turn.
     #[inline(always)]
     pub const fn has_entered(self) -> bool {
         self.0 & ENTERED != 0
     }
 
-    /// The state where it has entered.
+    /// Returns the state with the next instruction waiting in the execute stage.
     #[inline(always)]
     #[must_use]
     pub const fn entered(self) -> Self {
         Self(self.0 | ENTERED)
     }
 
-    /// The state where it is the one that executes.
+    /// Returns the state with the waiting instruction executing.
     #[inline(always)]
     #[must_use]
     pub const fn executing(self) -> Self {
         Self(self.0 & !ENTERED)
     }
 
-    /// Whether the instruction that executes has jumped to one that has not entered.
+    /// Returns whether the executing instruction has jumped to one that has not entered.
     #[inline(always)]
     pub const fn awaits_target(self) -> bool {
         self.0 & (TAKEN | ENTERED) == TAKEN
@@ -130,7 +133,8 @@ impl PipeState {
         Self(self.0 | parts << PARTS_SHIFT)
     }
 
-    /// Adds wait states of a data access; answers also those that find no room.
+    /// Adds wait states of a data access. Returns also the wait states beyond the 15 that the state
+    /// can hold.
     pub fn with_waits(self, waits: u64) -> (Self, u64) {
         let held = u64::from(self.0 >> WAITS_SHIFT & 15);
         let kept = (held + waits).min(15);
@@ -138,7 +142,7 @@ impl PipeState {
         (Self(state), held + waits - kept)
     }
 
-    /// Adds cycles of the execute pipeline_state.
+    /// Adds extra cycles in the execute stage.
     #[must_use]
     pub const fn with_longer(self, cycles: u8) -> Self {
         Self(self.0 | (cycles as u32 & 15) << LONGER_SHIFT)
@@ -154,7 +158,7 @@ impl PipeState {
         }
     }
 
-    /// Whether that is inside of one.
+    /// Returns whether the next instruction is in an IT block.
     pub const fn is_in_it_block(self) -> bool {
         self.0 & CONDITIONAL != 0
     }
@@ -165,7 +169,8 @@ impl PipeState {
         if self.0 & BUS == READS {
             return self;
         }
-        // What accesses over several buses come to is the last one here.
+        // The codes are ORed, so accesses over several buses count as the last of `Code`, `System`
+        // and `Private`.
         let bus = match bus {
             CoreBus::Code => 1,
             CoreBus::System => 3,
@@ -174,7 +179,8 @@ impl PipeState {
         Self(self.0 | bus)
     }
 
-    /// Tells what an access reads of a slow memory: of an instruction the first word.
+    /// Records what an access reads from a slow memory; only the first word that an instruction
+    /// reads counts.
     #[must_use]
     pub const fn with_reads(self, reads: Reads) -> Self {
         if self.0 & BUS == READS {
@@ -184,19 +190,19 @@ impl PipeState {
         Self(self.0 & !(BUS | 0xFF << WAITS_SHIFT) | facts)
     }
 
-    /// Tells that the access writes to the bit-band alias.
+    /// Records that the access writes to the bit-band alias.
     #[must_use]
     pub const fn with_bit_band_write(self) -> Self {
         Self(self.0 & !BUS | BIT_BAND)
     }
 
-    /// Tells that the access reads the bit-band alias.
+    /// Records that the access reads the bit-band alias.
     #[must_use]
     pub const fn with_bit_band_read(self) -> Self {
         Self(self.0 & !BUS | BIT_BAND_READ)
     }
 
-    /// What the execution of the newest instruction has shown.
+    /// Returns the facts that the execution of the newest instruction has shown.
     pub(super) fn facts(self) -> Facts {
         let facts = Facts { taken: self.is_taken(), ..Facts::default() };
         let extra_parts = (self.0 >> PARTS_SHIFT & 3) as u8;
@@ -220,7 +226,7 @@ impl PipeState {
         }
     }
 
-    /// The place of the next instruction in an IT block.
+    /// Returns the place of the next instruction in an IT block.
     pub(super) const fn condition(self) -> Condition {
         match self.0 & (CONDITIONAL | SKIPPED) {
             0 => Condition::None,
@@ -230,13 +236,15 @@ impl PipeState {
     }
 }
 
-/// Words around an instruction within which a slow memory's words are told apart.
+/// The distance in words from the instruction within which each word of a slow memory has a number
+/// of its own.
 const NEAR: u32 = 63;
-/// Or it is in a line far away, the one of the last such access or another one.
+/// A word of a distant line, which is the line of the last such access if [`SAME`] is set, and
+/// another one otherwise.
 const FAR: u8 = 0x80;
 const SAME: u8 = 0x40;
 
-/// What is read of a slow memory, as a number.
+/// Encodes what is read from a slow memory as a number.
 const fn number_of(reads: Reads) -> u8 {
     match reads {
         Reads::Near(address) => {
@@ -257,7 +265,8 @@ const fn reads(place: u8) -> Reads {
     Reads::Far { word: place & (SAME - 1), line }
 }
 
-/// What is read at an address of a slow memory, seen from the address behind the instruction.
+/// Returns what is read at an address of a slow memory, relative to `behind`, the address after the
+/// instruction.
 pub fn seen_from(behind: u32, address: u32, line_bytes: u32, line: Far) -> Reads {
     let distance = (address & !3).wrapping_sub(behind & !3);
     if distance.wrapping_add(4 * NEAR) <= 8 * NEAR {

@@ -14,7 +14,7 @@ impl Pipeline {
     /// Fails when the stage never becomes empty, which is a fault of this model.
     pub fn drain(&mut self) -> Result<u32, Stalled> {
         let empties = |pipeline: &Self| pipeline.execute.older.is_none();
-        self.run_until(empties, "the execute stage is to become empty")
+        self.run_until(empties, "an empty execute stage")
     }
 
     /// Runs at most `clocks` cycles towards an instruction, and then on without requesting any more
@@ -43,7 +43,7 @@ impl Pipeline {
             // The stages stand still and request nothing.
             self.run_ports(None);
         }
-        Err(self.stalled("fetches are to end"))
+        Err(self.stalled("the end of all fetches"))
     }
 
     /// Returns the cycles from the newest instruction's entry to the data phase of the last
@@ -58,7 +58,7 @@ impl Pipeline {
             let asks = pipeline.execute.newest().is_some_and(InFlight::has_more);
             pipeline.data_port.address.is_none() && !asks
         };
-        let cycles = later.run_until(begins, "an address is to go out on the data bus")?;
+        let cycles = later.run_until(begins, "a bus to take the last data address")?;
         Ok(cycles.max(1))
     }
 

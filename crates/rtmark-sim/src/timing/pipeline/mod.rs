@@ -167,7 +167,7 @@ impl Pipeline {
                 return Ok(cycles - u32::from(std::mem::take(&mut self.paid)));
             }
         }
-        Err(self.stalled(format_args!("{decoding:?} is to be executed")))
+        Err(self.stalled(format_args!("{decoding:?} to enter the execute stage")))
     }
 
     /// Runs one cycle. Returns whether the decoded instruction has entered the execute stage.

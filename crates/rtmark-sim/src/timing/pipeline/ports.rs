@@ -1,22 +1,23 @@
-//! The ports of the core and how the buses behind them take turns.
+//! The core's ports, and the arbitration of the buses behind them.
 //!
-//! Each port has an address phase and a data phase, as AHB-Lite has (IHI 0033): while the data
-//! of one transfer passes, the address of the next one is on the bus. An address that the bus has
-//! not taken stays. Code of the Code region comes by the ICode bus, its data by DCode; all else
-//! comes by the System bus, which fetches reach through a register (DDI 0337G, 12.2 to 12.5).
+//! Each port has an address phase and a data phase, as in AHB-Lite (IHI 0033): while the data of
+//! one transfer passes, the address of the next one is on the bus. An address that no bus has taken
+//! remains. Code in the Code region is fetched over ICode, and data there is accessed over DCode;
+//! everything else uses the System bus, which fetches reach through a register (DDI 0337G, 12.2 to
+//! 12.5).
 
 use super::decode::Decoding;
 use super::{CoreBus, Pipeline, Reads, Rule, Unit, has, is_on_system_bus};
 
-/// What a write to the bit-band alias takes longer: the bus reads, changes and writes, and the
-/// core waits where it wants the bus meanwhile (DDI 0337G, 12.10). Measured on a CC2650.
+/// The extra cycles of a write to the bit-band alias: the bus reads, modifies and writes, and the
+/// core waits if it needs the bus meanwhile (DDI 0337G, 12.10). Measured on a CC2650.
 pub(super) const READ_FIRST: u8 = 3;
 
-/// Why a word is fetched.
+/// The reason why a word is fetched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum FetchPath {
     Sequential,
-    /// The target of a branch that may not be taken.
+    /// The target of a branch whose outcome is not known yet.
     Guessed,
 }
 
@@ -24,9 +25,9 @@ pub(super) enum FetchPath {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Fetch {
     pub word: u32,
-    /// Halfwords of it that are wanted; 0: it has been given up.
+    /// The number of its halfwords that are wanted; 0 if the fetch has been given up.
     pub wanted: u8,
-    /// Cycles that its data phase waits.
+    /// The cycles that its data phase still waits.
     pub waits: u8,
     pub path: FetchPath,
 }
@@ -36,26 +37,26 @@ pub(super) struct Fetch {
 pub(super) struct BusTransfer {
     pub bus: CoreBus,
     pub store: bool,
-    /// Parts that follow it (DDI 0337G, 12.7).
+    /// The number of parts that follow it (DDI 0337G, 12.7).
     pub parts: u8,
-    /// Cycles that its data phase waits.
+    /// The cycles that its data phase still waits.
     pub waits: u8,
-    /// A write to the bit-band alias: a read, and in the last cycle a write.
+    /// Whether it is a write to the bit-band alias: a read, and a write in the last cycle.
     reads_first: bool,
-    /// In the write buffer: no instruction waits for it.
+    /// Whether it is in the write buffer, so that no instruction waits for it.
     buffered: bool,
-    /// The data has been written, and the data phase goes on.
+    /// Whether the data has been written although the data phase continues.
     written: bool,
-    /// What it reads of a slow memory.
+    /// The word of a slow memory that it reads.
     pub reads: Reads,
-    /// The bus matrix makes several accesses of it, or one to another address.
+    /// Whether the bus matrix converts it: into several accesses, or into one to another address.
     converted: bool,
-    /// It is converted, and no cycle of its data phase has passed.
+    /// Whether it is converted and no cycle of its data phase has passed.
     begins: bool,
 }
 
 impl BusTransfer {
-    /// Whether it begins with a read.
+    /// Returns whether it begins with a read.
     const fn reads(&self) -> bool {
         !self.store || self.reads_first
     }
@@ -66,11 +67,11 @@ impl BusTransfer {
 pub(super) struct FetchPort {
     pub address: Option<Fetch>,
     pub data: Option<Fetch>,
-    /// The System bus sees the address of the fetch in its data phase only now.
+    /// Whether the System bus sees only now the address of the fetch in its data phase.
     registered: bool,
-    /// The last fetch that a bus has taken went to the System bus.
+    /// Whether the last fetch taken by a bus went to the System bus.
     from_system: bool,
-    /// The address has been there while its memory waited.
+    /// Whether the address was already presented while its memory waited.
     waited: bool,
 }
 
@@ -87,12 +88,12 @@ impl FetchPort {
         self.address.is_none() && self.data.is_none()
     }
 
-    /// Nothing of what has been asked for is wanted any more.
+    /// Gives up all fetches.
     pub fn give_up(&mut self) {
         self.fetches().for_each(|it| it.wanted = 0);
     }
 
-    /// Gives up what has been asked for on the other path of a branch.
+    /// Gives up the fetches of the other path of a branch.
     pub fn keep(&mut self, path: FetchPath) {
         for fetch in self.fetches() {
             if (fetch.path == FetchPath::Guessed) != (path == FetchPath::Guessed) {
@@ -102,7 +103,8 @@ impl FetchPort {
         }
     }
 
-    /// Gives up the word that has no bus yet; answers the address that it was asked for by.
+    /// Gives up the fetch that no bus has taken yet. Returns the address for which it was
+    /// requested.
     pub fn withdraw(&mut self) -> Option<u32> {
         let fetch = self.address.as_mut().filter(|it| it.wanted > 0)?;
         let address = fetch.word.wrapping_add(if fetch.wanted == 1 { 2 } else { 0 });
@@ -110,7 +112,7 @@ impl FetchPort {
         Some(address)
     }
 
-    /// Presents an address, unless another one is there that stays; answers whether it could.
+    /// Presents an address, unless another one occupies the port. Returns whether it did.
     pub fn present(&mut self, fetch: Fetch, yields: bool) -> bool {
         let on_system = is_on_system_bus(fetch.word);
         let free = self.address.is_none_or(|old| {
@@ -123,7 +125,8 @@ impl FetchPort {
         free
     }
 
-    /// Only the second half of a word is wanted; answers whether it is still to come.
+    /// Records that only the second half of a word is wanted. Returns whether the word is still
+    /// being fetched.
     pub fn narrow(&mut self, word: u32) -> bool {
         let fetch = self.fetches().find(|it| it.wanted == 2 && it.word == word);
         if let Some(fetch) = fetch {
@@ -143,9 +146,10 @@ impl FetchPort {
 pub(super) struct DataPort {
     pub address: Option<BusTransfer>,
     pub data: Option<BusTransfer>,
-    /// It waited in the cycle before.
+    /// Whether it waited in the previous cycle.
     pub waits: bool,
-    /// A converted access, or one right behind it, keeps fetches off the System bus.
+    /// Whether a converted access, or one that directly follows it, keeps fetches off the System
+    /// bus.
     keeps_bus: bool,
 }
 
@@ -158,22 +162,22 @@ impl DataPort {
         self.address.is_none() && self.data.is_none()
     }
 
-    /// Whether a store's data is on a bus.
+    /// Returns whether a store's data is on a bus.
     fn writes(&self, bus: CoreBus) -> bool {
         self.data.is_some_and(|it| it.store && it.bus == bus && it.waits == 0 && !it.written)
     }
 }
 
-/// What is on the buses when a cycle begins.
+/// The state of the buses at the start of a cycle.
 #[derive(Clone, Copy, Debug)]
 struct OnBuses {
-    /// A fetch's address is on the System bus.
+    /// Whether a fetch's address is on the System bus.
     fetch_on_system: bool,
     writes_system: bool,
     writes_code: bool,
 }
 
-/// Who waits in a cycle.
+/// The transfers that wait in a cycle.
 #[derive(Clone, Copy, Debug, Default)]
 struct Waiting {
     /// The fetch in its data phase.
@@ -186,22 +190,22 @@ struct Waiting {
     data_memory: bool,
 }
 
-/// What becomes of the data port's address in a cycle.
+/// The outcome of a cycle for the data port's address.
 #[derive(Clone, Copy, Debug, Default)]
 struct DataAddress {
-    /// It is for the Code region, and no data on another bus holds it back.
+    /// Whether it is for the Code region, and no data on another bus holds it back.
     asks_code: bool,
-    /// It has the Code bus.
+    /// Whether it has the Code bus.
     has_code: bool,
-    /// The bus takes it at the clock's edge.
+    /// Whether the bus takes it at the clock's edge.
     is_taken: bool,
 }
 
 impl Pipeline {
-    /// A cycle of ports and buses with the edge that ends it; answers the halfwords that have
-    /// arrived.
+    /// Runs one cycle of ports and buses, including the edge that ends it. Returns the number of
+    /// halfwords that have arrived.
     pub(super) fn run_ports(&mut self, decoding: Option<&mut Decoding<'_>>) -> u8 {
-        // A cycle without data on any bus lets fetches go on.
+        // A cycle without data on any bus lets fetches continue.
         self.data_port.keeps_bus &= !self.data_port.is_idle();
         self.present_data();
         let kept = self.data_port.keeps_bus;
@@ -243,14 +247,14 @@ impl Pipeline {
         arrived.map_or(0, |fetch| fetch.wanted)
     }
 
-    /// The execute stage presents the address of its next word.
+    /// Presents the address of the execute stage's next word.
     fn present_data(&mut self) {
         if self.data_port.address.is_some() {
             return;
         }
         let Some(at) = self.execute.next_transfer() else { return };
         let facts = at.facts;
-        // What all words of a list wait for is known in sum.
+        // The wait states of a list are known only as a sum over all its words.
         let waits = if at.asked == 0 { facts.waits } else { 0 };
         at.asked += 1;
         let reads = at.reads;
@@ -273,7 +277,7 @@ impl Pipeline {
         });
     }
 
-    /// Lets the data phases wait.
+    /// Advances the waits of the data phases by one cycle. Returns which transfers wait.
     fn wait(&mut self, on_buses: OnBuses) -> Waiting {
         let mut waiting = Waiting { fetch: self.fetch_port.registered, ..Waiting::default() };
         if let Some(fetch) = &mut self.fetch_port.data
@@ -304,7 +308,7 @@ impl Pipeline {
         waiting
     }
 
-    /// Whether the data port's address gets a bus.
+    /// Determines whether the data port's address gets a bus.
     fn arbitrate_data(
         &self,
         on_buses: OnBuses,
@@ -332,7 +336,7 @@ impl Pipeline {
         }
     }
 
-    /// The data phase of a fetch begins.
+    /// Begins the data phase of the presented fetch.
     fn take_fetch(&mut self, on_buses: OnBuses) {
         let Some(fetch) = self.fetch_port.address.take() else { return };
         let on_system = is_on_system_bus(fetch.word);
@@ -344,16 +348,16 @@ impl Pipeline {
         self.fetch_port.data = Some(Fetch { waits, ..fetch });
     }
 
-    /// The data phase of a transfer begins, and the next part of it is presented.
+    /// Begins the data phase of the presented transfer, and presents its next part.
     fn take_data(&mut self, on_buses: OnBuses) {
         let Some(mut transfer) = self.data_port.address.take() else { return };
         if !transfer.buffered
             && let Some(asking) = self.execute.last_asking()
         {
             asking.address_is_taken(&self.setup);
-            // A store with an immediate offset is through as soon as the bus has its address
-            // (DDI 0337G, 18.3): the write buffer does the rest. What belongs to the core itself
-            // is Strongly-ordered, and not buffered (DDI 0403, B3.1).
+            // A store with an immediate offset completes once the bus has its address (DDI 0337G,
+            // 18.3): the write buffer does the rest. The core's private region is Strongly-ordered,
+            // and thus not buffered (DDI 0403, B3.1).
             if self.buffers
                 && asking.step.unit == Unit::Store
                 && !asking.step.is(has::INDEXED | has::WRITEBACK)

@@ -1,24 +1,24 @@
-//! What differs between the chips whose cores have this pipeline.
+//! The differences between chips whose cores have this pipeline.
 
 use super::SlowMemory;
 use super::rule::{LeftOut, Rule};
 use crate::soc::{BusMatrix, Generation};
 
-/// What a pipeline knows of the chip that it is in.
+/// The properties of the chip that a pipeline depends on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Setup {
-    /// What the core's revision does otherwise than others.
+    /// The generation of the core's revision.
     pub generation: Generation,
-    /// How its buses take turns.
+    /// The arbitration of its buses.
     pub matrix: BusMatrix,
-    /// The memory whose lines it waits for.
+    /// The slow memory whose lines the core waits for.
     pub slow: SlowMemory,
-    /// Rules that it does not follow, to see what they are worth.
+    /// Rules left out, to measure their effect.
     pub left_out: LeftOut,
 }
 
 impl Setup {
-    /// Whether a rule is followed, where it is left in.
+    /// Returns whether a rule applies to the chip and is not left out.
     pub(super) fn follows(&self, rule: Rule) -> bool {
         let applies = match rule {
             Rule::GivenUpFetchYields => !self.matrix.given_up_fetches_stay,

@@ -1,4 +1,4 @@
-//! A pipeline that cannot go on: a mistake of the model, never of the program.
+//! A pipeline that makes no progress: always a fault of the model, never of the program.
 
 use std::fmt;
 
@@ -6,47 +6,51 @@ use super::execute::{Execute, InFlight};
 use super::ports::{BusTransfer, DataPort, Fetch, FetchPort};
 use super::{Pipeline, READ_FIRST, REFILL};
 
-/// Words that an instruction transfers at most: VLDM of S0 to S31 (DDI 0403, A7.7.256).
+/// The maximum number of words that an instruction transfers: VLDM of S0 to S31 (DDI 0403,
+/// A7.7.256).
 const MOST_WORDS: u32 = 32;
 
-/// Accesses that a word's transfer is made of at most, if it is not aligned (DDI 0337, 12.7).
+/// The maximum number of accesses that make up the transfer of an unaligned word (DDI 0337, 12.7).
 const MOST_PARTS: u32 = 3;
 
-/// Cycles that an access waits at most: wait states and what a slow memory takes to read a line,
-/// each as many as a pipeline can be told, a bit-band write's read, and a fetch that is turned back.
+/// The maximum cycles that an access waits: wait states and a slow memory's line read, each up to
+/// the largest number that the pipeline accepts, the read of a bit-band write, and a fetch that is
+/// turned back.
 const LONGEST_ACCESS: u32 = 1 + 2 * u8::MAX as u32 + READ_FIRST as u32 + 1;
 
-/// Cycles after which a pipeline in which nothing has entered the execute stage never goes on.
-/// Two instructions may be there at most, and a buffered store behind them; each waits for its
-/// accesses, then comes a branch with the fetches of both words that the next instruction is in,
-/// and the execute stage's own cycles. Only a bound: no model takes as long.
+/// The number of cycles without an entry into the execute stage after which a pipeline is stuck.
+/// The stage holds at most two instructions, and a buffered store may follow them; each waits for
+/// its accesses. Then come a branch, with the fetches of both words that contain the next
+/// instruction, and the execute stage's own cycles. This is only an upper bound: no model takes as
+/// long.
 pub const LONGEST_WAIT: u32 = 3 * MOST_WORDS * MOST_PARTS * LONGEST_ACCESS
     + 2 * LONGEST_ACCESS
     + 2 * u8::MAX as u32
     + REFILL as u32;
 
-/// A pipeline that does not go on within [`LONGEST_WAIT`] cycles.
+/// A pipeline that made no progress within [`LONGEST_WAIT`] cycles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stalled {
-    /// What its stages and buses hold, for whoever is to find the mistake.
+    /// The content of its stages and buses, to help find the fault.
     pub state: String,
 }
 
 impl fmt::Display for Stalled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "nothing goes on in {LONGEST_WAIT} cycles: {}", self.state)
+        write!(f, "no progress in {LONGEST_WAIT} cycles: {}", self.state)
     }
 }
 
 impl Pipeline {
-    /// How it stands, as an error. `waiting` is what it was to do.
+    /// Returns the pipeline's state as an error. `waiting` is the event that it waits for.
     #[cold]
     pub(super) fn stalled(&self, waiting: impl fmt::Display) -> Stalled {
         let Self { prefetch, execute, fetch_port, data_port, buffers, .. } = self;
         let buffer = if *buffers { "on" } else { "off" };
         Stalled {
             state: format!(
-                "{waiting}; execute: {execute}; fetched: {} + {} halfwords; \
+                "waiting for {waiting}; execute stage: {execute}; \
+                 halfwords fetched: {} in the instruction register, {} after it; \
                  fetch port: {fetch_port}; data port: {data_port}; write buffer {buffer}",
                 prefetch.to_decode.register, prefetch.to_decode.behind,
             ),
@@ -54,40 +58,50 @@ impl Pipeline {
     }
 }
 
-/// What is in a place, or that nothing is.
+/// Formats the content of a place, or "nothing" if it is empty.
 fn told<T: fmt::Display>(what: Option<&T>) -> String {
     what.map_or("nothing".to_owned(), T::to_string)
 }
 
 impl fmt::Display for Execute {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, behind it {}", told(self.older.as_ref()), told(self.younger.as_ref()))
+        write!(f, "older {}, younger {}", told(self.older.as_ref()), told(self.younger.as_ref()))
     }
 }
 
 impl fmt::Display for InFlight {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { step, cycle, asked, .. } = self;
-        write!(f, "{:?} in cycle {cycle}, {asked} of {} words asked", step.unit, step.words)
+        write!(f, "{:?} (cycle {cycle}, {asked} of {} words requested)", step.unit, step.words)
     }
 }
 
 impl fmt::Display for FetchPort {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} then {}", told(self.data.as_ref()), told(self.address.as_ref()))
+        write!(
+            f,
+            "data phase {}, address phase {}",
+            told(self.data.as_ref()),
+            told(self.address.as_ref())
+        )
     }
 }
 
 impl fmt::Display for Fetch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { word, wanted, waits, .. } = self;
-        write!(f, "{word:#x}, {wanted} halfwords wanted, {waits} waits")
+        write!(f, "{word:#x} ({wanted} halfwords wanted, {waits} wait cycles left)")
     }
 }
 
 impl fmt::Display for DataPort {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} then {}", told(self.data.as_ref()), told(self.address.as_ref()))
+        write!(
+            f,
+            "data phase {}, address phase {}",
+            told(self.data.as_ref()),
+            told(self.address.as_ref())
+        )
     }
 }
 
@@ -95,7 +109,7 @@ impl fmt::Display for BusTransfer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { bus, store, parts, waits, .. } = self;
         let kind = if *store { "store" } else { "load" };
-        write!(f, "{kind} on {bus:?}, {parts} parts more, {waits} waits")
+        write!(f, "{kind} on {bus:?} ({parts} more parts, {waits} wait cycles left)")
     }
 }
 
@@ -106,13 +120,19 @@ mod tests {
 
     #[test]
     fn a_pipeline_that_fetches_nothing_is_an_error_and_no_figure() {
-        // No instruction has told it where to fetch from.
+        // No instruction has set the address to fetch from.
         let mut pipeline = Pipeline::default();
         let stalled = pipeline
             .advance(0x100, &Step::default(), Condition::None, false, 0)
             .expect_err("nothing can enter");
         let text = stalled.to_string();
-        for part in ["Decoding", "execute: nothing", "0 + 0 halfwords", "fetch port", "data port"] {
+        for part in [
+            "waiting for Decoding",
+            "execute stage: older nothing",
+            "halfwords fetched: 0 in the instruction register, 0 after it",
+            "fetch port: data phase nothing, address phase nothing",
+            "data port: data phase nothing, address phase nothing",
+        ] {
             assert!(text.contains(part), "{part}: {text}");
         }
     }

@@ -1,57 +1,58 @@
-//! What the pipeline knows of an instruction.
+//! An instruction as the pipeline model sees it.
 
 use std::ops::Range;
 
 use super::Reads;
 
-/// Which part of the execute stage an instruction keeps busy.
+/// The part of the pipeline that an instruction occupies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Unit {
     #[default]
     Alu,
-    /// NOP, which passes through beside a load or store.
+    /// NOP, which can pass through beside a load or store.
     Nop,
-    /// Several cycles in the execute stage.
+    /// Takes several cycles in the execute stage.
     Long,
     Load,
     Store,
     LoadMany,
     StoreMany,
-    /// The decode stage branches.
+    /// Branches in the decode stage.
     Branch,
-    /// The decode stage fetches the target, taken or not.
+    /// A conditional branch: the decode stage fetches the target whether it is taken or not.
     Conditional,
-    /// To the link register: the decode stage branches, unless the register is being written.
+    /// A branch to the link register: the decode stage branches, unless the register is being
+    /// written.
     Return,
-    /// The execute stage branches.
+    /// Branches in the execute stage.
     Late,
-    /// What follows is fetched anew.
+    /// Flushes the pipeline: the following instructions are fetched again.
     Barrier,
-    /// An addition to the program counter: the execute stage branches a cycle later.
+    /// An addition to the program counter: branches in the execute stage, one cycle later.
     Computed,
-    /// Loads a distance from a table and branches.
+    /// Loads a distance from a table, and branches by it.
     Table,
 }
 
 /// Traits of a step, as bits.
 pub mod has {
     pub const WIDE: u16 = 1 << 0;
-    /// It keeps the execute stage for several cycles.
+    /// Occupies the execute stage for several cycles.
     pub const HOLDS: u16 = 1 << 1;
     pub const WRITEBACK: u16 = 1 << 2;
-    /// A register as offset.
+    /// The offset is a register.
     pub const INDEXED: u16 = 1 << 3;
-    /// LDM of 16 bits.
+    /// A 16-bit LDM.
     pub const NARROW_LDM: u16 = 1 << 4;
-    /// The halfword behind it looks like IT.
+    /// The next halfword looks like IT.
     pub const IT_FOLLOWS: u16 = 1 << 5;
-    /// May take an IT behind it along, on every revision.
+    /// Folds an IT that follows it, on every revision.
     pub const FOLDS: u16 = 1 << 6;
-    /// Folds an IT behind it before r2p0 only.
+    /// Folds an IT that follows it, only before r2p0.
     pub const FOLDS_EARLY: u16 = 1 << 7;
-    /// Folds an IT behind it from r2p0 on.
+    /// Folds an IT that follows it, from r2p0 on.
     pub const FOLDS_LATE: u16 = 1 << 8;
-    /// Is IT.
+    /// IT itself.
     pub const IT: u16 = 1 << 9;
     /// UMULL, SMULL.
     pub const MULL: u16 = 1 << 10;
@@ -62,7 +63,7 @@ pub mod has {
     pub const LINKS: u16 = 1 << 13;
     /// Loads the program counter.
     pub const TO_PC: u16 = 1 << 14;
-    /// CBZ, CBNZ: the execute stage branches, to where it is known to beforehand.
+    /// CBZ, CBNZ: branches in the execute stage to a target known before.
     pub const AIMED: u16 = 1 << 15;
 }
 
@@ -72,23 +73,23 @@ pub struct Step {
     pub unit: Unit,
     /// See [`has`].
     pub traits: u16,
-    /// Registers that its address is made of.
+    /// The registers that form its address, as bits.
     pub address: u16,
     pub writes: u16,
-    /// Transferred registers, in their order.
+    /// The transferred registers, in order.
     pub first: u8,
     pub second: u8,
-    /// MLA's addend; the high result of a long product.
+    /// The addend of MLA, or the high result of a long product.
     pub high: u8,
     /// The low result of a long product.
     pub low: u8,
-    /// Factors of a product; registers of a list.
+    /// The factors of a product, or the registers of a list, as bits.
     pub factors: u16,
-    /// Words that it transfers.
+    /// The number of words that it transfers.
     pub words: u8,
-    /// The bus that its data access is expected on.
+    /// The expected bus of its data access.
     pub bus: CoreBus,
-    /// Cycles in the execute stage at least, for `Unit::Long`.
+    /// The minimum cycles in the execute stage, for `Unit::Long`.
     pub cycles: u8,
 }
 
@@ -102,7 +103,7 @@ impl Step {
             || matches!(self.unit, Unit::LoadMany | Unit::StoreMany | Unit::Table)
     }
 
-    /// A load or store of one register.
+    /// Returns whether it is a load or store of one register.
     pub(super) const fn is_single_transfer(&self) -> bool {
         matches!(self.unit, Unit::Load | Unit::Store)
     }
@@ -121,7 +122,7 @@ impl Step {
             )
     }
 
-    /// Halfwords of the encoding.
+    /// Returns the number of halfwords of the encoding.
     pub(super) const fn length(&self) -> u8 {
         if self.is(has::WIDE) { 2 } else { 1 }
     }
@@ -130,7 +131,8 @@ impl Step {
         self.writes >> 14 & 1 == 1 && !self.is(has::LINKS)
     }
 
-    /// The register of the word that comes behind so many, as a bit; none for those of the FPU.
+    /// Returns the register of the word after `behind` others as a bit, or 0 for a register of the
+    /// FPU.
     pub(super) fn register(&self, behind: u8) -> u16 {
         let number = match self.unit {
             Unit::LoadMany if self.factors != 0 => {
@@ -147,7 +149,7 @@ impl Step {
     }
 }
 
-/// Which bus a data address leads to.
+/// The bus of a data address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum CoreBus {
     Code,
@@ -157,18 +159,18 @@ pub enum CoreBus {
 }
 
 impl CoreBus {
-    /// The one that data passes unless another one is told, which is always told then. It only
-    /// spares the telling: no figure depends on which one it is.
+    /// The default bus of data accesses: only accesses over other buses are recorded. This saves
+    /// recording most accesses, and no figure depends on the choice.
     pub const USUAL: Self = Self::System;
 
-    /// The bus by which all of some addresses are reached, if it is one.
+    /// Returns the bus of a range of addresses, if it is the same for all of them.
     pub fn of_all(addresses: Range<u64>) -> Option<Self> {
         let [first, last] = [addresses.start, addresses.end.saturating_sub(1)]
             .map(|address| u32::try_from(address).ok().map(Self::of));
         first.filter(|_| first == last)
     }
 
-    /// The bus of a data access (DDI 0337G, 12.1).
+    /// Returns the bus of a data access (DDI 0337G, 12.1).
     pub const fn of(address: u32) -> Self {
         match address >> 29 {
             0 => Self::Code,
@@ -178,28 +180,28 @@ impl CoreBus {
     }
 }
 
-/// What is known only when an instruction executes.
+/// The facts that only the execution of an instruction shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Facts {
     pub taken: bool,
-    /// The bus of its data access, if it is not the one that its step expects.
+    /// The bus of its data access, if it differs from the one that its step expects.
     pub bus: Option<CoreBus>,
-    /// Its data access is to the bit-band alias.
+    /// Whether its data access is to the bit-band alias.
     pub bit_band: bool,
-    /// Aligned accesses that a transfer is made of, less one.
+    /// The number of aligned accesses that make up a transfer, minus one.
     pub extra_parts: u8,
-    /// Wait states of the data access.
+    /// The wait states of its data access.
     pub waits: u8,
-    /// Cycles in the execute stage beyond those of its step.
+    /// The cycles in the execute stage beyond those of its step.
     pub longer: u8,
-    /// What it reads of a slow memory.
+    /// The word of a slow memory that it reads first.
     pub reads: Reads,
 }
 
 /// The place of an instruction in an IT block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Condition {
-    /// In no block.
+    /// Not in an IT block.
     #[default]
     None,
     Passed,

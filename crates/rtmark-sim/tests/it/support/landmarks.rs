@@ -1,4 +1,4 @@
-//! Runs that are observed at landmarks, beside those that are observed at every instruction.
+//! Runs observed at landmarks, compared with runs observed at every instruction.
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -7,10 +7,10 @@ use rtmark_sim::{Cycles, Instruction, LandmarkObserver, Landmarks, Machine, Obse
 
 use super::Random;
 
-/// Bytes of code in which borders are.
+/// The number of bytes of code that can contain borders.
 const CODE: u32 = 0x4000;
 
-/// Looks at nothing.
+/// An observer that ignores all events.
 pub struct Nobody;
 
 impl Observer for Nobody {}
@@ -19,19 +19,20 @@ impl LandmarkObserver for Nobody {
     fn passed(&mut self, _: &Machine, _: Cycles) {}
 }
 
-/// Borders in code at some addresses, a few to many of them.
+/// Returns borders in the code at some addresses, at a random density.
 pub fn borders(random: &mut Random, bases: &[u32]) -> Vec<u32> {
     let every = 2 + random.below(60);
     let halfwords = bases.iter().flat_map(|base| (0..CODE / 2).map(move |at| base + 2 * at));
     halfwords.filter(|_| random.below(every) == 0).collect()
 }
 
-/// Landmarks at borders.
+/// Returns landmarks at borders.
 pub fn landmarks(borders: &[u32]) -> Landmarks {
     Landmarks::new(borders.iter().map(|border| (*border, None)))
 }
 
-/// What happens besides instructions: which, when all before it had ended, and when it was told.
+/// An event other than an instruction: its exception, the cycle in which everything before it had
+/// ended, and the cycle in which it was reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Event {
     Slept(u64, u64),
@@ -39,14 +40,14 @@ enum Event {
     Returned(u16, u64, u64),
 }
 
-/// Keeps what it is told.
+/// An observer that records all events.
 #[derive(Default)]
 struct Log {
-    /// Instructions about to execute, with their cycles.
+    /// The instructions reported before their execution, with their cycles.
     told: Vec<(u32, u64)>,
     executed: u64,
     events: Vec<Event>,
-    /// Until when everything has been told.
+    /// The cycle up to which everything has been reported.
     now: u64,
 }
 
@@ -89,15 +90,16 @@ impl LandmarkObserver for Log {
     }
 }
 
-/// Instructions that executed.
+/// The numbers of executed instructions.
 pub struct Executed {
     pub every: u64,
-    /// Those of them that did so by themselves, in a run at landmarks.
+    /// Those executed singly in a run observed at landmarks.
     pub alone: u64,
 }
 
-/// A run until a cycle tells the same of exceptions and sleep at landmarks as at every instruction, and
-/// ends the same. At landmarks nothing is told that is not so, and every border is told.
+/// Asserts that a run until a cycle reports the same exceptions and sleep at landmarks as at every
+/// instruction, and ends in the same state. At landmarks every instruction reported must really
+/// execute, and every border reached must be reported.
 pub fn assert_told_alike(
     machine: &Machine,
     borders: &[u32],
@@ -117,7 +119,7 @@ pub fn assert_told_alike(
     assert_eq!(state(&other), state(&machine), "{what}");
     assert_eq!(log.events.len(), all.events.len(), "{what}");
     for (one, other) in log.events.iter().zip(&all.events) {
-        // A fault's entry begins behind the instruction that has raised it, which does not execute.
+        // A fault's entry begins after the instruction that raised it, which does not execute.
         let same = match (*one, *other) {
             (Event::Entered(1..=15, began, _), Event::Entered(exception, before, entered)) => {
                 before <= began && *one == Event::Entered(exception, began, entered)

@@ -1,4 +1,4 @@
-//! Firmware for tests, written instruction by instruction.
+//! Firmware for tests, assembled instruction by instruction.
 
 #![allow(
     dead_code,
@@ -14,10 +14,10 @@ mod random;
 pub use random::Random;
 use rtmark_sim::{CoreKind, Cycles, FaultPolicy, Machine, Register, Soc, Stop, Watch, WatchId};
 
-/// Where RAM begins, and the stack pointer after reset.
+/// The start of RAM, and the stack pointer after reset.
 pub const RAM: u32 = 0x2000_0000;
 pub const STACK: u32 = RAM + 0x4000;
-/// Where code begins: after a table of 64 vectors.
+/// The start of code, after a table of 64 vectors.
 const CODE: u32 = 0x100;
 
 pub const NOP: u16 = 0xBF00;
@@ -59,7 +59,7 @@ pub const MPU_RBAR: u32 = 0xE000_ED9C;
 pub const MPU_RASR: u32 = 0xE000_EDA0;
 pub const FPCCR: u32 = 0xE000_EF34;
 
-/// A soc with memories that never wait.
+/// Returns a soc with memories that never wait.
 pub fn soc(core: CoreKind) -> Soc {
     let priority_bits = if core.is_mainline() { 4 } else { 2 };
     let text = format!(
@@ -87,7 +87,7 @@ pub fn soc(core: CoreKind) -> Soc {
     Soc::from_toml(&text).expect("a valid soc")
 }
 
-/// A program with named places.
+/// A program with named addresses.
 #[derive(Clone, Debug, Default)]
 pub struct Firmware {
     halves: Vec<u16>,
@@ -97,7 +97,7 @@ pub struct Firmware {
 }
 
 impl Firmware {
-    /// A program; what is written first runs at reset.
+    /// Creates a program whose first instructions run at reset.
     pub fn new() -> Self {
         let mut firmware = Self::default();
         firmware.handler(1);
@@ -108,20 +108,20 @@ impl Firmware {
         CODE + self.halves.len() as u32 * 2
     }
 
-    /// Makes the code that follows the handler of an exception; ends what was before.
+    /// Starts the handler of an exception, and ends the code before it.
     pub fn handler(&mut self, exception: u16) -> &mut Self {
         self.pool();
         self.vectors.push((exception, self.here() | 1));
         self
     }
 
-    /// Gives an exception a vector as it stands, Thumb bit or not.
+    /// Sets an exception's vector to a value as is, with or without the Thumb bit.
     pub fn vector(&mut self, exception: u16, value: u32) -> &mut Self {
         self.vectors.push((exception, value));
         self
     }
 
-    /// Notes when the next instruction is about to execute.
+    /// Marks the next instruction, so that its execution is recorded under a name.
     pub fn mark(&mut self, name: &'static str) -> &mut Self {
         self.marks.push((name, self.here()));
         self
@@ -147,7 +147,7 @@ impl Firmware {
         self.op(&[0x4800 | rd << 8])
     }
 
-    /// Stores a word, by way of r0 and r1.
+    /// Stores a word, using r0 and r1.
     pub fn store(&mut self, address: u32, value: u32) -> &mut Self {
         self.set(0, address).set(1, value).op(&[0x6001])
     }
@@ -157,16 +157,17 @@ impl Firmware {
         self.set(0, address).op(&[0x6800 | rd])
     }
 
-    /// `MSR special, rn` and `MRS rd, special`
+    /// `MSR special, rn`
     pub fn msr(&mut self, special: u16, rn: u16) -> &mut Self {
         self.op(&[0xF380 | rn, 0x8800 | special])
     }
 
+    /// `MRS rd, special`
     pub fn mrs(&mut self, rd: u16, special: u16) -> &mut Self {
         self.op(&[0xF3EF, 0x8000 | rd << 8 | special])
     }
 
-    /// Enables interrupts by their bits.
+    /// Enables the interrupts whose bits are set.
     pub fn enable(&mut self, interrupts: u32) -> &mut Self {
         self.store(NVIC_ISER, interrupts)
     }
@@ -176,24 +177,24 @@ impl Firmware {
         self.store(CPACR, 0x00F0_0000).op(&[0xF3BF, 0x8F4F, 0xF3BF, 0x8F6F])
     }
 
-    /// A region of PMSAv7: `size` bytes with the rights of an AP field; `more` bits of
-    /// RASR, such as XN or subregions that do not count.
+    /// Sets up a region of PMSAv7: `size` bytes with the rights of an AP field. `more` holds
+    /// further bits of RASR, such as XN or disabled subregions.
     pub fn region(&mut self, number: u32, base: u32, size: u32, ap: u32, more: u32) -> &mut Self {
         let rasr = ap << 24 | (size.trailing_zeros() - 1) << 1 | 1 | more;
         self.store(MPU_RBAR, base | 1 << 4 | number).store(MPU_RASR, rasr)
     }
 
-    /// Makes thread mode unprivileged, by way of r0.
+    /// Makes thread mode unprivileged, using r0.
     pub fn unprivileged(&mut self) -> &mut Self {
         self.set(0, 1).msr(20, 0).op(&[0xF3BF, 0x8F6F])
     }
 
-    /// Loops for ever, after a NOP that may carry a mark, which is passed once.
+    /// Loops forever, after a NOP that can carry a mark and executes once.
     pub fn forever(&mut self) -> &mut Self {
         self.op(&[NOP, FOREVER])
     }
 
-    /// Writes the literals, out of the way of what runs.
+    /// Writes the literal pool after the code.
     pub fn pool(&mut self) {
         if !self.here().is_multiple_of(4) {
             self.halves.push(NOP);
@@ -207,7 +208,7 @@ impl Firmware {
         }
     }
 
-    /// Its bytes from address 0 on. Exceptions without a handler have no vector.
+    /// Returns the program's bytes from address 0 on. Exceptions without a handler have no vector.
     pub fn image(&self) -> Vec<u8> {
         let mut firmware = self.clone();
         firmware.pool();
@@ -221,12 +222,12 @@ impl Firmware {
         image
     }
 
-    /// A machine that is about to run it, with handlers for faults delivered.
+    /// Creates a machine that is about to run the program and delivers faults to its handlers.
     pub fn on(&self, core: CoreKind) -> Running {
         self.on_soc(&soc(core))
     }
 
-    /// As `on`, with a soc like that of [`soc`].
+    /// Creates a machine as [`Firmware::on`] does, with a soc like that of [`soc`].
     pub fn on_soc(&self, soc: &Soc) -> Running {
         let mut machine = Machine::new(soc);
         machine.set_fault_policy(FaultPolicy::Deliver);
@@ -241,23 +242,23 @@ impl Firmware {
     }
 }
 
-/// A machine with the names of its firmware's places.
+/// A machine with the names of its firmware's addresses.
 #[derive(Clone, Debug)]
 pub struct Running {
     pub machine: Machine,
     marks: Vec<(WatchId, &'static str)>,
-    /// The marks passed so far, and when.
+    /// The marks passed so far, with their cycles.
     pub passed: Vec<(&'static str, u64)>,
 }
 
 impl Running {
-    /// Notes an event of an exception under a name.
+    /// Records an event under a name.
     pub fn watch(&mut self, watch: Watch, name: &'static str) {
         let id = self.machine.watch(watch);
         self.marks.push((id, name));
     }
 
-    /// Runs for some cycles more.
+    /// Runs for a number of further cycles.
     pub fn run(&mut self, cycles: u64) -> Stop {
         let stop = self.machine.run(Cycles(self.machine.cycles().0 + cycles));
         for hit in self.machine.take_hits() {
@@ -267,12 +268,12 @@ impl Running {
         stop
     }
 
-    /// The names of the marks passed, in order.
+    /// Returns the names of the marks passed, in order.
     pub fn names(&self) -> Vec<&'static str> {
         self.passed.iter().map(|mark| mark.0).collect()
     }
 
-    /// When a mark was first passed.
+    /// Returns the cycle in which a mark was first passed.
     pub fn cycle(&self, name: &str) -> u64 {
         self.passed.iter().find(|mark| mark.0 == name).expect("passed").1
     }
@@ -287,8 +288,8 @@ impl Running {
     }
 }
 
-/// Cycles from an interrupt becoming pending to where a core can take it: those which the
-/// twelve of the Cortex-M3 and M4 hold besides the nine of the frame (DDI 0337, 12.2).
+/// Returns the cycles from an interrupt becoming pending until a core can take it: the part of the
+/// 12 cycles of the Cortex-M3 and M4 beyond the nine of the frame (DDI 0337, 12.2).
 pub const fn way(core: CoreKind) -> u64 {
     match core {
         CoreKind::CortexM3 | CoreKind::CortexM4 | CoreKind::CortexM4F => 3,

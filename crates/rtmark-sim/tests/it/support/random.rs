@@ -1,10 +1,10 @@
-//! Chance that is the same on every host.
+//! Pseudo-random numbers that are the same on every host.
 
 /// Marsaglia's xorshift64*. The state must not be zero.
 pub struct Random(pub u64);
 
 impl Random {
-    /// A generator whose beginning differs well between small seeds.
+    /// Creates a generator whose first numbers differ well between small seeds.
     pub fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }

@@ -1,4 +1,4 @@
-//! What a program by chance consists of.
+//! The generator of random programs.
 
 use rtmark_sim::CoreKind;
 
@@ -8,16 +8,16 @@ use super::{
 };
 use crate::support::{BX_LR, CPSID_I, CPSIE_I, FOREVER, NOP, RAM, Random, SEV, WFE, WFI};
 
-/// A program in the making: halfwords from an address on.
+/// A program under construction: the halfwords from an address on.
 pub struct Code {
     pub random: Random,
     pub core: CoreKind,
     pub contents: Contents,
     pub base: u32,
     pub halves: Vec<u16>,
-    /// Where its functions begin.
+    /// The halfwords at which its functions begin.
     pub functions: Vec<i32>,
-    /// Whether it is in a function that returns by a link register that nothing has saved.
+    /// Whether it is in a function that does not save its link register.
     pub is_leaf: bool,
 }
 
@@ -46,8 +46,8 @@ impl Code {
         self.base >= RAM
     }
 
-    /// One instruction that may stand anywhere, on R0 to R3, words in RAM at R6 and in flash at
-    /// R7.
+    /// Appends one instruction that is allowed anywhere. It uses R0 to R3, words in RAM at R6, and
+    /// words in flash at R7.
     fn plain(&mut self) {
         let kinds = match (self.is_mainline(), self.core.has_fpu()) {
             (false, _) => 16,
@@ -130,7 +130,7 @@ impl Code {
         });
     }
 
-    /// MRS of anything, or MSR of what a program may write without being lost.
+    /// Appends an MRS of any register, or an MSR of one that a program can write safely.
     fn special(&mut self) {
         let (d, n) = (self.random.half(4), self.random.half(4));
         let mut readable = vec![APSR, 1, 3, 5, 7, MSP, PSP, PRIMASK, CONTROL];
@@ -153,7 +153,7 @@ impl Code {
         }
     }
 
-    /// What may stand in an IT block besides its end.
+    /// Appends an instruction that is allowed anywhere in an IT block.
     fn conditional(&mut self) {
         if self.contents == Contents::Plain {
             return self.plain();
@@ -168,7 +168,7 @@ impl Code {
         }
     }
 
-    /// A load or store of a word or of several where a register leads, which may be nowhere.
+    /// Appends a load or store at the address in a register, which may be invalid.
     fn anywhere(&mut self) {
         let (d, n) = (self.random.half(4), self.random.half(4));
         match self.random.below(4) {
@@ -180,11 +180,11 @@ impl Code {
         }
     }
 
-    /// An IT block, whose last instruction may be a branch.
+    /// Appends an IT block, whose last instruction may be a branch.
     fn it_block(&mut self) {
         let (condition, count) = (self.random.half(14), 1 + self.random.half(4));
-        // Of each later instruction whether it is of the same condition or of the opposite one;
-        // then the one that ends the list.
+        // One bit per later instruction, for the same or the opposite condition; then a bit that is
+        // 1 and ends the mask.
         let mask = (self.random.half(1 << (count - 1)) << 1 | 1) << (4 - count);
         self.push(&[0xBF00 | condition << 4 | mask]);
         for _ in 1..count {
@@ -197,7 +197,8 @@ impl Code {
         }
     }
 
-    /// Up to six instructions, or what belongs together, that go nowhere.
+    /// Appends up to six instructions or groups of them, then perhaps a branch over one
+    /// instruction.
     fn body(&mut self) {
         for _ in 0..self.random.below(7) {
             let several = self.contents == Contents::Everything && self.chance(4);
@@ -207,7 +208,7 @@ impl Code {
                 _ => self.plain(),
             }
         }
-        // CMP R0, R1 and any condition, over one instruction, or B over it.
+        // CMP R0, R1 and a branch of any condition over one instruction, or B over one.
         match self.random.below(3) {
             0 => {
                 let condition = self.random.half(14) << 8;
@@ -218,7 +219,7 @@ impl Code {
         }
     }
 
-    /// Instructions that belong together, of which R2 and R3 bear what they need.
+    /// Appends a group of instructions that depend on each other, with their operands in R2 and R3.
     fn several(&mut self) {
         let (k, bit) = (self.random.half(8), self.random.half(4));
         match self.random.below(12) {
@@ -253,7 +254,7 @@ impl Code {
         }
     }
 
-    /// Everything or nearly so is masked, whether it stands in an IT block or not.
+    /// Masks all or nearly all exceptions, perhaps in an IT block.
     fn mask(&mut self) {
         if !self.is_mainline() {
             return self.push(&[CPSID_I]);
@@ -271,7 +272,7 @@ impl Code {
         }
     }
 
-    /// Nothing is masked any more.
+    /// Unmasks all exceptions.
     fn unmask(&mut self) {
         if self.is_mainline() {
             self.push(&[0xB663, 0x2300, 0xF383, 0x8800 | BASEPRI]); // cpsie if
@@ -280,7 +281,7 @@ impl Code {
         }
     }
 
-    /// Loads words of the table into registers; goes on with some instructions.
+    /// Loads words of the table into registers, then appends some instructions.
     fn load_and(&mut self, words: &[(u16, u16)], then: &[u16]) {
         for &(register, at) in words {
             self.push(&[0x6838 | at << 6 | register]);
@@ -288,7 +289,7 @@ impl Code {
         self.push(then);
     }
 
-    /// CONTROL written, perhaps by an IT block, and back to what it was by SVC.
+    /// Writes CONTROL, perhaps in an IT block, and restores it through SVC.
     fn unprivileged(&mut self) {
         let live = if self.core.has_fpu() { 4 } else { 0 };
         let control = self.random.half(4) | live;
@@ -311,7 +312,7 @@ impl Code {
         self.push(&[0x2300, 0xF383, 0x8800 | CONTROL, 0xF3BF, 0x8F6F]);
     }
 
-    /// A call of the function in RAM, perhaps with another condition or operand than before.
+    /// Calls the function in RAM, perhaps after changing its condition or operand.
     fn call_ram(&mut self) {
         if self.is_leaf {
             return self.plain();
@@ -319,7 +320,7 @@ impl Code {
         if self.chance(2) {
             self.load_and(&[(2, AT_OVERWRITTEN)], &[0x3A01]); // without the Thumb bit
             if self.is_mainline() {
-                // The condition is the inner loop's count: any even one, AL too.
+                // The condition comes from the inner loop's count: any even one, including AL.
                 // lsls r3, r5, #5; adds r3, #8; strb r3, [r2]
                 self.push(&[0x016B, 0x3308, 0x7013]);
             } else {
@@ -332,7 +333,7 @@ impl Code {
         self.load_and(&[(2, AT_OVERWRITTEN)], &[0x4790]); // blx r2
     }
 
-    /// One more in the operand of an instruction that follows soon.
+    /// Increments the operand of an instruction that follows shortly.
     fn overwrite_own(&mut self) {
         if self.at() % 2 == 1 {
             self.push(&[NOP]);
@@ -342,28 +343,29 @@ impl Code {
         self.push(&[0x3000, 0x3100]); // adds r0, #; adds r1, #
     }
 
-    /// BL to a place of the program.
+    /// Appends BL to a halfword of the program.
     fn call(&mut self, target: i32) {
         let offset = ((target - self.at() - 2) * 2) as u32;
         let (high, low) = ((offset >> 12 & 0x3FF) as u16, (offset >> 1 & 0x7FF) as u16);
-        // So near that all bits above are the sign.
+        // The target is so near that all higher bits equal the sign.
         let sign = (offset >> 31) as u16;
         self.push(&[0xF000 | sign << 10 | high, 0xF800 | low]);
     }
 
-    /// SUBS of a counter and a jump back to a place while it is not zero.
+    /// Appends SUBS of a counter, and a branch back to a halfword that is taken while the counter
+    /// is not zero.
     fn again(&mut self, counter: u16, to: i32) {
         self.push(&[0x3801 | counter << 8]);
         let back = to - self.at() - 2;
         if back < -126 || self.chance(3) {
-            // BEQ over a B back.
+            // BEQ over a backward B.
             self.push(&[0xD000, 0xE000 | (back - 1) as u16 & 0x7FF]);
         } else {
             self.push(&[0xD100 | back as u16 & 0xFF]);
         }
     }
 
-    /// A function that calls none, and one that may call it.
+    /// Writes a leaf function, and one that may call it.
     fn write_functions(&mut self) {
         self.functions.push(self.at());
         self.is_leaf = true;
@@ -388,10 +390,11 @@ impl Code {
         }
     }
 
-    /// Functions and, behind them, loops that may call them; answers where those begin.
+    /// Writes functions, followed by loops that may call them. Returns the offset of the loops in
+    /// bytes.
     pub fn program(&mut self, rounds: Rounds) -> u32 {
         self.write_functions();
-        // So that pages end in other places.
+        // This varies the positions of page boundaries.
         for _ in 0..self.random.below(80) {
             self.push(&[NOP]);
         }

@@ -1,7 +1,7 @@
-//! Programs by chance: nested loops that call functions, with everything in them that a block
-//! of prepared code might get wrong. They run from flash of any kind or from RAM, where they
-//! write over their own code, among exceptions whose handlers change the flags of what they
-//! interrupt.
+//! Random programs: nested loops that call functions, and contain everything that a block of
+//! predecoded instructions might get wrong. They run from flash of any kind, or from RAM, where
+//! they overwrite their own code. Exceptions interrupt them, whose handlers change the flags of the
+//! interrupted code.
 
 mod code;
 
@@ -18,34 +18,35 @@ use super::{
 pub enum Contents {
     /// Nothing else.
     Plain,
-    /// Reads and writes of special registers, masks, privilege, the other stack, exceptions
-    /// that it asks for, faults, sleep, and writes over its own code.
+    /// Reads and writes of special registers, masks, privilege, the other stack, exceptions that
+    /// the program raises, faults, sleep, and writes over its own code.
     Everything,
 }
 
-/// How often the loops of a program go round, at most.
+/// The maximum rounds of a program's loops.
 #[derive(Clone, Copy, Debug)]
 pub struct Rounds {
     pub outer: u16,
     pub inner: u16,
 }
 
-/// So that little is known of the code yet, and so that its commonest ways are.
+/// Few rounds, so that little of the code has been learned; and many, so that its commonest paths
+/// have.
 pub const FEW: Rounds = Rounds { outer: 5, inner: 40 };
 pub const MANY: Rounds = Rounds { outer: 255, inner: 60 };
 
-/// Where the handlers are, what they count, the code that is written over, and the other stack.
+/// Addresses of the handlers, their counter, the overwritten code and the other stack.
 const HANDLER: u32 = 0x180;
 const FAULT_HANDLER: u32 = 0x1C0;
 const CALL_HANDLER: u32 = 0x200;
-/// Programs call it, too, so that its return is taken for one to them.
+/// Programs also call this handler, so that its return is predicted as a return to them.
 const CALLED_HANDLER: u32 = 0x220;
 const COUNTER: u32 = RAM + 0x80;
 const DATA: u32 = RAM + 0x100;
 const OVERWRITTEN: u32 = RAM + 0x800;
 const CODE_IN_RAM: u32 = RAM + 0x1000;
 const PROCESS_STACK: u32 = RAM + 0x3400;
-/// Words at R7, by their numbers.
+/// The table of words at R7, and its indices.
 const TABLE: u32 = 0x240;
 const AT_ICSR: u16 = 0;
 const AT_PENDSV: u16 = 1;
@@ -55,7 +56,7 @@ const AT_OVERWRITTEN: u16 = 4;
 const AT_CALLED_HANDLER: u16 = 8;
 const CODE_IN_FLASH: u32 = 0x280;
 
-/// An interrupt that no program asks for, for those that try one out.
+/// An interrupt that no program raises, for tests that inject one.
 pub const SPARE_INTERRUPT: u16 = 20;
 
 const APSR: u16 = 0;
@@ -67,7 +68,7 @@ const BASEPRI_MAX: u16 = 18;
 const FAULTMASK: u16 = 19;
 const CONTROL: u16 = 20;
 
-/// What enters and leaves handlers: r0 becomes the frame.
+/// The start of a handler: r0 becomes the frame.
 const FIND_FRAME: &[u16] = &[
     0x4670, 0x2104, 0x4208, // mov r0, lr; movs r1, #4; tst r0, r1
     0xD102, // bne: the process stack
@@ -75,8 +76,8 @@ const FIND_FRAME: &[u16] = &[
     0xF3EF, 0x8009, // mrs r0, psp
 ];
 
-/// How slow flash is: not at all, with few or many kept lines, with a read buffer, without even
-/// that, with a cache.
+/// Returns the timings of flash: without wait states, with few or many kept lines, with a read
+/// buffer, without any buffer, and with a cache.
 pub fn timings() -> [MemoryTiming; 7] {
     let slow = MemoryTiming { wait_states: 3, line_bytes: 8, ..MemoryTiming::default() };
     [
@@ -94,14 +95,14 @@ fn bytes(halves: &[u16]) -> Vec<u8> {
     halves.iter().flat_map(|half| half.to_le_bytes()).collect()
 }
 
-/// Handlers that count, change the flags of what they interrupt, go on behind what faults, and
-/// give privilege back.
+/// Writes handlers that count, change the flags of the interrupted code, skip faulting
+/// instructions, and restore privilege.
 fn write_handlers(machine: &mut Machine, core: CoreKind) {
-    // r1: the status; its flags are changed by the exception's number.
+    // r1: the saved status register, whose flags change with the exception's number.
     let flags = [0x69C1, 0xF3EF, 0x8205, 0x0712, 0x4051, 0x61C1];
     // ldr r3, =COUNTER; ldr r1, [r3]; adds r1, #1; str r1, [r3]; bx lr
     let count = [0x4B02, 0x6819, 0x3101, 0x6019, BX_LR];
-    // vldm r0, {s0-s3}: what the program had there is saved for it.
+    // vldm r0, {s0-s3}: the program's own values are saved.
     let float: &[u16] = if core.has_fpu() { &[0xEC90, 0x0A04] } else { &[] };
     let mut handler = [FIND_FRAME, &flags, float].concat();
     if handler.len() % 2 == 1 {
@@ -110,7 +111,7 @@ fn write_handlers(machine: &mut Machine, core: CoreKind) {
     handler.extend(count);
     handler.push(NOP);
     handler.extend([COUNTER as u16, (COUNTER >> 16) as u16]);
-    // Behind the instruction, privileged, nothing masked.
+    // Continues after the instruction, privileged and with nothing masked.
     // ldr r1, [r0, #24]; ldrh r2, [r1]; lsrs r2, #11; cmp r2, #29
     let place = [0x6981, 0x880A, 0x0AD2, 0x2A1D];
     // bcc; adds r1, #2; adds r1, #2; str r1, [r0, #24]
@@ -134,7 +135,7 @@ fn write_handlers(machine: &mut Machine, core: CoreKind) {
         let handler = match exception {
             3..=7 => FAULT_HANDLER,
             11 => CALL_HANDLER,
-            // Two of the interrupts that come from outside.
+            // Two of the external interrupts.
             18 | 19 => CALLED_HANDLER,
             _ => HANDLER,
         };
@@ -142,11 +143,12 @@ fn write_handlers(machine: &mut Machine, core: CoreKind) {
     }
 }
 
-/// The words at R6 and, where regions may lie in others, some of the code are not for unprivileged
+/// Denies unprivileged code the words at R6 and, on cores whose regions may overlap, some of the
 /// code.
 fn protect(mut store: impl FnMut(u32, u32), core: CoreKind) {
     if core == CoreKind::CortexM33 {
-        // All memory normal; the words for privileged code, what lies around them for all.
+        // All memory is normal; the words are privileged, and the memory around them is accessible
+        // to all.
         store(MPU_RNR + 0x28, 0xFF);
         let regions = [(0, DATA - 32, 1), (DATA, DATA + 0xE0, 0), (DATA + 0x100, 0x3FFF_FFE0, 1)];
         for (number, (base, limit, access)) in (0..).zip(regions) {
@@ -155,7 +157,7 @@ fn protect(mut store: impl FnMut(u32, u32), core: CoreKind) {
             store(MPU_RASR, limit | 1);
         }
     } else {
-        // Size and access of everything, the words, and 256 bytes of code.
+        // The size and access of everything, of the words, and of 256 bytes of code.
         let regions = [(0, 31, 3), (DATA, 7, 1), (0x400, 7, 1)];
         for (number, (base, size, access)) in (0..).zip(regions) {
             store(MPU_RBAR, base | 1 << 4 | number);
@@ -165,7 +167,7 @@ fn protect(mut store: impl FnMut(u32, u32), core: CoreKind) {
     store(MPU_CTRL, 5);
 }
 
-/// Memory, registers and units as a program wants them.
+/// Sets up the memory, registers and units that a program needs.
 fn prepare(
     machine: &mut Machine,
     random: &mut Random,
@@ -211,7 +213,7 @@ fn prepare(
     store(SHPR2, random.word() & 0xC000_0000);
     store(SHPR3, random.word() & 0xC0C0_0000);
     if core.is_mainline() {
-        // The cycle counter, in the place of which others have SysTick's.
+        // The cycle counter; other cores use SysTick's counter instead.
         store(DEMCR, 1 << 24);
         store(0xE000_1000, 1);
     }
@@ -234,7 +236,7 @@ fn prepare(
     }
 }
 
-/// A machine before such a program.
+/// Creates a machine that is about to run a random program.
 pub fn machine(
     core: CoreKind,
     timing: MemoryTiming,
