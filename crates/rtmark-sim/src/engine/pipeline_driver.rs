@@ -254,7 +254,7 @@ impl State {
                     format!("{} {}", text.mnemonic, text.operands).trim_end().to_owned()
                 }),
                 cycle: Cycles(self.cycles),
-                state: format!("the pipeline's model cannot go on, {stalled}"),
+                state: format!("the pipeline model is stuck: {stalled}"),
             }));
         }
         self.attend_soon();

@@ -271,7 +271,7 @@ fn latest_is_no_import_and_history_has_them() {
     assert!(said(&["show", "imported"]).stdout.contains("288 cycles"));
     assert!(said(&["show", "imported~1"]).stdout.contains("240 cycles"));
     said(&["show", "imported~2"]).refused(4, &["import 3 from the newest, and 2 are complete"]);
-    said(&["name", "imported", "imported"]).refused(2, &["no name for a run"]);
+    said(&["name", "imported", "imported"]).refused(2, &["not allowed as the name of a run"]);
     let row = "zephyr-latency-measure.thread.yield.preemptive.ctx.k_to_k";
     let history = said(&["history", row, "-k", "zephyr", "--soc", "b"]);
     assert_eq!(history.code, 0, "{history:#?}");

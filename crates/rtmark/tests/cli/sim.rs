@@ -197,7 +197,7 @@ fn a_scenario_is_selected_by_name() {
     let probes = [(5, 3, "a.b"), (1, START, "a.b")];
     let elf = Elf { probes: &probes, ..Elf::default() };
     assert_eq!(scratch.run(&elf, &["--select", "a.b"]).code, 0);
-    scratch.run(&elf, &["--select", "a.c"]).refused(2, &["no scenario a.c", "it holds a.b"]);
+    scratch.run(&elf, &["--select", "a.c"]).refused(2, &["no scenario a.c", "it has a.b"]);
     scratch.run(&Elf::default(), &["--select", "a.b"]).refused(2, &["no probes"]);
     let said = scratch.run(&elf, &["--select", "A B"]);
     assert_eq!(said.code, 2, "{said:#?}");
