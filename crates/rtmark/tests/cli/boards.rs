@@ -231,7 +231,7 @@ fn a_recorded_session_is_read_without_its_image() {
         let other = if &text[at..=at] == "0" { "1" } else { "0" };
         format!("{}{other}{}", &text[..at], &text[at + 1..])
     });
-    assert!(said(&digit).contains("spoilt"), "{}", said(&digit));
+    assert!(said(&digit).contains("corrupted in transmission"), "{}", said(&digit));
     let cut = spoil(&|text| text.replacen("@. ", "", 1));
     assert!(!cut.status.success() && said(&cut).contains("cut off"), "{}", said(&cut));
     let other = spoil(&|text| text.replace("\"at\":", "\"at\":1"));
