@@ -1,4 +1,4 @@
-//! Plans for people: tables, and Markdown.
+//! Plans as tables, for terminals and as Markdown.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,17 +9,17 @@ use crate::answer::{
 use crate::sweep::{Sweep, megahertz};
 use crate::term::Kind;
 
-/// Rows under a heading, in columns.
+/// A table: rows of cells, the first row being the heading.
 struct Columns {
     rows: Vec<Vec<String>>,
 }
 
-/// How columns are written.
+/// The form of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// For terminals.
+    /// Plain text for terminals.
     Text,
-    /// GitHub's Markdown.
+    /// GitHub-flavoured Markdown.
     Markdown,
 }
 
@@ -29,12 +29,13 @@ impl Columns {
     }
 
     fn row(&mut self, cells: impl IntoIterator<Item = String>) {
-        // A name may hold what would end a cell.
+        // A name may contain characters that would end the cell.
         let plain = |cell: String| cell.replace(['\n', '\r', '\t'], " ").replace('|', "/");
         self.rows.push(cells.into_iter().map(plain).collect());
     }
 
-    /// The first column to the left, the others to the right, save the last where it is words.
+    /// Renders the table: columns of numbers are right-aligned, others and the first column
+    /// left-aligned.
     fn written(&self, form: Form) -> String {
         let count = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let cell = |row: &Vec<String>, at: usize| row.get(at).cloned().unwrap_or_default();
@@ -72,7 +73,7 @@ impl Columns {
     }
 }
 
-/// A number with its digits in groups of three.
+/// Formats a number with its digits in groups of three.
 fn grouped(number: i64) -> String {
     let digits = number.unsigned_abs().to_string();
     let mut text = String::new();
@@ -115,7 +116,7 @@ impl Document {
     }
 }
 
-/// What is said of a kernel in a line.
+/// The columns of the summary, which has one row per kernel.
 const SUMMARY: [&str; 9] = [
     "kernel",
     "verdict",
@@ -158,7 +159,7 @@ impl Sweep {
 }
 
 impl KernelPlan {
-    /// The cells of [`SUMMARY`].
+    /// Returns the cells of the columns in [`SUMMARY`].
     fn summary(&self) -> [String; 9] {
         let worst = self.worst();
         [
@@ -224,7 +225,8 @@ impl KernelPlan {
         text
     }
 
-    /// The bounds, and beside them what they would be with the suite's costs where they are others.
+    /// Returns the table of bounds. If the bounds rest on the image's costs, an extra column has
+    /// those from the suite's costs.
     fn bounds(&self) -> Columns {
         let heads = ["task", "priority", "deadline", "bound", "slack", "slack %"];
         let beside = self.of_suite.as_ref().map(|_| "bound, suite's costs");
@@ -249,7 +251,7 @@ impl KernelPlan {
 }
 
 impl CostsOf {
-    /// Where they were measured, and what that means for a verdict.
+    /// Describes where the costs were measured, and what that means for the verdict.
     pub(crate) const fn told(self) -> &'static str {
         match self {
             Self::Suite => {
@@ -276,7 +278,7 @@ fn costs(costs: &[CostFigure]) -> Columns {
     columns
 }
 
-/// What runs brought, beside the load that the file states.
+/// Renders the results of runs. `load` is the load that the file states, in percent.
 fn ran(run: &RunPlan, load: f64, form: Form) -> String {
     if let Some(why) = &run.not_run {
         return format!("\nNot run: {why}.\n");
@@ -322,7 +324,7 @@ fn ran(run: &RunPlan, load: f64, form: Form) -> String {
 }
 
 impl QueueRun {
-    /// In a sentence.
+    /// Describes the queue's traffic in a sentence.
     pub(crate) fn told(&self) -> String {
         let Self { name, sent, received, lost } = self;
         let (sent, received) = (grouped(*sent as i64), grouped(*received as i64));
@@ -337,7 +339,8 @@ impl QueueRun {
 }
 
 impl WakePlan {
-    /// In a sentence, beside the load that tasks and handlers state, in percent.
+    /// Describes the awake time in a sentence. `load` is the load stated for tasks and handlers, in
+    /// percent.
     pub(crate) fn told(self, load: f64) -> String {
         if self.awake == self.cycles {
             return "In runs the processor never sleeps: it is never idle, or the kernel's idle task spins."
@@ -352,7 +355,7 @@ impl WakePlan {
     }
 }
 
-/// The terms of bounds, kinds down and tasks across.
+/// Returns the table of terms: a row per kind, a column per task.
 fn bars(tasks: &[&TaskPlan]) -> Columns {
     let heads = std::iter::once("term").chain(tasks.iter().map(|task| task.name.as_str()));
     let mut columns = Columns::new(&heads.collect::<Vec<_>>());

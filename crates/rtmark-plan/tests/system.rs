@@ -1,4 +1,4 @@
-//! Systems' files: what is read, and what is refused, with line and key.
+//! System files: what is accepted, and what is rejected with line and key.
 
 use rtmark_plan::{Chip, EXAMPLE, Queue, Release, Set, System, SystemError, Task, Time, Work};
 
@@ -11,7 +11,7 @@ fn set(text: &str) -> Result<Set, SystemError> {
     })
 }
 
-/// The example with something in place of something else.
+/// The example with one text replaced by another.
 fn changed(from: &str, to: &str) -> SystemError {
     assert!(EXAMPLE.contains(from), "{from}");
     set(&EXAMPLE.replacen(from, to, 1)).expect_err("refused")
@@ -26,12 +26,13 @@ fn the_example_is_in_order() {
     assert_eq!(control.sections[0].cycles, 336);
     assert_eq!(set.tasks[1].release, Release::Interrupt(0));
     assert_eq!(set.tasks[1].period, set.interrupts[0].distance);
-    // 22 ms: between two looks 20 at the most, and a message may come 2 after its release.
+    // 22 ms: at most 20 between two looks, and a message may come 2 after its release.
     let log = &set.tasks[3];
     assert_eq!((set.tasks[2].sends, log.receives, log.looks, set.queues[0].items), (1, 11, 1, 12));
 }
 
-/// What gathers is what the worst of all moments of sending and looking lets gather, no more and no less.
+/// The number of accumulated messages is exact: the worst moments of sending and looking reach it
+/// and never exceed it.
 #[test]
 fn as_many_gather_as_the_worst_moments_let() {
     for (sends, sent_in) in [(5, 5), (5, 2), (7, 7), (20, 9)] {
@@ -41,8 +42,8 @@ fn as_many_gather_as_the_worst_moments_let() {
                 Task { deadline: looked_in, ..Task::new("to", 1, 1, looks) },
             ];
             let mut set = Set { tasks, ..Set::default() };
-            // A look in the moment of a release, and the next one's end as late as it may be: whoever can
-            // send between them does.
+            // A look at the moment of a release, and the next one ending as late as possible: every
+            // message that can be sent between them is.
             let (begin, end) = (1_000, 1_000 + looks + looked_in);
             let between = |offset: u64| {
                 let releases = (0..).map(|job| offset + job * sends).take_while(|at| *at < end);
@@ -53,7 +54,7 @@ fn as_many_gather_as_the_worst_moments_let() {
             let queue = |items| Queue { name: "q".into(), from: 0, to: 1, items };
             assert_eq!(set.connect(queue(most.unwrap_or(0) - 1)), Err(most.unwrap_or(0)));
             assert_eq!(set.connect(queue(most.unwrap_or(0))), Ok(()));
-            // Before a first look that comes late, all has gathered since the start.
+            // Before a late first look, everything sent since the start has accumulated.
             set.tasks[1].offset = 50 * sends;
             assert_eq!(set.gathered(0, 1), 50 + looked_in.div_ceil(sends));
         }
@@ -130,7 +131,7 @@ fn what_is_wrong_is_named_with_line_and_key() {
     for (from, to, at, problem) in cases {
         let error = changed(from, to);
         assert!(error.problem.contains(problem), "{to}: {error}");
-        // A line that was added moves what follows.
+        // An added line moves the following lines.
         let moved = to.matches('\n').count() as i64 - from.matches('\n').count() as i64;
         let near = error.line as i64 - line(at) as i64;
         assert!(
@@ -143,7 +144,8 @@ fn what_is_wrong_is_named_with_line_and_key() {
     }
 }
 
-/// Before anything is measured, what is stated is checked, and what is to be measured is in nobody's way.
+/// Stated values are checked before anything is measured, and values still to be measured cause no
+/// errors.
 #[test]
 fn work_that_is_not_measured_yet_is_not_judged() {
     let scenario = "work = { scenario = \"queue.send.immediate\" }";

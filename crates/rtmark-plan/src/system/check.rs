@@ -1,4 +1,4 @@
-//! What is wrong with a system's file, and cycles of what is right.
+//! Checks of system files, and their conversion to cycles.
 
 use std::ops::Range;
 
@@ -7,35 +7,36 @@ use toml::Spanned;
 use super::{LockFile, Priority, QueueFile, System, TaskFile, Time, Work};
 use crate::set::{Interrupt, Queue, Release, Section, Set, Task};
 
-/// The most that a file has of anything.
+/// The most tasks, interrupts or locks in a file.
 const MOST: usize = 1_000;
 
-/// A second has so many of the unit in which timers are set that count no ticks.
+/// Timer units per second for kernels that do not count ticks.
 const MICROSECONDS: u64 = 1_000_000;
 
-/// The bytes of a stack where none are stated.
+/// The default stack size in bytes.
 const STACK: u64 = 512;
 
-/// What of a soc a system has to fit.
+/// The properties of a soc that a system has to fit.
 #[derive(Clone, Copy, Debug)]
 pub struct Chip {
-    /// Cycles a second, by which work that is stated in units of time is made cycles.
+    /// The soc's clock in Hz, which converts work stated in units of time to cycles.
     pub hertz: u64,
-    /// Cycles a second at which it runs: fewer, where a slower clock is asked about.
+    /// The clock at which it runs, in Hz: lower than `hertz` when a plan is asked about a slower
+    /// clock.
     pub clock: u64,
-    /// Bytes of its RAM.
+    /// RAM in bytes.
     pub ram: u64,
 }
 
-/// A system's file that is refused.
+/// An error in a system file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}: {key}: {problem}")]
 pub struct SystemError {
     /// The file.
     pub file: String,
-    /// The line, from 1.
+    /// The line number, from 1.
     pub line: usize,
-    /// The key, with the name of what it belongs to.
+    /// The key, with the name of the object it belongs to.
     pub key: String,
     /// What is wrong.
     pub problem: String,
@@ -52,7 +53,7 @@ impl System {
     /// Reads and checks a file.
     ///
     /// # Errors
-    /// When it is no TOML, has a key that is unknown or lacks one, or contradicts itself.
+    /// When it is not valid TOML, has an unknown key, lacks a required one, or contradicts itself.
     pub fn from_toml(file: &str, text: &str) -> Result<Self, SystemError> {
         let read = toml::from_str::<Self>(text).map_err(|error| {
             let span = error.span().unwrap_or(0..0);
@@ -70,12 +71,12 @@ impl System {
         Ok(system)
     }
 
-    /// The file's text.
+    /// Returns the text of the file.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The system with another tick, in ticks a second.
+    /// Returns the system with another tick, in Hz.
     #[must_use]
     pub fn with_tick(&self, hertz: u64) -> Self {
         let span = self.tick.as_ref().map_or(0..0, Spanned::span);
@@ -83,7 +84,7 @@ impl System {
         Self { tick: Some(Spanned::new(span, time)), ..self.clone() }
     }
 
-    /// What a file says of its priorities: that they are to be found.
+    /// Returns whether priorities are to be assigned automatically.
     pub fn assigns(&self) -> bool {
         self.task.iter().any(|task| matches!(task.priority.get_ref(), Priority::Word(_)))
     }
@@ -104,7 +105,8 @@ impl System {
         }
     }
 
-    /// A refusal of something found by whoever runs what the file names: its soc, kernels, functions.
+    /// Returns an error about something the file names that the caller resolved: its soc, kernels
+    /// or functions.
     pub fn refusal<T>(
         &self,
         at: &Spanned<T>,
@@ -230,7 +232,7 @@ impl System {
         Ok(())
     }
 
-    /// Locks that tasks take inside each other must have an order.
+    /// Checks that nested locks are always taken in the same order.
     fn check_lock_order(&self) -> Result<(), SystemError> {
         let nested: Vec<(&TaskFile, &LockFile, &Spanned<String>)> = self
             .task
@@ -239,7 +241,7 @@ impl System {
             .filter_map(|(task, lock)| Some((task, lock, lock.inside.as_ref()?)))
             .collect();
         for (task, lock, outer) in &nested {
-            // From the inner lock outwards: whoever comes back to the inner one closes a circle.
+            // Walk outwards from the inner lock; reaching it again closes a cycle.
             let mut chain = vec![outer.get_ref().as_str()];
             let mut at = 0;
             while at < chain.len() {
@@ -268,12 +270,13 @@ impl System {
         Ok(())
     }
 
-    /// Makes cycles of it; `measured` says how many a job's or handler's work takes that is to be measured,
-    /// or that this is not known yet: then it counts as one cycle, and what depends on it is not checked.
+    /// Converts the system to cycles. `measured` returns the cycles of work that has to be
+    /// measured, or `None` if they are not known yet: such work counts as one cycle, and checks
+    /// that depend on it are skipped.
     ///
     /// # Errors
-    /// When it does not fit the chip, asks for more than all of the processor, or something cannot
-    /// be measured.
+    /// When the system does not fit the chip, demands more than the whole processor, or refers to
+    /// something that cannot be measured.
     pub fn set(
         &self,
         chip: Chip,
@@ -320,7 +323,7 @@ impl System {
         for queue in &self.queue {
             self.messages(queue, &mut set)?;
         }
-        // A clock that is too slow is an answer.
+        // At a slower clock, overload is a valid result rather than an error.
         if set.utilisation() > 1000 && chip.clock == chip.hertz {
             let problem = format!(
                 "tasks and handlers ask for {:.1} % of the processor",
@@ -350,7 +353,8 @@ impl System {
         Ok(set)
     }
 
-    /// Each job of one end sends a message; each of the other one receives what has gathered.
+    /// Adds a queue: each job of its sender sends a message, and each job of its receiver takes all
+    /// that have accumulated.
     fn messages(&self, queue: &QueueFile, set: &mut Set) -> Result<(), SystemError> {
         let place = |end: &Spanned<String>| {
             set.tasks.iter().position(|task| task.name == *end.get_ref()).unwrap_or(0)
@@ -371,7 +375,7 @@ impl System {
 
     fn positive(&self, at: &Spanned<Time>, key: &str, chip: Chip) -> Result<u64, SystemError> {
         let cycles = at.get_ref().cycles(chip.clock);
-        // Sums of these stay far below what a number holds.
+        // The limit keeps sums of times far below the range of `u64`.
         if cycles == 0 || cycles > 1 << 46 {
             let problem =
                 format!("{cycles} cycles are {}", if cycles == 0 { "nothing" } else { "too long" });
@@ -404,7 +408,7 @@ impl System {
                 let index = on
                     .as_ref()
                     .and_then(|on| set.interrupts.iter().position(|it| it.name == *on.get_ref()));
-                // Both were checked when the file was read.
+                // Reading the file has checked that the interrupt exists.
                 let index = index.unwrap_or(0);
                 let distance = set.interrupts.get(index).map_or(1, |it| it.distance);
                 (distance, Release::Interrupt(index))
