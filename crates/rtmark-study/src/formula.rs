@@ -1,14 +1,14 @@
-//! Formulas over measured figures: `(evloop.one - evloop.single) / 202336`.
+//! Formulas over measured figures, such as `(evloop.one - evloop.single) / 202336`.
 //!
-//! Numbers, names, `+ - * /`, brackets, `min(a, b)` and `max(a, b)`; a comparison makes a
-//! condition of two of them. A name is whatever the caller knows it to be.
+//! The syntax has numbers, names, `+ - * /`, brackets, `min(a, b)` and `max(a, b)`; comparing two
+//! formulas makes a condition. The caller gives names their values.
 
 use std::fmt;
 
-/// Nesting after which a formula is refused.
+/// The deepest nesting accepted in a formula.
 const DEEPEST: usize = 32;
 
-/// A formula that cannot be read, or has no value.
+/// A formula that cannot be read or has no value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct FormulaError(String);
@@ -154,10 +154,10 @@ impl Reader<'_> {
 }
 
 impl Formula {
-    /// Reads a formula.
+    /// Parses a formula.
     ///
     /// # Errors
-    /// When it is none; the message says what is wanted where.
+    /// When the text is not a formula; the message says what is expected where.
     pub fn read(text: &str) -> Result<Self, FormulaError> {
         let mut reader = Reader { text, rest: text, depth: 0 };
         let root = reader.condition()?;
@@ -168,10 +168,11 @@ impl Formula {
         reader.refuse("nothing more is wanted")
     }
 
-    /// Its value, given those of names. A condition's is 1 where it holds, else 0.
+    /// Evaluates the formula, given the values of names. A condition is 1 if it holds, and 0
+    /// otherwise.
     ///
     /// # Errors
-    /// When a name has no value (the reason is the caller's), or something is divided by zero.
+    /// When a name has no value (the reason is the caller's), or on division by zero.
     pub fn value(&self, of: impl Fn(&str) -> Result<f64, String>) -> Result<f64, FormulaError> {
         let value = self.root.value(&of).map_err(FormulaError)?;
         if value.is_finite() {
@@ -180,14 +181,14 @@ impl Formula {
         Err(FormulaError(format!("`{}` divides by zero", self.text)))
     }
 
-    /// The names in it.
+    /// Returns the names it uses.
     pub fn names(&self) -> Vec<&str> {
         let mut names = Vec::new();
         self.root.names(&mut names);
         names
     }
 
-    /// Whether it is a condition.
+    /// Returns whether it is a condition.
     pub fn is_condition(&self) -> bool {
         matches!(self.root, Node::Pair(Operation::Below | Operation::Above, _))
     }

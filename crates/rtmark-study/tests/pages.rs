@@ -1,5 +1,5 @@
-//! The pages in docs/studies are what the command writes of their data, and that data is of the
-//! studies as they are now. With RTMARK_BLESS=1 the pages are written anew of the data that is there.
+//! The pages in docs/studies are what the command writes for their data, and the data belongs to
+//! the current studies. With RTMARK_BLESS=1, the pages are rewritten from the existing data.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ fn text(name: &str) -> String {
     std::fs::read_to_string(folder().join(name)).unwrap_or_default()
 }
 
-/// The same file, written anew where that is asked for.
+/// Returns whether the file equals the current text, after rewriting it on request.
 fn written(name: &str, text_now: &str) -> bool {
     if std::env::var_os("RTMARK_BLESS").is_some() {
         std::fs::write(folder().join(name), text_now).expect("writable");
@@ -115,7 +115,7 @@ fn a_report_of_another_study_is_told() {
     assert!(!report.is_of(&other), "another word");
 }
 
-/// Boards that sources name, and the chips on them that are simulated.
+/// Boards named by sources, and the simulated chips on them.
 const CHIPS: [(&str, &str); 5] = [
     ("STM32L432KB", "STM32L432"),
     ("RP2350 Pimoroni Explorer", "RP2350"),
@@ -144,7 +144,7 @@ fn every_published_row_of_a_kernel_and_chip_that_are_here_is_set_beside_ours() {
         let (_, chip) = chip.unwrap_or_else(|| panic!("{}: no chip for {row}", series.key.soc));
         let mean = series.readings.summarised().and_then(|summary| summary.mean).expect("a mean");
         let score = boards.score.iter().find(|score| {
-            // As printed, or in nanoseconds.
+            // As printed, or converted to nanoseconds.
             let value = if score.unit == "us" { score.published * 1e3 } else { score.published };
             score.chip.as_deref() == Some(*chip)
                 && score.what.ends_with(row.as_str())
