@@ -1,4 +1,4 @@
-//! Answers for several clocks and ticks: which a sweep has, and its parts.
+//! Sweeps over clocks and ticks: their points, and their parts.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -13,18 +13,18 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, GENERATOR};
 
-/// The clocks of a range, both ends among them.
+/// Number of clocks in a range, both ends included.
 const CLOCKS: u64 = 8;
 
-/// The ticks of a range: those that every kernel with a tick can be built for.
+/// The ticks that a range can contain: those for which every kernel with a tick can be built.
 const TICKS: [u64; 3] = [100, 1_000, 10_000];
 
-/// The values of one quantity.
+/// The values of one swept quantity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Swept {
     /// Clocks, in Hz.
     Clocks(Vec<u64>),
-    /// Ticks a second.
+    /// Tick rates in Hz.
     Ticks(Vec<u64>),
 }
 
@@ -69,7 +69,7 @@ impl FromStr for Swept {
     }
 }
 
-/// Clocks from one to another, in equal steps of whole units.
+/// Returns clocks from `from` to `to`, in equal steps rounded to whole units.
 fn clocks(from: u64, to: u64, unit: u64) -> Vec<u64> {
     (0..CLOCKS).map(|step| from + (to - from) / unit * step / (CLOCKS - 1) * unit).collect()
 }
@@ -78,8 +78,8 @@ fn ticks(from: u64, to: u64) -> Vec<u64> {
     TICKS.into_iter().filter(|tick| (from..=to).contains(tick)).collect()
 }
 
-/// Answers for a share of all clocks and ticks: points that lie beside each other, as those of one tick are
-/// measured together.
+/// Computes the plans for a share of all points. A share consists of adjacent points, because those
+/// with the same tick are measured together.
 pub fn answer(
     path: &Path,
     bench: &measured::Bench<'_>,
@@ -120,7 +120,7 @@ pub fn answer(
     )
 }
 
-/// The clocks and the ticks of a sweep, both in ascending order.
+/// Returns the clocks and ticks of a sweep, both in ascending order.
 fn asked(
     bench: &measured::Bench<'_>,
     wanted: &[Swept],
@@ -141,7 +141,7 @@ fn asked(
     Ok((clocks, ticks))
 }
 
-/// Joins parts that were written as JSON, and shows the whole.
+/// Joins parts written as JSON, and shows the whole.
 pub fn join(parts: &[PathBuf], format: Format) -> Result<Exit, CliError> {
     let mut whole: Option<Sweep> = None;
     for path in parts {
@@ -168,7 +168,7 @@ pub fn join(parts: &[PathBuf], format: Format) -> Result<Exit, CliError> {
     Ok(CliError::new(Exit::OutOfBudget, message, "give all parts").show())
 }
 
-/// Shows a sweep; it is well where some kernel holds somewhere, and so is a part, whatever it says.
+/// Shows a sweep. It succeeds if any kernel holds at any point; a part always does.
 fn show(sweep: &Sweep, format: Format) -> Result<Exit, CliError> {
     let text = match format {
         Format::Table => sweep.text(Form::Text),
