@@ -156,7 +156,7 @@ fn inversion(set: &Set, index: usize) -> Option<Chain> {
             if let Some(between) = between {
                 return Some(Chain(format!(
                     "{} waits for lock {}, which {} holds without inheriting its priority, and {} \
-                     preempts {} as often as it comes",
+                     preempts {} whenever it is released",
                     waits.name, set.locks[lock], holder.name, between.name, holder.name
                 )));
             }
@@ -180,8 +180,9 @@ fn passed_on(set: &Set, index: usize) -> Option<Chain> {
                 set.tasks.iter().find(|it| it.priority > middle.priority && it.priority < level);
             if let (Some(holder), Some(between)) = (holder, between) {
                 return Some(Chain(format!(
-                    "{} waits for lock {} of {}, which waits for lock {} of {}; that one inherits \
-                     from {} only what it has by itself, and {} preempts it as often as it comes",
+                    "{} waits for lock {} held by {}, which waits for lock {} held by {}; the \
+                     latter inherits only the base priority of {}, and {} preempts it whenever it \
+                     is released",
                     set.tasks[index].name,
                     set.locks[outer],
                     middle.name,

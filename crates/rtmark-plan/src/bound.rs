@@ -143,7 +143,7 @@ pub struct Question {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unbounded {
     /// The demand exceeds the processor's capacity.
-    #[error("it and what goes before it ask for {} % of the processor", percent(*per_mille))]
+    #[error("it and the tasks that go before it demand {} % of the processor", percent(*per_mille))]
     Overload {
         /// Demand in thousandths of the processor.
         per_mille: u64,

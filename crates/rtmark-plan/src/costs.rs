@@ -110,7 +110,7 @@ pub struct Figure {
 
 /// A cost that cannot be had.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, thiserror::Error)]
-#[error("{} cannot be had: {why}", cost.name())]
+#[error("{} is not available: {why}", cost.name())]
 pub struct Missing {
     /// The cost.
     pub cost: Cost,

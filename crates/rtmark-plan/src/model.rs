@@ -79,8 +79,8 @@ pub enum NoBound {
     Missing(#[from] Missing),
     /// A release falls between two ticks.
     #[error(
-        "its {what} of {cycles} cycles is no whole number of ticks of {tick} cycles: choose one \
-         that is, or another `tick`"
+        "its {what} of {cycles} cycles is not a whole number of ticks of {tick} cycles: choose \
+         one that is, or another `tick`"
     )]
     BetweenTicks {
         /// `period` or `offset`.
@@ -92,8 +92,8 @@ pub enum NoBound {
     },
     /// Two tasks have the same priority, and the analysis does not know the order among equals.
     #[error(
-        "{one} and {other} have the same priority: how a kernel shares time among equals is not \
-         known here; give them different ones"
+        "{one} and {other} have the same priority: the analysis does not know how the kernel \
+         orders them; give them different priorities"
     )]
     SharedLevel {
         /// One of them.
@@ -103,8 +103,8 @@ pub enum NoBound {
     },
     /// A tick may still be pending when the next one is due.
     #[error(
-        "ticks are lost, and time with them: the tick's handler may come to its end {cycles} cycles \
-         after it was due, behind interrupts and what holds it back, and a tick is {tick} cycles"
+        "ticks are lost, and time with them: the tick's handler may end {cycles} cycles after it \
+         was due, delayed by interrupts and by the kernel, and a tick is {tick} cycles"
     )]
     LostTicks {
         /// Cycles from the time at which a tick is due to the end of its handler, in the worst
@@ -115,8 +115,8 @@ pub enum NoBound {
     },
     /// A job may not have begun when its interrupt occurs again.
     #[error(
-        "releases are lost: a job may begin {cycles} cycles after its interrupt, which comes every \
-         {distance}, and no more than one release is kept"
+        "releases are lost: a job may begin {cycles} cycles after its interrupt, which may recur \
+         after {distance} cycles, and only one release is kept"
     )]
     LostReleases {
         /// Cycles from the interrupt to the start of its job, if no release were lost.
@@ -126,8 +126,8 @@ pub enum NoBound {
     },
     /// A task that is late lets more messages accumulate than were counted.
     #[error(
-        "{task} may take {response} cycles, of {deadline} that it has: once it is late, more messages may \
-         gather than are counted"
+        "{task} may take {response} cycles, but its deadline is {deadline}: once it is late, more \
+         messages may accumulate than are counted"
     )]
     LateEnd {
         /// The task that may be late: the sender or receiver of a queue.
@@ -138,14 +138,17 @@ pub enum NoBound {
         deadline: u64,
     },
     /// A sender or receiver of a queue has no bound, so the number of messages is unknown.
-    #[error("{task} has no bound, and if it is late, more messages may gather than are counted")]
+    #[error(
+        "{task} has no bound, and if it is late, more messages may accumulate than are counted"
+    )]
     UnboundedEnd {
         /// The sender or receiver.
         task: String,
     },
     /// In an executor, one late task makes all others late.
     #[error(
-        "with all turns of the others, {task} may take {response} cycles, and comes every {period}; the longest job is that of {longest}, {cycles} cycles"
+        "with all turns of the others, {task} may take {response} cycles, but its period is \
+         {period}; the longest job is that of {longest}, {cycles} cycles"
     )]
     LateTurn {
         /// The task that may be late.

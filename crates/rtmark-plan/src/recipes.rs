@@ -87,7 +87,7 @@ fn recipe(model: &Model, set: &Set, cost: Cost) -> Recipe {
             Recipe::Most(all)
         }
         Cost::Lock if loops => {
-            Recipe::Nothing("closures run to their ends: there is no lock to take")
+            Recipe::Nothing("closures run to completion: there is no lock to take")
         }
         Cost::Lock => Recipe::Sum("mutex.lock.immediate", "mutex.unlock.immediate"),
         Cost::Contended => Recipe::Sum("mutex.lock.blocking", "mutex.unlock.wake+ctx"),

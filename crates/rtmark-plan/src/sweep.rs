@@ -27,7 +27,9 @@ pub struct Sweep {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum JoinError {
     /// They belong to different sweeps.
-    #[error("parts of different sweeps: {what} of one is {one}, of another {other}")]
+    #[error(
+        "the parts belong to different sweeps: {what} is {one} in one part and {other} in another"
+    )]
     Different {
         /// What differs.
         what: &'static str,
@@ -78,7 +80,7 @@ impl Sweep {
         let soc = |sweep: &Self| sweep.points.first().map(|point| point.soc.clone());
         let mut facts = vec![
             (
-                "the version of the form",
+                "the format version",
                 self.schema_version.to_string(),
                 part.schema_version.to_string(),
             ),
@@ -181,7 +183,7 @@ fn anomaly(who: &str, holds: u64, clocks: &[(u64, bool)]) -> String {
     let faster = faster.map_or(holds, |(clock, _)| *clock);
     format!(
         "{who} holds at {} MHz and not at {} MHz: more of the work is stated in time than in cycles, \
-         or a tick falls otherwise.",
+         or ticks fall differently.",
         megahertz(holds),
         megahertz(faster)
     )

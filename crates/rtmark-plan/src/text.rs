@@ -190,11 +190,11 @@ impl KernelPlan {
         }
         let bounded: Vec<_> = self.tasks.iter().filter(|task| task.response.is_some()).collect();
         if !bounded.is_empty() {
-            text.push_str("\nWhat the bounds are made of, in cycles:\n\n");
+            text.push_str("\nTerms of the bounds, in cycles:\n\n");
             text.push_str(&bars(&bounded).written(form));
         }
         if !self.costs.is_empty() {
-            let _ = writeln!(text, "\nWith these costs of the kernel, {}:\n", self.costs_of.told());
+            let _ = writeln!(text, "\nCosts of the kernel, {}:\n", self.costs_of.told());
             text.push_str(&costs(&self.costs).written(form));
         }
         for missing in &self.missing {
@@ -203,7 +203,7 @@ impl KernelPlan {
         if let Some(first) = self.sensitivity.first() {
             let _ = writeln!(
                 text,
-                "\nWithout {}, the least slack would be {} cycles longer.",
+                "\nWithout {}, the least slack would be {} cycles larger.",
                 first.cost.name(),
                 grouped(first.cycles)
             );
@@ -215,8 +215,8 @@ impl KernelPlan {
                 if task.response.is_some_and(|bound| run.longest > bound) {
                     let _ = writeln!(
                         text,
-                        "\n{} took longer than the bound made with the suite's costs: in this image the \
-                         kernel costs more.",
+                        "\n{} took longer than the bound made with the suite's costs: the kernel \
+                         costs more in this image.",
                         task.name
                     );
                 }
@@ -255,7 +255,7 @@ impl CostsOf {
     pub(crate) const fn told(self) -> &'static str {
         match self {
             Self::Suite => {
-                "measured in the suite's images: where code lies elsewhere it may cost more, and \
+                "measured in the suite's images: at other code addresses it may cost more, and \
                  `--run` measures the image that runs"
             }
             Self::Image => "measured in the image that ran the set",
@@ -284,7 +284,8 @@ fn ran(run: &RunPlan, load: f64, form: Form) -> String {
         return format!("\nNot run: {why}.\n");
     }
     let mut text = format!(
-        "\nThe set on the kernel's own binary, from {} offsets; bounds with what that image costs:\n\n",
+        "\nThe set on the kernel's own binary, from {} combinations of offsets, with bounds from \
+         that image's costs:\n\n",
         run.offsets_tried
     );
     let mut columns =
@@ -305,8 +306,8 @@ fn ran(run: &RunPlan, load: f64, form: Form) -> String {
     for task in run.tasks.iter().filter(|task| task.exceeds()) {
         let _ = writeln!(
             text,
-            "\n{} took longer than its bound: a mistake of the analysis, or something that it does \
-             not know of the kernel.",
+            "\n{} took longer than its bound: either the analysis is wrong, or the kernel does \
+             something that it does not know.",
             task.name
         );
     }
@@ -318,7 +319,7 @@ fn ran(run: &RunPlan, load: f64, form: Form) -> String {
     }
     if let Some(share) = run.breakdown_percent {
         let _ =
-            writeln!(text, "\nIn runs the first deadline is missed above {share:.1} % of load.");
+            writeln!(text, "\nIn runs, the first deadline is missed above a load of {share:.1} %.");
     }
     text
 }
@@ -329,12 +330,13 @@ impl QueueRun {
         let Self { name, sent, received, lost } = self;
         let (sent, received) = (grouped(*sent as i64), grouped(*received as i64));
         let went = format!(
-            "Through {name} went {sent} messages, of which {received} had been received when runs ended"
+            "{sent} messages were sent through {name}, and {received} of them had been received \
+             when the runs ended"
         );
         if *lost == 0 {
             return format!("{went}; none was lost.");
         }
-        format!("{went}. LOST: {}, as the queue was full.", grouped(*lost as i64))
+        format!("{went}. LOST: {}, because the queue was full.", grouped(*lost as i64))
     }
 }
 
@@ -343,13 +345,14 @@ impl WakePlan {
     /// percent.
     pub(crate) fn told(self, load: f64) -> String {
         if self.awake == self.cycles {
-            return "In runs the processor never sleeps: it is never idle, or the kernel's idle task spins."
+            return "In runs, the processor never sleeps: it is never idle, or the kernel's idle \
+                    task spins."
                 .to_owned();
         }
         let awake = self.awake_percent();
         format!(
-            "In runs the processor is awake for {awake:.1} % of the time and asleep for {:.1} %; tasks and \
-             handlers ask for {load:.1} %.",
+            "In runs, the processor is awake for {awake:.1} % of the time and asleep for {:.1} %; \
+             tasks and handlers demand {load:.1} %.",
             100.0 - awake
         )
     }

@@ -39,11 +39,11 @@ const COUNTERS: [&str; 7] =
 const MISSED_BECAUSE: &str = "\
 Missed, and why, as far as single rows show:
   sweep: when instructions enter around the moment (BL, a run of wide instructions in flash with
-    its line buffer on, and what is passed over in an IT block behind a transfer that writes its base
-    back or is not aligned).
-  sweep LSUCNT, CPICNT: which of both a fetch that comes late behind a load counts for.
-The sweeps' vectors are taken to lie in flash, which their cycles say; the rows say SRAM, where
-the handler's address stands, too.";
+    its line buffer on, and skipped instructions of an IT block after a transfer that writes back
+    its base or is unaligned).
+  sweep LSUCNT, CPICNT: which of the two counts a late fetch after a load.
+The sweeps' vectors are assumed to be in flash, as their cycles indicate; the rows say SRAM, where
+the handler's address is found as well.";
 
 /// A measured value, and that of the model.
 #[derive(Clone, Debug)]

@@ -131,7 +131,7 @@ impl Reader<'_> {
             let digits = self.word(|c| c.is_ascii_digit() || c == '.' || c == '_').replace('_', "");
             return match digits.parse() {
                 Ok(number) => Ok(Node::Number(number)),
-                Err(_) => self.refuse("this is no number"),
+                Err(_) => self.refuse("this is not a number"),
             };
         }
         if !first.is_ascii_lowercase() {
@@ -165,7 +165,7 @@ impl Formula {
         if reader.rest.is_empty() {
             return Ok(Self { text: text.to_owned(), root });
         }
-        reader.refuse("nothing more is wanted")
+        reader.refuse("the end is wanted")
     }
 
     /// Evaluates the formula, given the values of names. A condition is 1 if it holds, and 0
@@ -268,10 +268,10 @@ mod tests {
             ("", "wanted at character 1"),
             ("1 +", "wanted at character 4"),
             ("(1", "`)` is wanted"),
-            ("1 2", "nothing more is wanted at character 3"),
-            ("1.2.3", "no number"),
+            ("1 2", "the end is wanted at character 3"),
+            ("1.2.3", "not a number"),
             ("max(1)", "`,` is wanted"),
-            ("a < b < c", "nothing more"),
+            ("a < b < c", "the end"),
             ("é", "wanted"),
             ("d + 1", "no d"),
             ("1 / (c - 4)", "divides by zero"),

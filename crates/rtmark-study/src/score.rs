@@ -133,23 +133,23 @@ impl ScoreFile {
     pub(crate) fn check(&self) -> Result<(), String> {
         let refuse = |problem: &str| Err(format!("score `{}`: {problem}", self.what));
         if self.published <= 0.0 {
-            return refuse("`published` is no figure");
+            return refuse("`published` is not a positive figure");
         }
         match (&self.measured, self.band, &self.differs) {
             (Some(_), Some((least, most)), None) => {
                 let agrees = AGREES.0 <= least && most <= AGREES.1;
                 if least.is_nan() || most.is_nan() || least <= 0.0 || least >= most {
-                    return refuse("`band` wants two positive ratios, the smaller one first");
+                    return refuse("`band` needs two positive ratios, the smaller one first");
                 }
                 if !agrees && self.why.is_none() {
-                    return refuse("a band beyond a tenth wants its `why`");
+                    return refuse("a band beyond a tenth needs a `why`");
                 }
                 Ok(())
             }
             (_, None, Some(_)) if self.others.is_empty() => Ok(()),
             (None, None, None) if self.why.is_some() && self.others.is_empty() => Ok(()),
             _ => refuse(
-                "it wants `measured` with a `band`, or what `differs`, or `why` nothing is measured",
+                "it needs `measured` with a `band`, or what `differs`, or `why` nothing is measured",
             ),
         }
     }

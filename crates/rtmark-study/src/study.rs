@@ -319,7 +319,7 @@ impl Study {
                 }
             }
             if !known.insert(figure.name.clone()) {
-                return Err(format!("figure `{}` is there already", figure.name));
+                return Err(format!("figure `{}` is defined already", figure.name));
             }
         }
         let read = |text: &str| Formula::read(text).map_err(|error| error.to_string());
@@ -337,7 +337,7 @@ impl Study {
             for condition in &explanation.holds {
                 let formula = read(condition)?;
                 if !formula.is_condition() {
-                    return Err(format!("`{condition}` is no condition: it compares nothing"));
+                    return Err(format!("`{condition}` is not a condition: it compares nothing"));
                 }
                 names(&formula, &known)?;
             }
@@ -455,9 +455,9 @@ explanation = [{ title = "e", text = "It is {k.a.max}.", holds = ["half < k.a"] 
         };
         assert!(refusal("half + part", "half + whole").contains("nothing measures `whole`"));
         assert!(refusal("{k.a.max}", "{k.b.max}").contains("k.b.max"));
-        assert!(refusal("half < k.a", "half").contains("no condition"));
+        assert!(refusal("half < k.a", "half").contains("not a condition"));
         assert!(refusal("\"k.a\", band", "\"k.b\", band").contains("nothing measures `k.b`"));
-        assert!(refusal("[0.95, 1.1]", "[0.5, 1.1]").contains("wants its `why`"));
+        assert!(refusal("[0.95, 1.1]", "[0.5, 1.1]").contains("needs a `why`"));
         assert!(refusal("of = \"k.a\"", "of = \"k.b\"").contains("not attributed"));
         assert!(refusal("[\"a\"]", "[\"b\"]").contains("no scenario `b`"));
         assert!(refusal("\"half\"", "\"k.a\"").contains("already"));

@@ -17,10 +17,10 @@ enum Part {
 }
 
 impl Template {
-    /// Parses a template.
+    /// Parses a template. An opening brace without a closing one extends to the end of the text.
     ///
     /// # Errors
-    /// When a brace is unmatched or does not contain a formula.
+    /// When braces do not contain a formula.
     pub fn read(text: &str) -> Result<Self, FormulaError> {
         // A text of several lines is one paragraph.
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");

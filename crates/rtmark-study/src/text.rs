@@ -116,7 +116,7 @@ impl Report {
             for broken in explained.broken() {
                 let told = match broken.holds {
                     Some(_) => "does not hold here, so the words above are wrong",
-                    None => "cannot be told here: a figure is missing",
+                    None => "cannot be evaluated here: a figure is missing",
                 };
                 text.push_str(&wrapped(
                     &format!("! {}: {told}", broken.condition),

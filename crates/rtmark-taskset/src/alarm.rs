@@ -128,18 +128,18 @@ impl Bench {
             let Seen { least, worst: cycles, samples } = seen;
             costs.known.insert(cost, Figure { cycles, scenario, least, samples });
         };
-        add(Cost::Tick, tick, "what an alarm takes of a job that goes on");
+        add(Cost::Tick, tick, "time that an alarm adds to a job that continues");
         add(Cost::Start, start, "from releases to the first instructions of jobs");
         add(Cost::End, end, "from an end to the next task");
         let messages = self.messages()?;
         let held = end.worst.max(handled.worst).max(lock.worst).max(messages.longest());
         let held = Seen { worst: held, ..end };
         add(Cost::HeldBack, held, "the longest call or handler");
-        add(Cost::Lock, lock, "take and give, nobody waiting");
+        add(Cost::Lock, lock, "take and give, no task waiting");
         for (cost, seen, scenario) in messages.costs() {
             add(cost, seen, scenario);
         }
-        add(Cost::Interrupt, interrupt, "what a handler takes of a job that goes on");
+        add(Cost::Interrupt, interrupt, "time that a handler adds to a job that continues");
         add(Cost::Wake, wake, "from an interrupt to the task that it wakes");
         add(Cost::Wait, wait, "from an end to the next task, waiting for an interrupt");
         Ok(costs)

@@ -214,7 +214,7 @@ impl Bench {
             costs.known.insert(cost, Figure { cycles, scenario, least, samples });
         };
         add(Cost::Tick, tick.worst + reload, tick, "ticks without releases");
-        add(Cost::Release, release, releases[1], "ticks with one release more");
+        add(Cost::Release, release, releases[1], "ticks with one more release");
         add(
             Cost::Start,
             start,
@@ -225,12 +225,12 @@ impl Bench {
         let messages = self.messages()?;
         let held = end.worst.max(call.worst).max(longest.worst).max(messages.longest());
         add(Cost::HeldBack, held, end, "the longest call");
-        add(Cost::Lock, lock.worst, lock, "take and give, nobody waiting");
+        add(Cost::Lock, lock.worst, lock, "take and give, no task waiting");
         for (cost, seen, scenario) in messages.costs() {
             add(cost, seen.worst, seen, scenario);
         }
         let (interrupt, wake, wait) = self.interrupts()?;
-        add(Cost::Interrupt, interrupt.worst + reload, interrupt, "a handler that wakes nobody");
+        add(Cost::Interrupt, interrupt.worst + reload, interrupt, "a handler that wakes no task");
         add(
             Cost::Wake,
             wake.worst + refill + again,
@@ -400,7 +400,7 @@ impl Bench {
         let back = |mark: Mark| matches!(mark, Mark::Given) || tick(mark);
         let back = spans(&marks, |it| it == Mark::Give, |it| it == Mark::Taken, back);
         let (to, back) =
-            (Seen::of(to, "a wait for a lock")?, Seen::of(back, "a give to whom waits")?);
+            (Seen::of(to, "a wait for a lock")?, Seen::of(back, "a give to a waiting task")?);
         let both = Seen {
             least: to.least + back.least,
             worst: to.worst + back.worst,

@@ -65,7 +65,7 @@ pub enum SetError {
         how: String,
     },
     /// An event to be measured did not occur.
-    #[error("{0} was not seen in a run that measures it")]
+    #[error("{0} did not occur in a run that measures it")]
     Unseen(&'static str),
 }
 
@@ -325,10 +325,10 @@ impl Bench {
         }
         for (at, value) in (0_u32..).map(|at| self.table + 4 * at).zip(words) {
             let value = u32::try_from(value)
-                .map_err(|_| SetError::Unfit(format!("{value} is more than the table holds")))?;
+                .map_err(|_| SetError::Unfit(format!("{value} is out of the table's range")))?;
             machine
                 .poke_word(at, value)
-                .map_err(|_| SetError::Image("its table is in no memory".to_owned()))?;
+                .map_err(|_| SetError::Image("its table is outside of all memories".to_owned()))?;
         }
         Ok(machine)
     }
@@ -357,7 +357,7 @@ impl Bench {
                 return unfit(format!("a tick of {} cycles; SysTick has 24 bits", table.tick));
             }
             Clock::Alarm(alarm) if !table.tick.is_multiple_of(alarm.granule) => {
-                return unfit("its times are no whole microseconds".to_owned());
+                return unfit("its times are not whole microseconds".to_owned());
             }
             _ => {}
         }

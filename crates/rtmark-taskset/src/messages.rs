@@ -37,9 +37,13 @@ impl Messages {
     /// Returns the costs, and how they were measured.
     pub fn costs(self) -> [(Cost, Seen, &'static str); 3] {
         [
-            (Cost::Send, self.send, "what a send takes of a job, with room and nobody waiting"),
-            (Cost::Receive, self.receive, "what a receive takes of a job that finds a message"),
-            (Cost::Look, self.look, "what a look takes of a job that finds none"),
+            (
+                Cost::Send,
+                self.send,
+                "time that a send adds to a job, with room and no task waiting",
+            ),
+            (Cost::Receive, self.receive, "time that a receive adds to a job that finds a message"),
+            (Cost::Look, self.look, "time that a look adds to a job that finds none"),
         ]
     }
 

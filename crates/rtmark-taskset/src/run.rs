@@ -304,7 +304,9 @@ impl Beginnings {
 /// Returns a watch on the first instruction of an interrupt's handler.
 fn handler(machine: &Machine, interrupt: u16) -> Result<Watch, SetError> {
     let none = |(vector, holds)| {
-        SetError::Image(format!("the vector at {vector:#x} holds {holds:#x}, which is no handler"))
+        SetError::Image(format!(
+            "the vector at {vector:#x} holds {holds:#x}, which is not a handler"
+        ))
     };
     machine.handler_watch(interrupt).map_err(none)
 }
@@ -405,7 +407,7 @@ impl Bench {
             let unfit = |text: &str| Err(SetError::Unfit(format!("{name}: {text}")));
             let whole = |cycles: u64, what: &str| {
                 if unit == 0 || !cycles.is_multiple_of(unit) {
-                    let text = format!("the {what} of {name} is no whole number of {units}");
+                    let text = format!("the {what} of {name} is not a whole number of {units}");
                     return Err(SetError::Unfit(text));
                 }
                 Ok(cycles / unit)
@@ -417,7 +419,7 @@ impl Bench {
             };
             let (sends, looks) = (ends(|it, at| it.from == at), ends(|it, at| it.to == at));
             if (task.sends, task.looks) != (sends, looks) {
-                return unfit("its messages are those of no queues");
+                return unfit("its messages belong to no queue");
             }
             // Levels are consecutive, starting above the idle task.
             let level = levels.iter().position(|level| *level == task.priority).unwrap_or(0);

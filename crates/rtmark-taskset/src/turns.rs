@@ -87,7 +87,7 @@ impl Bench {
             costs.known.insert(cost, Figure { cycles, scenario, least, samples });
         };
         add(Cost::Tick, seen.tick, "a tick without releases");
-        add(Cost::Release, seen.release, "ticks with one release more");
+        add(Cost::Release, seen.release, "ticks with one more release");
         add(
             Cost::Start,
             seen.start,
@@ -95,15 +95,15 @@ impl Bench {
         );
         add(Cost::End, seen.end, "from an end to the next job");
         let held = match self.order {
-            Order::Rounds => "a round in which nobody is polled",
+            Order::Rounds => "a round that polls no task",
             _ => "the longest call",
         };
         add(Cost::HeldBack, seen.held, held);
-        add(Cost::Lock, seen.lock, "what a lock takes of a job");
+        add(Cost::Lock, seen.lock, "time that a lock adds to a job");
         for (cost, seen, scenario) in messages.costs() {
             add(cost, seen, scenario);
         }
-        add(Cost::Interrupt, seen.interrupt, "a handler that wakes nobody");
+        add(Cost::Interrupt, seen.interrupt, "a handler that wakes no task");
         add(Cost::Wake, seen.wake, "from an interrupt to the task that it wakes");
         add(Cost::Wait, seen.wait, "from an end to the next job, waiting for an interrupt");
         Ok(costs)

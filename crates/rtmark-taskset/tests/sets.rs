@@ -559,7 +559,7 @@ fn what_does_not_go_into_the_image_is_said() {
     assert!(of(vec![task("a", 12_001)]).contains("period of a"), "between ticks");
     let many = (0..9).map(|n| task(&format!("t{n}"), 12_000)).collect();
     assert!(of(many).contains("9 tasks"));
-    assert!(of(vec![Task { sends: 1, ..task("a", 12_000) }]).contains("those of no queue"));
+    assert!(of(vec![Task { sends: 1, ..task("a", 12_000) }]).contains("belong to no queue"));
     let queued = |count: usize, items: u64| {
         let tasks = vec![task("a", 12_000), Task { priority: 2, ..task("b", 24_000) }];
         let mut set = Set { tick: 12_000, tasks, ..Set::default() };

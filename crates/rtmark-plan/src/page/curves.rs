@@ -61,15 +61,15 @@ pub(super) fn breakdown(plans: &[KernelPlan]) -> Markup {
     html! {
         h2 { "Load at which the first deadline is missed" }
         p.aside {
-            "By bounds with the costs of the suite's images. Where a line has no point, no load holds, or the \
-             kernel has not so many tasks there."
+            "From bounds with the costs of the suite's images. Where a line has no point, no load \
+             holds or the kernel does not support that many tasks."
         }
         (picture("Breakdown by number of tasks", "tasks", &tasks, &by_tasks))
         p.aside { "The work of each task that the clock releases, divided among several." }
         (picture("Breakdown by period", "periods", &periods, &by_period))
         p.aside {
-            "Periods, deadlines, distances and the tick, in percent of what the file states: half of them is \
-             as much work twice as often."
+            "Periods, deadlines, distances and the tick, in percent of what the file states: at \
+             50 %, the same work comes twice as often."
         }
     }
 }

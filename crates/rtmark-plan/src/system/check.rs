@@ -119,15 +119,16 @@ impl System {
     fn check(&self) -> Result<(), SystemError> {
         if self.task.is_empty() {
             let problem = "there is no [[task]]";
-            return Err(self.refuse(&self.soc, "task", problem, "state the tasks"));
+            return Err(self.refuse(&self.soc, "task", problem, "add at least one [[task]]"));
         }
         if self.kernels.is_empty() {
             let problem = "no kernel is named";
-            return Err(self.refuse(&self.soc, "kernels", problem, "name one, as [\"freertos\"]"));
+            let hint = "name one, for example [\"freertos\"]";
+            return Err(self.refuse(&self.soc, "kernels", problem, hint));
         }
         if self.task.len().max(self.interrupt.len()).max(self.locks.len()) > MOST {
-            let problem = format!("more than {MOST} of a kind");
-            return Err(self.refuse(&self.soc, "task", problem, "divide the system"));
+            let problem = format!("more than {MOST} tasks, interrupts or locks");
+            return Err(self.refuse(&self.soc, "task", problem, "split the system"));
         }
         self.unique(self.task.iter().map(|task| &task.name), "task")?;
         self.unique(self.interrupt.iter().map(|it| &it.name), "interrupt")?;
@@ -137,8 +138,8 @@ impl System {
         if let Some(slack) = &self.slack_percent
             && !(0.0..100.0).contains(slack.get_ref())
         {
-            let problem = format!("{} is no percentage from 0 to below 100", slack.get_ref());
-            return Err(self.refuse(slack, "slack_percent", problem, "state one"));
+            let problem = format!("{} is not a percentage from 0 to below 100", slack.get_ref());
+            return Err(self.refuse(slack, "slack_percent", problem, "state one in this range"));
         }
         for task in &self.task {
             self.check_task(task)?;
@@ -153,8 +154,13 @@ impl System {
             }
             if *queue.items.get_ref() == 0 {
                 let key = format!("items of queue {}", queue.name.get_ref());
-                let problem = "a queue of no items takes none";
-                return Err(self.refuse(&queue.items, key, problem, "give it room for one"));
+                let problem = "a queue without room holds no messages";
+                return Err(self.refuse(
+                    &queue.items,
+                    key,
+                    problem,
+                    "give it room for at least one",
+                ));
             }
         }
         self.check_lock_order()
@@ -175,7 +181,7 @@ impl System {
             if known.insert(text) {
                 return Ok(());
             }
-            let problem = format!("`{text}` is there twice");
+            let problem = format!("`{text}` occurs twice");
             Err(self.refuse(name, key, problem, "give one of them another name"))
         })
     }
@@ -193,7 +199,8 @@ impl System {
             }
             (Some(period), Some(_)) => {
                 let problem = "its jobs are released by the clock and by an interrupt";
-                return Err(self.refuse(period, of("period"), problem, "leave out one of them"));
+                let hint = "remove either `period` or `on`";
+                return Err(self.refuse(period, of("period"), problem, hint));
             }
             (None, None) => {
                 let problem = "nothing releases its jobs";
@@ -207,7 +214,8 @@ impl System {
                 return Err(self.refuse(&task.priority, of("priority"), problem, "correct it"));
             }
             Priority::Level(_) if self.assigns() => {
-                let problem = "it is stated, where those of other tasks are to be assigned";
+                let problem =
+                    "it is a number, but the priorities of other tasks are to be assigned";
                 let hint = "write \"assign\" for every task, or for none";
                 return Err(self.refuse(&task.priority, of("priority"), problem, hint));
             }
@@ -223,8 +231,9 @@ impl System {
             if let Some(inside) = &lock.inside {
                 let outer = task.lock.iter().find(|it| it.name.get_ref() == inside.get_ref());
                 if outer.is_none_or(|outer| outer.name.get_ref() == lock.name.get_ref()) {
-                    let problem = format!("the task does not hold `{}` then", inside.get_ref());
-                    let hint = "state the outer section as well, of another lock";
+                    let problem =
+                        format!("the task does not hold `{}` at that point", inside.get_ref());
+                    let hint = "state the outer section as well, with another lock";
                     return Err(self.refuse(inside, of("lock"), problem, hint));
                 }
             }
@@ -252,7 +261,7 @@ impl System {
                     if further == lock.name.get_ref() {
                         let problem = format!(
                             "{} is taken inside {}, and elsewhere the other way round: tasks that \
-                             wait for each other wait for ever",
+                             wait for each other deadlock",
                             lock.name.get_ref(),
                             outer.get_ref()
                         );
@@ -289,7 +298,8 @@ impl System {
             };
             let hint = match at.get_ref() {
                 Work::Function(_) => {
-                    "`elf` is a path from this file's folder, and `function` a symbol of that file"
+                    "`elf` is a path relative to this file's folder, and `function` a symbol in \
+                     that ELF file"
                 }
                 Work::Scenario(_) | Work::Time(_) => "`rtmark list scenarios` names the scenarios",
             };
@@ -297,7 +307,7 @@ impl System {
                 found.map_err(|problem| self.refuse(at, format!("work of {of}"), problem, hint))?;
             if found == Some(0) {
                 let hint = "state at least one cycle";
-                return Err(self.refuse(at, format!("work of {of}"), "it is nothing", hint));
+                return Err(self.refuse(at, format!("work of {of}"), "it is zero", hint));
             }
             Ok(found)
         };
@@ -326,7 +336,7 @@ impl System {
         // At a slower clock, overload is a valid result rather than an error.
         if set.utilisation() > 1000 && chip.clock == chip.hertz {
             let problem = format!(
-                "tasks and handlers ask for {:.1} % of the processor",
+                "tasks and handlers demand {:.1} % of the processor",
                 set.utilisation_exact() * 100.0
             );
             let first = &self.task[0].work;
@@ -334,17 +344,19 @@ impl System {
                 first,
                 "work of all tasks",
                 problem,
-                "ask for less, or choose a faster soc",
+                "reduce the work, or choose a faster soc",
             ));
         }
         let stack = |task: &TaskFile| task.stack.as_ref().map_or(STACK, |stack| *stack.get_ref());
         let stacks = self.task.iter().fold(0, |sum: u64, task| sum.saturating_add(stack(task)));
         if stacks > chip.ram {
-            let problem =
-                format!("all stacks are {stacks} bytes, and the soc has {} of RAM", chip.ram);
+            let problem = format!(
+                "all stacks together are {stacks} bytes, but the soc has {} of RAM",
+                chip.ram
+            );
             let most = self.task.iter().max_by_key(|task| stack(task)).unwrap_or(&self.task[0]);
             let key = format!("stack of task {}", most.name.get_ref());
-            let hint = "state smaller stacks, or choose another soc";
+            let hint = "make stacks smaller, or choose another soc";
             return Err(match &most.stack {
                 Some(at) => self.refuse(at, key, problem, hint),
                 None => self.refuse(&most.name, key, problem, hint),
@@ -364,11 +376,11 @@ impl System {
         set.connect(Queue { name, from, to, items }).map_err(|gathered| {
             let key = format!("items of queue {}", queue.name.get_ref());
             let problem = format!(
-                "{gathered} messages can gather from one job of {} to the end of the next, and it \
-                 holds {items}",
+                "{gathered} messages can accumulate from one job of {} to the end of the next, \
+                 but it holds {items}",
                 queue.to.get_ref()
             );
-            let hint = "give it more room, or let the receiver come more often";
+            let hint = "give it more room, or shorten the receiver's period";
             self.refuse(&queue.items, key, problem, hint)
         })
     }
@@ -377,8 +389,10 @@ impl System {
         let cycles = at.get_ref().cycles(chip.clock);
         // The limit keeps sums of times far below the range of `u64`.
         if cycles == 0 || cycles > 1 << 46 {
-            let problem =
-                format!("{cycles} cycles are {}", if cycles == 0 { "nothing" } else { "too long" });
+            let problem = format!(
+                "{cycles} cycles are {}",
+                if cycles == 0 { "too short" } else { "too long" }
+            );
             return Err(self.refuse(at, key, problem, "state another time"));
         }
         Ok(cycles)
@@ -432,7 +446,7 @@ impl System {
             let around = outer.map(|outer| outer.length.get_ref().cycles(chip.hertz));
             if let Some(room) = around.or(work).filter(|room| cycles > *room) {
                 let problem = format!(
-                    "`{}` is held for {cycles} cycles, of {room} that there are",
+                    "`{}` is held for {cycles} cycles, but only {room} are available",
                     lock.name.get_ref()
                 );
                 let hint = "a section is part of the task's `work`, or of the section around it";
@@ -443,17 +457,19 @@ impl System {
             sections.push(Section { lock: lock_of(&lock.name), cycles, inside });
         }
         if let Some(work) = work.filter(|work| outermost > *work) {
-            let problem = format!("locks are held for {outermost} cycles, of {work} that it works");
+            let problem =
+                format!("locks are held for {outermost} cycles, but the task's work is {work}");
             return Err(self.refuse(
                 &file.name,
                 of("lock"),
                 problem,
-                "hold them for less, or say that they are nested, with `inside`",
+                "hold them for less time, or mark nested ones with `inside`",
             ));
         }
         let late = work.filter(|work| deadline < *work && chip.clock == chip.hertz);
         if let Some(work) = late {
-            let problem = format!("{deadline} cycles are less than the {work} that a job executes");
+            let problem =
+                format!("{deadline} cycles are less than the {work} cycles of a job's work");
             let at = file.deadline.as_ref().or(file.period.as_ref());
             let hint = "no kernel can meet that";
             return Err(match at {

@@ -38,7 +38,7 @@ impl Time {
         let wanted = || {
             let text = text.escape_debug();
             format!(
-                "`{text}` is no time: write cycles as 1200, or a time as \"120us\" or \"1.5ms\""
+                "`{text}` is not a time: write cycles as 1200, or a time as \"120us\" or \"1.5ms\""
             )
         };
         let text = text.trim();
@@ -75,7 +75,7 @@ impl Visitor<'_> for TimeVisitor {
     }
 
     fn visit_i64<E: de::Error>(self, value: i64) -> Result<Time, E> {
-        u64::try_from(value).map(Time::Cycles).map_err(|_| E::custom("a time is not negative"))
+        u64::try_from(value).map(Time::Cycles).map_err(|_| E::custom("a time cannot be negative"))
     }
 
     fn visit_u64<E: de::Error>(self, value: u64) -> Result<Time, E> {
@@ -168,7 +168,7 @@ impl<'de> Visitor<'de> for WorkVisitor {
             Measured { elf: None, function: None, scenario: Some(scenario) } => {
                 Ok(Work::Scenario(scenario))
             }
-            _ => Err(de::Error::custom("either `elf` and `function`, or `scenario`")),
+            _ => Err(de::Error::custom("expected either `elf` and `function`, or `scenario`")),
         }
     }
 }

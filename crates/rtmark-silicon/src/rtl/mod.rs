@@ -37,7 +37,7 @@ fn read(file: &Path) -> Result<(Meta, Vec<(Kind, Program)>), Failure> {
     for line in corpus::read::<Line>(file)? {
         match line {
             Line::Meta { base, data_base, data_block } => {
-                let data = bytes(&data_block).ok_or("the block of data is no hexadecimal text")?;
+                let data = bytes(&data_block).ok_or("the data block is not hexadecimal text")?;
                 meta = Some(Meta { base, data_base, data });
             }
             Line::Random(program) => programs.push((Kind::Random, program)),
@@ -46,7 +46,7 @@ fn read(file: &Path) -> Result<(Meta, Vec<(Kind, Program)>), Failure> {
             Line::C(program) => programs.push((Kind::Compiled, program)),
         }
     }
-    let meta = meta.ok_or("the file lacks its first line, which says where programs lie")?;
+    let meta = meta.ok_or("the file lacks its first line, which states the programs' address")?;
     Ok((meta, programs))
 }
 
@@ -58,7 +58,7 @@ fn scores(file: &Path) -> Result<Scores, Failure> {
         program.runs.iter().map(move |run| {
             let id = &program.id;
             let agreement = agreement(meta, program, run)
-                .ok_or_else(|| format!("{id}: the program cannot be run; is the file whole?"))?;
+                .ok_or_else(|| format!("{id}: the program cannot be run; is the file complete?"))?;
             Ok((*kind, program.id.as_str(), run, agreement))
         })
     });

@@ -11,12 +11,11 @@ use rtmark_units::Cycles;
 /// The most calls timed.
 const CALLS: usize = 10_000;
 
-/// Returns the longest call of a function, in cycles, during a run of its firmware. Reaching each
-/// call and its return may take a second of simulated time at most; handlers that interrupt a call
-/// count as part of it.
+/// Returns the longest call of a function, in cycles, in the first second of its firmware's run.
+/// Handlers that interrupt a call count as part of it.
 ///
 /// # Errors
-/// When the function is not found, or is never called and left.
+/// When the function is not found, or is never called, or never returns.
 pub fn longest(soc: &SocFile, folder: &Path, wanted: &Function) -> Result<u64, String> {
     let path = folder.join(&wanted.elf);
     let shown = path.display();
@@ -45,7 +44,9 @@ pub fn longest(soc: &SocFile, folder: &Path, wanted: &Function) -> Result<u64, S
         }
         longest = longest.max(Some(machine.cycles().0 - began.0));
     }
-    longest.ok_or_else(|| format!("`{name}` of {shown} is never called and left within a second"))
+    longest.ok_or_else(|| {
+        format!("`{name}` of {shown} is never called, or never returns, within a second")
+    })
 }
 
 /// Runs until an instruction is about to execute, and returns whether it was reached.

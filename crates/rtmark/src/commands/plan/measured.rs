@@ -182,7 +182,7 @@ impl Bench<'_> {
             })?;
             let model = Model::of(name).ok_or_else(|| {
                 let known = Model::KERNELS.join(", ");
-                refuse(format!("analysis knows no model of {name}; it has those of {known}"))
+                refuse(format!("the analysis has no model of {name}; it has models of {known}"))
             })?;
             let mut variant = self.variant(kernel, &model)?;
             let switched =
@@ -215,14 +215,15 @@ impl Bench<'_> {
             let (tasks, most) = (self.system.task.len(), self.most_tasks(&model));
             if tasks > most {
                 let problem = match model.order {
-                    Order::Rounds => format!(
-                        "{name}: {tasks} tasks, and it has bits to wake {most}; further ones share them"
-                    ),
+                    Order::Rounds => {
+                        format!("{name}: {tasks} tasks, but it can wake only {most} individually")
+                    }
                     Order::Fifo => format!(
-                        "{name}: {tasks} tasks, and as it is compiled {most} closures can wait"
+                        "{name}: {tasks} tasks, but as it is compiled only {most} closures can wait"
                     ),
                     _ => format!(
-                        "{name}: {tasks} tasks and the timer want levels of their own, and the soc has {}",
+                        "{name}: {tasks} tasks and the timer need an interrupt level each, but \
+                         the soc has {}",
                         most + 1
                     ),
                 };
@@ -272,11 +273,11 @@ impl Bench<'_> {
         if cycles == 0 {
             return Err(self
                 .system
-                .refusal(tick, "tick", "0 cycles are nothing".to_owned())
+                .refusal(tick, "tick", "0 cycles are too short".to_owned())
                 .into());
         }
         if !hertz.is_multiple_of(cycles) {
-            let problem = format!("{cycles} cycles are no whole part of a second");
+            let problem = format!("a second is not a whole number of ticks of {cycles} cycles");
             return Err(self.system.refusal(tick, "tick", problem).into());
         }
         let value = (hertz / cycles).to_string();
@@ -343,7 +344,7 @@ fn figure(answer: &Answer) -> ((String, String), Result<Spans, String>) {
     let scenario = key.scenario.to_string();
     let found = match answer {
         Answer::Measured(series) => {
-            spans(series).ok_or_else(|| format!("{scenario} brought no samples"))
+            spans(series).ok_or_else(|| format!("{scenario} produced no samples"))
         }
         Answer::NotApplicable { reason, .. } => Err(format!("{scenario} has no answer: {reason}")),
         Answer::Failed { failure, .. } => Err(format!("{scenario} failed: {failure}")),

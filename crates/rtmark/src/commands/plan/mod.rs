@@ -42,8 +42,8 @@ pub use sweep::join;
   rtmark plan system.toml --run            and what the kernel's own binary does with the set
   rtmark plan system.toml --run --report plan.html   with the timelines of the longest responses
 
-The exit code is 3 when a deadline cannot be guaranteed, or less is left than the file demands; of a
-sweep, when that is so everywhere.
+The exit code is 3 if a deadline cannot be guaranteed, or less slack is left than the file demands;
+for a sweep, if that is so at every point.
 Exit codes: see `rtmark help exit-codes`.")]
 pub struct Arguments {
     /// File that describes the system
@@ -172,8 +172,9 @@ fn exit_of(outcome: Outcome) -> Result<Exit, CliError> {
                 Outcome::LostMessage => "a message was lost although no run missed a deadline",
                 _ => "a run took longer than its bound",
             };
-            let hint = "this is a mistake of the analysis or news about the kernel: please report it \
-                        with the file and this output; --format json has the witness";
+            let hint = "either the analysis is wrong, or the kernel does something that it does \
+                        not know: please report it with the file and this output; --format json \
+                        has the witness";
             Err(CliError::new(Exit::Internal, message, hint))
         }
     }

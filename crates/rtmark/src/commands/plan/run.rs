@@ -149,7 +149,7 @@ impl PlannedRun<'_> {
         let built =
             suite(tree.clone(), None).builder.build_plan(self.kernel, &self.soc.soc, &switched)?;
         let Some(image) = built.get(rtmark_firmware::PLAN) else {
-            return Ok(Err("the build brought no image of task sets".to_owned()));
+            return Ok(Err("the build produced no image of task sets".to_owned()));
         };
         let bench = match Bench::new(&self.soc.soc, &image.elf, self.model) {
             Ok(bench) => bench,

@@ -34,8 +34,8 @@ impl FromStr for Swept {
     fn from_str(text: &str) -> Result<Self, String> {
         let wanted = || {
             format!(
-                "`{text}` is no sweep: write clock=24..168 in MHz or tick=100..10000 in Hz, or \
-                 values with commas between them, as clock=24,48,72"
+                "`{text}` is not a sweep: write clock=24..168 in MHz or tick=100..10000 in Hz, or \
+                 comma-separated values such as clock=24,48,72"
             )
         };
         let (key, values) = text.split_once('=').ok_or_else(wanted)?;
@@ -62,7 +62,8 @@ impl FromStr for Swept {
         found.dedup();
         if found.is_empty() {
             return Err(format!(
-                "`{text}`: a range of ticks has those of 100, 1000 and 10000 in it, here none"
+                "`{text}`: a range of ticks selects among 100, 1000 and 10000 Hz, and this one \
+                 contains none of them"
             ));
         }
         Ok(if key == "clock" { Self::Clocks(found) } else { Self::Ticks(found) })
@@ -164,7 +165,7 @@ pub fn join(parts: &[PathBuf], format: Format) -> Result<Exit, CliError> {
         return Ok(exit);
     }
     let (have, all) = (whole.points.len(), whole.points_in_all);
-    let message = format!("parts are missing: of {all} points there are {have}");
+    let message = format!("parts are missing: {have} of {all} points are there");
     Ok(CliError::new(Exit::OutOfBudget, message, "give all parts").show())
 }
 
