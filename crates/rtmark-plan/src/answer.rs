@@ -357,7 +357,7 @@ impl KernelPlan {
             kernel: model.kernel.clone(),
             version: String::new(),
             profile: String::new(),
-            order: model.told().to_owned(),
+            order: model.order_description().to_owned(),
             verdict: if overload { Verdict::Misses } else { verdict(&tasks, wanted_percent) },
             costs_of: CostsOf::Suite,
             tasks,

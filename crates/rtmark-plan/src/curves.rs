@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_divided_set_asks_for_as_much() {
+    fn a_divided_set_has_the_same_load() {
         for parts in [1, 2, 3, 7] {
             let divided = set().divided(parts);
             assert_eq!(divided.tasks.len() as u64, 2 * parts + 1, "the interrupt's task stays one");

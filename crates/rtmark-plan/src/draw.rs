@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_set_is_what_was_wished() {
+    fn a_drawn_set_matches_its_parameters() {
         let mut draw = Rand64::new(7);
         let wish = Wish {
             tasks: 5,

@@ -205,7 +205,7 @@ impl Model {
     }
 
     /// Describes the scheduling order in a few words.
-    pub fn told(&self) -> &'static str {
+    pub fn order_description(&self) -> &'static str {
         match self.order {
             Order::Preemptive => "by priority, at any time",
             Order::NonPreemptive => "by priority, each job to its end",

@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_holds_is_said_so() {
+    fn a_sweep_without_success_says_so() {
         let sweep = sweep(vec![point(1_000_000, None, Verdict::Unknown)]);
         assert_eq!(sweep.sentences(), ["k holds at none of these clocks."]);
         assert!(!sweep.holds_somewhere());

@@ -194,7 +194,7 @@ impl KernelPlan {
             text.push_str(&bars(&bounded).written(form));
         }
         if !self.costs.is_empty() {
-            let _ = writeln!(text, "\nCosts of the kernel, {}:\n", self.costs_of.told());
+            let _ = writeln!(text, "\nCosts of the kernel, {}:\n", self.costs_of.description());
             text.push_str(&costs(&self.costs).written(form));
         }
         for missing in &self.missing {
@@ -252,7 +252,7 @@ impl KernelPlan {
 
 impl CostsOf {
     /// Describes where the costs were measured, and what that means for the verdict.
-    pub(crate) const fn told(self) -> &'static str {
+    pub(crate) const fn description(self) -> &'static str {
         match self {
             Self::Suite => {
                 "measured in the suite's images: at other code addresses it may cost more, and \
@@ -312,10 +312,10 @@ fn ran(run: &RunPlan, load: f64, form: Form) -> String {
         );
     }
     for queue in &run.queues {
-        let _ = writeln!(text, "\n{}", queue.told());
+        let _ = writeln!(text, "\n{}", queue.sentence());
     }
     if let Some(wake) = run.wake {
-        let _ = writeln!(text, "\n{}", wake.told(load));
+        let _ = writeln!(text, "\n{}", wake.sentence(load));
     }
     if let Some(share) = run.breakdown_percent {
         let _ =
@@ -326,7 +326,7 @@ fn ran(run: &RunPlan, load: f64, form: Form) -> String {
 
 impl QueueRun {
     /// Describes the queue's traffic in a sentence.
-    pub(crate) fn told(&self) -> String {
+    pub(crate) fn sentence(&self) -> String {
         let Self { name, sent, received, lost } = self;
         let (sent, received) = (grouped(*sent as i64), grouped(*received as i64));
         let went = format!(
@@ -343,7 +343,7 @@ impl QueueRun {
 impl WakePlan {
     /// Describes the awake time in a sentence. `load` is the load stated for tasks and handlers, in
     /// percent.
-    pub(crate) fn told(self, load: f64) -> String {
+    pub(crate) fn sentence(self, load: f64) -> String {
         if self.awake == self.cycles {
             return "In runs, the processor never sleeps: it is never idle, or the kernel's idle \
                     task spins."

@@ -42,7 +42,7 @@ fn held(lock: usize, cycles: u64, inside: Option<usize>) -> Section {
 }
 
 #[test]
-fn a_bound_is_the_sum_that_one_makes_by_hand() {
+fn a_bound_equals_the_sum_by_hand() {
     let mut set = three();
     set.tasks[1].sections.push(held(0, 500, None));
     set.tasks[2].sections.push(held(0, 700, None));
@@ -70,7 +70,7 @@ fn a_bound_is_the_sum_that_one_makes_by_hand() {
 }
 
 #[test]
-fn a_scenario_that_is_missing_leaves_the_bound_unknown() {
+fn a_missing_scenario_leaves_the_bound_unknown() {
     let set = three();
     let costs = costs(&set, &[("growth.delay.delayed.4", 0)]);
     let plan = KernelPlan::new(&set, &freertos(), &costs, 0.0);
@@ -274,7 +274,7 @@ fn verdicts_follow_slack() {
 }
 
 #[test]
-fn what_has_no_bound_says_why() {
+fn a_missing_bound_has_a_reason() {
     let why = |set: &Set| {
         let bounds = freertos().bounds(set, &costs(set, &[]));
         bounds.into_iter().find_map(Result::err).expect("one has none")
@@ -304,7 +304,7 @@ fn what_has_no_bound_says_why() {
 }
 
 #[test]
-fn inheritance_that_is_not_passed_on_is_shown_as_a_chain() {
+fn intransitive_inheritance_is_reported_as_a_chain() {
     // High waits for lock a, held by low, which waits for lock b, held by the lowest; middle
     // preempts it.
     let mut set = set(vec![

@@ -84,7 +84,7 @@ fn bound(rows: &[Row], index: usize, between: u64) -> Result<Bound, Unbounded> {
 }
 
 #[test]
-fn published_responses_come_out_to_the_number() {
+fn published_responses_are_reproduced_exactly() {
     let mut looked_at = 0;
     for example in file().example {
         let name = &example.name;
@@ -118,7 +118,7 @@ fn published_responses_come_out_to_the_number() {
 }
 
 #[test]
-fn what_suspends_itself_is_late_to_those_below() {
+fn a_task_that_suspends_itself_has_jitter_for_lower_ones() {
     // W22: the second task suspends itself for 5 of 20, which gives it a jitter of 20 - 5 for the
     // third.
     let rows = [
@@ -177,7 +177,7 @@ fn controller() -> Set {
 }
 
 #[test]
-fn ceilings_block_once_and_also_who_takes_no_lock() {
+fn ceilings_block_once_and_also_tasks_without_locks() {
     let set = controller();
     let blocked = |index, protocol| {
         let all = blockers(&set, index, protocol).expect("bounded");
@@ -196,7 +196,7 @@ fn ceilings_block_once_and_also_who_takes_no_lock() {
 }
 
 #[test]
-fn without_inheritance_the_chain_is_shown() {
+fn without_inheritance_the_chain_is_reported() {
     let chain = blockers(&controller(), 1, Protocol::None).expect_err("unbounded");
     for name in ["control", "comm", "status", "planning"] {
         assert!(chain.0.contains(name), "{}", chain.0);
@@ -205,7 +205,7 @@ fn without_inheritance_the_chain_is_shown() {
 
 /// C1 of the reference: a constructed set, with three treatments of the clock interrupt.
 #[test]
-fn three_accounts_of_the_tick() {
+fn three_treatments_of_the_tick() {
     let tasks = [(800, 5_000), (1_500, 10_000), (4_000, 20_000), (9_000, 50_000)];
     let all: Vec<(u64, u64)> = tasks.iter().map(|&(_, period)| (period, 0)).collect();
     let tick = 1_000;

@@ -12,7 +12,7 @@ const SETS: usize = 3;
 /// `cargo test -p rtmark-plan --test growth -- --nocapture` prints the times.
 #[test]
 #[expect(clippy::print_stdout, reason = "the times are to be read")]
-fn a_hundred_tasks_are_no_matter_of_minutes() {
+fn a_hundred_tasks_do_not_take_minutes() {
     for kernel in Model::KERNELS {
         let model = Model::of(kernel).expect("known");
         let mut draw = Rand64::new(11);

@@ -112,7 +112,7 @@ fn many_sets_have_bounds() {
 /// If a task that takes turns may lose a release, no other task's bound relies on its being in
 /// time.
 #[test]
-fn one_that_is_late_leaves_nobody_a_bound() {
+fn one_late_task_leaves_no_task_a_bound() {
     let mut lost = 0;
     for seed in 0..2_000 {
         let (model, set, costs) = drawn("embassy", seed);

@@ -86,7 +86,7 @@ fn names_stay_names() {
 }
 
 #[test]
-fn a_timeline_has_a_bar_for_each_who_ran() {
+fn a_timeline_has_a_bar_for_everything_that_ran() {
     let page = document().page();
     let gantt = page.split("<figure>").find(|part| part.contains("Who ran in the longest"));
     let gantt = gantt.and_then(|part| part.split("</svg>").next()).expect("a timeline");
@@ -154,7 +154,7 @@ fn bars_are_as_long_as_their_bounds() {
 
 /// Both forms show how long the processor slept.
 #[test]
-fn time_awake_and_asleep_is_told() {
+fn time_awake_and_asleep_is_reported() {
     let document = document();
     for text in [document.page(), document.text(Form::Markdown)] {
         assert!(text.contains("awake for 37.5 % of the time and asleep for 62.5 %"), "{text}");
@@ -164,7 +164,7 @@ fn time_awake_and_asleep_is_told() {
 
 /// Scenarios may cost less than the image that runs; the report says so if a run shows it.
 #[test]
-fn a_run_above_the_bound_of_scenarios_is_told() {
+fn a_run_above_the_bound_of_scenarios_is_reported() {
     let mut document = document();
     let told =
         |document: &Document| document.text(Form::Text).contains("made with the suite's costs");

@@ -34,7 +34,7 @@ fn the_example_is_in_order() {
 /// The number of accumulated messages is exact: the worst moments of sending and looking reach it
 /// and never exceed it.
 #[test]
-fn as_many_gather_as_the_worst_moments_let() {
+fn the_number_of_accumulated_messages_is_exact() {
     for (sends, sent_in) in [(5, 5), (5, 2), (7, 7), (20, 9)] {
         for (looks, looked_in) in [(5, 5), (18, 4), (21, 21), (3, 2)] {
             let tasks = vec![
@@ -78,7 +78,7 @@ fn times_have_units() {
 }
 
 #[test]
-fn what_is_wrong_is_named_with_line_and_key() {
+fn errors_name_line_and_key() {
     let line =
         |needle: &str| EXAMPLE[..EXAMPLE.find(needle).expect("there")].matches('\n').count() + 1;
     let cases = [
@@ -147,7 +147,7 @@ fn what_is_wrong_is_named_with_line_and_key() {
 /// Stated values are checked before anything is measured, and values still to be measured cause no
 /// errors.
 #[test]
-fn work_that_is_not_measured_yet_is_not_judged() {
+fn work_not_measured_yet_causes_no_errors() {
     let scenario = "work = { scenario = \"queue.send.immediate\" }";
     let text = EXAMPLE.replacen("work = \"30us\"", scenario, 1);
     let shape = |text: &str| {
@@ -165,7 +165,7 @@ fn set_of(text: &str, measured: u64) -> Result<Set, SystemError> {
 }
 
 #[test]
-fn a_circle_of_locks_is_refused() {
+fn a_cycle_of_locks_is_rejected() {
     let text = r#"
 soc = "stm32f405"
 kernels = ["freertos"]

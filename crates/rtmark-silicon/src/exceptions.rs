@@ -246,7 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_are_as_exact_as_is_asked_for() {
+    fn rows_are_as_exact_as_required() {
         let folder = crate::folder(None);
         if !folder.join(FILE).is_file() {
             let mut say = std::io::stderr();

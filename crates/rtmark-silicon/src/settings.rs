@@ -195,7 +195,7 @@ mod tests {
         "regs":"","steps":[]"#;
 
     #[test]
-    fn rows_of_several_settings_are_taken_apart() {
+    fn rows_of_several_settings_are_split() {
         let mut settings = Settings::default();
         let line = r#"{"file":"f","test":"a/b#1","code":"sram","settings":{"line_buffer":true,
             "cache":false,"write_buffer":false},"rows_of_several_settings":[[4,9,
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_that_says_its_setting_is_believed() {
+    fn a_setting_stated_by_the_row_is_used() {
         let said = r#","line_buffer":false,"cache":true,"write_buffer":true"#;
         let settings = Settings::default().of("f", &row(&format!("{{{ROW}{said}}}")));
         let settings = settings.expect("said");
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_setting_is_refused() {
+    fn an_unknown_setting_is_rejected() {
         let line = r#"{"file":"f","test":"t","code":"sram","settings":{"line_buffer":null,
             "cache":null,"write_buffer":false},"rows_of_several_settings":[[1,2,{"turbo on":3}]]}"#;
         assert_eq!(Settings::default().add(serde_json::from_str(line).expect("a line")), None);

@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_formula_is_refused_where_it_ends() {
+    fn invalid_formulas_are_rejected_with_their_position() {
         for (text, told) in [
             ("", "wanted at character 1"),
             ("1 +", "wanted at character 4"),
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_those_in_it() {
+    fn names_are_listed() {
         let formula = Formula::read("max(a, b.c) - a > 3").expect("good");
         assert_eq!(formula.names(), ["a", "b.c", "a"]);
         assert!(formula.is_condition());

@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_have_as_many_digits_as_say_something() {
+    fn numbers_have_the_digits_they_need() {
         let shown = |value| number(value).replace('\u{202f}', " ");
         assert_eq!(shown(3198.0), "3198");
         assert_eq!(shown(1_234_567.2), "1 234 567");

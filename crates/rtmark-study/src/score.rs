@@ -117,7 +117,7 @@ impl Verdict {
         }
     }
 
-    const fn told(self) -> &'static str {
+    const fn description(self) -> &'static str {
         match self {
             Self::Covered => "covered: ours is within a tenth of it",
             Self::Apart => "not covered: ours is further off, by what is stated",
@@ -250,7 +250,7 @@ fn lines(scores: &[(Option<&str>, &Score)]) -> String {
 fn counts(verdicts: &[Verdict]) -> String {
     let each = Verdict::ALL.iter().filter_map(|verdict| {
         let count = verdicts.iter().filter(|one| *one == verdict).count();
-        (count > 0).then(|| format!("{count} {}", verdict.told()))
+        (count > 0).then(|| format!("{count} {}", verdict.description()))
     });
     format!("{} published figures: {}.", verdicts.len(), each.collect::<Vec<_>>().join("; "))
 }
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ratio_that_leaves_its_band_is_told_even_where_it_agrees() {
+    fn a_ratio_outside_its_band_is_reported_even_if_it_agrees() {
         for (ratio, band, expected) in [
             (1.02, (0.95, 1.05), Verdict::Covered),
             (0.92, (0.9, 1.0), Verdict::Covered),
@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn a_score_says_what_it_must() {
+    fn a_score_must_be_complete() {
         let check = |text: &str| {
             let file: ScoreFile = toml::from_str(text).expect(text);
             file.check()
@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn ratios_are_told_by_rank() {
+    fn ratios_are_summarized_by_rank() {
         let mut page = String::new();
         spread(&mut page, "x", vec![2.5, 0.5, 1.0, 1.2]);
         assert_eq!(page, "| x | 4 | 0.50× | 0.50× | 1.00× | 1.20× | 2.50× | 1 | 2 | 2 | 3 |\n");

@@ -447,7 +447,7 @@ explanation = [{ title = "e", text = "It is {k.a.max}.", holds = ["half < k.a"] 
     }
 
     #[test]
-    fn what_nothing_measures_is_refused() {
+    fn unmeasured_names_are_rejected() {
         Study::from_toml("x", GOOD).expect("good");
         let refusal = |from: &str, to: &str| {
             assert!(GOOD.contains(from), "{from}");
@@ -467,7 +467,7 @@ explanation = [{ title = "e", text = "It is {k.a.max}.", holds = ["half < k.a"] 
     }
 
     #[test]
-    fn a_derived_soc_has_other_first_writes() {
+    fn a_derived_soc_has_different_initial_writes() {
         let base =
             "name = 'a'\ndescription = 'A'\n[[init]]\nregister = 'R'\naddress = 0x10\nvalue = 1\n";
         let mut derived = DerivedSoc {

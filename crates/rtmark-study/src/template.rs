@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_come_into_the_text() {
+    fn figures_are_filled_in() {
         let of = |name: &str| if name == "a" { Ok(1.5) } else { Err("none".to_owned()) };
         let fill = |text: &str| Template::read(text).expect("good").fill(of);
         assert_eq!(fill("It is {a} or\n  {100 * a:1}, not {b}."), "It is 1.50 or 150.0, not n/a.");

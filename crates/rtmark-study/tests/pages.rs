@@ -31,7 +31,7 @@ fn kept(id: &str) -> (String, Report) {
 }
 
 #[test]
-fn pages_are_written_of_their_data_and_the_studies() {
+fn pages_match_their_data_and_the_studies() {
     let anew = "write it anew with `rtmark study --all --out docs/studies`";
     let mut wanted = BTreeSet::new();
     for study in builtin().expect("good") {
@@ -55,7 +55,7 @@ fn pages_are_written_of_their_data_and_the_studies() {
 }
 
 #[test]
-fn the_scoreboard_is_of_these_pages() {
+fn the_scoreboard_matches_the_pages() {
     let reports: Vec<_> = builtin().expect("good").iter().map(|study| kept(&study.id).1).collect();
     let anew = "write it anew with `rtmark study --all --out docs/studies`";
     assert!(written("scoreboard.md", &scoreboard(&reports)), "docs/studies/scoreboard.md: {anew}");
@@ -74,7 +74,7 @@ fn the_scoreboard_is_of_these_pages() {
 }
 
 #[test]
-fn what_boards_say_is_written_of_its_data() {
+fn the_validation_page_matches_its_data() {
     let anew = "write it anew with `rtmark study validation --out docs`";
     let study = against_boards().expect("good");
     let (generator, report) = kept("../validation");
@@ -101,7 +101,7 @@ fn every_word_of_the_pages_holds_and_every_figure_is_there() {
 }
 
 #[test]
-fn a_report_of_another_study_is_told() {
+fn a_report_of_another_study_is_detected() {
     let studies = builtin().expect("good");
     let (_, report) = kept(&studies[0].id);
     assert!(!report.is_of(&studies[1]));
@@ -125,7 +125,7 @@ const CHIPS: [(&str, &str); 5] = [
 ];
 
 #[test]
-fn every_published_row_of_a_kernel_and_chip_that_are_here_is_set_beside_ours() {
+fn every_published_row_of_an_included_kernel_and_chip_is_compared_with_ours() {
     let catalogue = rtmark_model::Catalogue::builtin().expect("good");
     let published = rtmark_import::published(&catalogue, "0").expect("good");
     let boards = against_boards().expect("good");

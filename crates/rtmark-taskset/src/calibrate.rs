@@ -302,8 +302,8 @@ impl Bench {
     }
 
     /// Returns the extra time a job takes to start if its task was preempted in the middle of the
-    /// call by which it waited: the rest of that call runs after the release. In FreeRTOS, a task
-    /// that was switched away before it yields yields once more then.
+    /// call by which it waited: the rest of that call runs after the release. FreeRTOS makes a
+    /// task that was switched away before its yield yield once more then.
     fn again(&self, thousand: u64, wake: u64) -> Result<u64, SetError> {
         let mut worst = wake;
         let rounds = |cycles: u64| cycles * 1000 / thousand.max(1);

@@ -423,7 +423,7 @@ fn in_a_row() -> Set {
 
 /// Each job sends one message, and each message sent was received or waits for the next job.
 #[test]
-fn messages_go_through_as_the_schedule_says() {
+fn messages_arrive_as_the_schedule_predicts() {
     for kernel in Model::KERNELS {
         let bench = bench(kernel, &soc("stm32c031"));
         let calibration = bench.calibrate().expect("measured");
@@ -480,7 +480,7 @@ fn what_messages_cost_matters() {
 /// A late message accumulates with those after it: the receiver's period and deadline alone span
 /// three of the sender's periods, yet four messages accumulate.
 #[test]
-fn as_many_gather_as_are_counted() {
+fn as_many_messages_accumulate_as_are_counted() {
     const TICK: u64 = 12_000;
     for kernel in ["freertos", "rtic"] {
         let bench = bench(kernel, &soc("stm32c031"));
@@ -509,7 +509,7 @@ fn as_many_gather_as_are_counted() {
 
 /// A queue that is too short loses messages, and every loss is reported.
 #[test]
-fn a_lost_message_is_told() {
+fn a_lost_message_is_reported() {
     for kernel in Model::KERNELS {
         let bench = bench(kernel, &soc("stm32c031"));
         let calibration = bench.calibrate().expect("measured");
@@ -526,7 +526,7 @@ fn a_lost_message_is_told() {
 }
 
 #[test]
-fn nesting_that_an_image_lacks_is_said() {
+fn unsupported_nesting_is_reported() {
     let refused = |kernel: &str, sections: &[Section]| {
         let bench = bench(kernel, &soc("stm32c031"));
         let calibration = bench.calibrate().expect("measured");
@@ -548,7 +548,7 @@ fn nesting_that_an_image_lacks_is_said() {
 }
 
 #[test]
-fn what_does_not_go_into_the_image_is_said() {
+fn a_set_that_does_not_fit_the_image_is_reported() {
     let bench = bench("freertos", &soc("stm32c031"));
     let calibration = bench.calibrate().expect("measured");
     let of = |tasks: Vec<Task>| {

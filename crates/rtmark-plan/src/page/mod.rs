@@ -204,12 +204,12 @@ impl KernelPlan {
                 }
                 "."
             }
-            p { "Verdict and bounds rest on costs " (self.costs_of.told()) "." }
+            p { "Verdict and bounds rest on costs " (self.costs_of.description()) "." }
             @if let Some(wake) = self.run.as_ref().and_then(|run| run.wake) {
-                p { (wake.told(self.utilisation_percent)) }
+                p { (wake.sentence(self.utilisation_percent)) }
             }
             @for queue in self.run.iter().flat_map(|run| &run.queues) {
-                p { (queue.told()) }
+                p { (queue.sentence()) }
             }
             @if let Some(why) = not_run { p { "Not run: " (why) "." } }
             ul.legend {

@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_sweep_is_refused() {
+    fn invalid_sweeps_are_rejected() {
         for text in ["clock", "clocks=3", "clock=", "clock=0", "tick=9..1", "tick=2..3", "tick=x"] {
             let refusal = text.parse::<Swept>().expect_err(text);
             assert!(refusal.contains(text), "{refusal}");
