@@ -1,4 +1,4 @@
-//! What a plan answers, as a document: for each kernel whether it holds, and what is left.
+//! The result of a plan as a document: for each kernel, the verdict and the slack that remains.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use crate::set::Set;
 use crate::term::Term;
 use crate::timeline::Timeline;
 
-/// The version of the document's form.
+/// The version of the document's format.
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// What a plan answers.
@@ -84,17 +84,18 @@ impl CostsOf {
     }
 }
 
-/// What a check makes of a plan.
+/// The overall result of a plan, from which the exit code follows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Every kernel holds.
+    /// Every kernel meets all deadlines with the slack wanted.
     Holds,
-    /// Some deadline cannot be guaranteed, or less is left than is wanted.
+    /// A deadline cannot be guaranteed, or less slack is left than wanted.
     Short,
-    /// A run took longer than the bound made with its own image's costs: a mistake of the analysis, or
-    /// something that it does not know of the kernel.
+    /// A run took longer than the bound that was computed from its own image's costs: either the
+    /// analysis is wrong, or the kernel does something that the analysis does not know.
     AboveBound,
-    /// A message found its queue full although no run missed a deadline: the same.
+    /// A queue was full although no run missed a deadline, which the analysis rules out: it is
+    /// wrong or incomplete, as for [`Outcome::AboveBound`].
     LostMessage,
 }
 
@@ -190,7 +191,7 @@ pub struct WakePlan {
 }
 
 impl WakePlan {
-    /// The share of time for which the processor was awake, in percent.
+    /// Returns the share of time for which the processor was awake, in percent.
     pub fn awake_percent(self) -> f64 {
         self.awake as f64 * 100.0 / self.cycles.max(1) as f64
     }
@@ -230,7 +231,7 @@ pub struct QueueRun {
 }
 
 impl RunPlan {
-    /// Whether a message found its queue full.
+    /// Returns whether a message was lost because its queue was full.
     pub fn lost(&self) -> bool {
         self.queues.iter().any(|queue| queue.lost > 0)
     }
@@ -251,20 +252,20 @@ pub struct WitnessPlan {
 }
 
 impl TaskRun {
-    /// How much longer the bound is than what was found, as a share of the bound in percent.
+    /// Returns how far the longest response is below the bound, in percent of the bound.
     pub fn gap_percent(&self) -> Option<f64> {
         let bound = self.bound? as f64;
         Some((bound - self.longest as f64) * 100.0 / bound)
     }
 
-    /// Whether it took longer than its bound: a mistake of the analysis, or something unknown about
-    /// the kernel.
+    /// Returns whether a response exceeded its bound: either the analysis is wrong, or the kernel
+    /// does something that the analysis does not know.
     pub fn exceeds(&self) -> bool {
         self.bound.is_some_and(|bound| self.longest > bound)
     }
 }
 
-/// Costs as a document has them.
+/// Converts costs to the form used in documents.
 fn cost_figures(costs: &Costs) -> Vec<CostFigure> {
     let figure = |(cost, figure): (&Cost, &Figure)| CostFigure {
         cost: *cost,
@@ -321,14 +322,15 @@ pub struct TaskPlan {
 }
 
 impl TaskPlan {
-    /// What is left of the deadline, in percent.
+    /// Returns the slack in percent of the deadline.
     pub fn slack_percent(&self) -> Option<f64> {
         self.slack.map(|slack| slack as f64 * 100.0 / self.deadline as f64)
     }
 }
 
 impl KernelPlan {
-    /// Answers for one kernel.
+    /// Computes the plan of one kernel. `wanted_percent` is the slack that each deadline must
+    /// leave.
     pub fn new(set: &Set, model: &Model, costs: &Costs, wanted_percent: f64) -> Self {
         let bounds = model.bounds(set, costs);
         let overloaded = |bound: &Result<Bound, NoBound>| {
@@ -343,7 +345,7 @@ impl KernelPlan {
         };
         let overload = bounds.iter().any(overloaded);
         let tasks: Vec<TaskPlan> =
-            set.tasks.iter().zip(bounds).map(|(task, bound)| said_of(task, bound)).collect();
+            set.tasks.iter().zip(bounds).map(|(task, bound)| task_plan(task, bound)).collect();
         let bounded = tasks.iter().all(|task| task.response.is_some());
         let costless = costs.missing.is_empty();
         let breakdown = (bounded && costless).then(|| {
@@ -355,7 +357,7 @@ impl KernelPlan {
             kernel: model.kernel.clone(),
             version: String::new(),
             profile: String::new(),
-            order: model.told().to_owned(),
+            order: model.order_description().to_owned(),
             verdict: if overload { Verdict::Misses } else { verdict(&tasks, wanted_percent) },
             costs_of: CostsOf::Suite,
             tasks,
@@ -372,8 +374,8 @@ impl KernelPlan {
         }
     }
 
-    /// The same with what the kernel costs on the image that runs the set: verdict and bounds rest on
-    /// that, and what the suite's costs came to stays beside it.
+    /// Recomputes verdict and bounds with the kernel's costs measured on the image that runs the
+    /// set, and keeps the results from the suite's costs beside them.
     #[must_use]
     pub fn on_image(self, set: &Set, model: &Model, costs: &Costs, wanted_percent: f64) -> Self {
         let of_suite = SuitePlan {
@@ -393,8 +395,8 @@ impl KernelPlan {
         }
     }
 
-    /// The same with what runs brought: a deadline that was missed in one is missed, whatever bounds say, and
-    /// so is the deadline of a message that found its queue full.
+    /// Adds the results of runs. A deadline missed in a run makes the verdict [`Verdict::Misses`]
+    /// whatever the bounds say, and so does a message lost to a full queue.
     #[must_use]
     pub fn with_run(self, run: RunPlan) -> Self {
         let missed = self.missed_in(&run) || run.lost();
@@ -402,13 +404,14 @@ impl KernelPlan {
         Self { verdict, run: Some(run), ..self }
     }
 
-    /// Whether a deadline was missed in runs.
+    /// Returns whether a deadline was missed in `run`.
     fn missed_in(&self, run: &RunPlan) -> bool {
         let late = |(task, run): (&TaskPlan, &TaskRun)| run.longest > task.deadline;
         self.tasks.iter().zip(&run.tasks).any(late)
     }
 
-    /// The task with the least slack in percent, or one without a bound.
+    /// Returns the task with the least slack in percent; a task without a bound counts as having
+    /// the least.
     pub fn worst(&self) -> Option<&TaskPlan> {
         let order = |task: &&TaskPlan| task.slack_percent().unwrap_or(f64::NEG_INFINITY);
         self.tasks.iter().min_by(|a, b| order(a).total_cmp(&order(b)))
@@ -426,7 +429,7 @@ fn verdict(tasks: &[TaskPlan], wanted_percent: f64) -> Verdict {
     if tasks.iter().any(tight) { Verdict::Tight } else { Verdict::Holds }
 }
 
-fn said_of(task: &crate::Task, bound: Result<Bound, NoBound>) -> TaskPlan {
+fn task_plan(task: &crate::Task, bound: Result<Bound, NoBound>) -> TaskPlan {
     let mut said = TaskPlan {
         name: task.name.clone(),
         priority: task.priority,
@@ -451,7 +454,7 @@ fn said_of(task: &crate::Task, bound: Result<Bound, NoBound>) -> TaskPlan {
 }
 
 impl Document {
-    /// What a check makes of it.
+    /// Returns the overall result.
     pub fn outcome(&self) -> Outcome {
         let ran = self.kernels.iter().filter_map(|plan| plan.run.as_ref());
         if ran.flat_map(|run| &run.tasks).any(TaskRun::exceeds) {
@@ -467,7 +470,7 @@ impl Document {
         if all { Outcome::Holds } else { Outcome::Short }
     }
 
-    /// The document's JSON schema.
+    /// Returns the document's JSON schema.
     pub fn json_schema() -> schemars::Schema {
         schemars::schema_for!(Self)
     }

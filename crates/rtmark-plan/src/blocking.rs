@@ -1,46 +1,47 @@
-//! Blocking: how long tasks of lower priority can hold a job up by locks.
+//! Blocking: how long locks held by lower-priority tasks can delay a job.
 //!
-//! Inheritance after Sha, Rajkumar and Lehoczky (1990): at most once for each lock and once for each
-//! lower task, whichever comes to less. Ceilings after Baker (1991): once, and not at all after the
-//! job has begun.
+//! Priority inheritance follows Sha, Rajkumar and Lehoczky (1990): at most one section per lock and
+//! one per lower-priority task, whichever sum is less. Priority ceilings follow Baker (1991): one
+//! section at most, and none once the job has begun.
 
 use crate::set::{Section, Set, Task};
 
-/// What a kernel's lock does to the priority of whom it blocks.
+/// How a kernel's locks treat the priority of a blocked task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
-    /// Nothing.
+    /// The holder keeps its own priority.
     None,
-    /// The holder inherits the priority of whom it blocks, and does not pass it on to whom it waits for.
+    /// The holder inherits the priority of the task it blocks, but does not pass it on to the
+    /// holder of a lock that it waits for itself.
     Inheritance,
-    /// The holder runs at the priority of the most urgent user.
+    /// The holder runs at the priority of the lock's most urgent user.
     Ceiling,
-    /// Nobody else runs while a lock is held, as tasks give way nowhere else than between polls.
+    /// No other task runs while a lock is held, since tasks yield only between polls.
     Cooperative,
 }
 
-/// A section of a lower task that holds a job up.
+/// A critical section of a lower-priority task that delays a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Blocker {
     /// The task that holds the lock.
     pub task: String,
     /// The lock.
     pub lock: String,
-    /// Cycles of the section.
+    /// Length of the section in cycles.
     pub cycles: u64,
-    /// How many locks are taken in it.
+    /// Number of locks taken in it, its own included.
     pub locks: u64,
 }
 
-/// A chain of tasks and locks along which a job waits for ever longer.
+/// A chain of tasks and locks through which a job's wait is unbounded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Chain(pub String);
 
-/// Which sections of lower tasks hold a job of a task up, at the worst.
+/// Returns the sections of lower-priority tasks that delay a job of `task` in the worst case.
 ///
 /// # Errors
-/// When tasks that take no lock can prolong the wait without limit.
+/// When tasks that do not take the lock can prolong the wait without limit.
 pub fn blockers(set: &Set, task: usize, protocol: Protocol) -> Result<Vec<Blocker>, Chain> {
     let level = set.tasks[task].priority;
     match protocol {
@@ -68,7 +69,7 @@ fn lower(set: &Set, level: u32) -> impl Iterator<Item = &Task> {
     set.tasks.iter().filter(move |task| task.priority < level)
 }
 
-/// Locks that somebody of this level or above takes.
+/// Returns the locks taken by tasks at this priority level or above.
 fn shared(set: &Set, level: u32) -> impl Iterator<Item = usize> {
     let above = move |lock: &usize| {
         set.tasks.iter().any(|task| task.priority >= level && task.takes(*lock))
@@ -87,8 +88,8 @@ fn blocker(set: &Set, task: &Task, lock: usize, section: &Section) -> Blocker {
     }
 }
 
-/// Locks for which somebody of this level or above may have to wait: those that it takes, and those
-/// for which their holders wait in turn.
+/// Returns the locks for which a task at this level or above may have to wait: those it takes
+/// itself, and those that their holders wait for in turn.
 fn waited_for(set: &Set, level: u32) -> Vec<usize> {
     let mut locks: Vec<usize> = shared(set, level).collect();
     let mut at = 0;
@@ -103,7 +104,7 @@ fn waited_for(set: &Set, level: u32) -> Vec<usize> {
     locks
 }
 
-/// Every section of a lower task with one of these locks.
+/// Returns every section of a lower-priority task that holds one of these locks.
 fn candidates(set: &Set, level: u32, locks: &[usize]) -> Vec<Blocker> {
     let of = |task| {
         let held = locks.iter().filter_map(|&lock| {
@@ -114,7 +115,7 @@ fn candidates(set: &Set, level: u32, locks: &[usize]) -> Vec<Blocker> {
     lower(set, level).flat_map(of).collect()
 }
 
-/// Once for each lock or once for each lower task, whichever is less.
+/// Returns one section per lock or one per lower-priority task, whichever sum is less.
 fn inherited(set: &Set, level: u32) -> Vec<Blocker> {
     let all = candidates(set, level, &waited_for(set, level));
     let longest_by = |name: fn(&Blocker) -> &str| {
@@ -131,7 +132,8 @@ fn inherited(set: &Set, level: u32) -> Vec<Blocker> {
     let by_task = longest_by(|blocker| &blocker.task);
     let nested = |task: &Task| task.sections.iter().any(|section| section.inside.is_some());
     if set.tasks.iter().any(nested) {
-        // Through a nested lock another one's holder is waited for: only tasks can be counted.
+        // With nesting, a job also waits for holders of inner locks, so only the count by task is
+        // safe.
         return by_task;
     }
     let by_lock = longest_by(|blocker| &blocker.lock);
@@ -139,7 +141,8 @@ fn inherited(set: &Set, level: u32) -> Vec<Blocker> {
     if sum(&by_lock) < sum(&by_task) { by_lock } else { by_task }
 }
 
-/// Without inheritance, tasks in between prolong the wait.
+/// Finds a priority inversion without inheritance: a task of intermediate priority that preempts
+/// the holder and so prolongs the wait.
 fn inversion(set: &Set, index: usize) -> Option<Chain> {
     let level = set.tasks[index].priority;
     for lock in shared(set, level) {
@@ -153,7 +156,7 @@ fn inversion(set: &Set, index: usize) -> Option<Chain> {
             if let Some(between) = between {
                 return Some(Chain(format!(
                     "{} waits for lock {}, which {} holds without inheriting its priority, and {} \
-                     preempts {} as often as it comes",
+                     preempts {} whenever it is released",
                     waits.name, set.locks[lock], holder.name, between.name, holder.name
                 )));
             }
@@ -162,8 +165,8 @@ fn inversion(set: &Set, index: usize) -> Option<Chain> {
     None
 }
 
-/// Inheritance that is not passed on: the holder of the outer lock waits for the inner one, whose
-/// holder inherits from it what priority it has by itself.
+/// Finds a chain in which inheritance is not transitive: the holder of the outer lock waits for the
+/// inner one, whose holder inherits only the outer holder's base priority.
 fn passed_on(set: &Set, index: usize) -> Option<Chain> {
     let level = set.tasks[index].priority;
     let waited = waited_for(set, level);
@@ -172,13 +175,14 @@ fn passed_on(set: &Set, index: usize) -> Option<Chain> {
             let Some(outer) = inner.inside.filter(|outer| waited.contains(outer)) else { continue };
             let holder =
                 set.tasks.iter().find(|it| it.priority < middle.priority && it.takes(inner.lock));
-            // Whoever is more urgent than the task itself is counted anyhow.
+            // Tasks more urgent than `index` count as preemption anyway.
             let between =
                 set.tasks.iter().find(|it| it.priority > middle.priority && it.priority < level);
             if let (Some(holder), Some(between)) = (holder, between) {
                 return Some(Chain(format!(
-                    "{} waits for lock {} of {}, which waits for lock {} of {}; that one inherits \
-                     from {} only what it has by itself, and {} preempts it as often as it comes",
+                    "{} waits for lock {} held by {}, which waits for lock {} held by {}; the \
+                     latter inherits only the base priority of {}, and {} preempts it whenever it \
+                     is released",
                     set.tasks[index].name,
                     set.locks[outer],
                     middle.name,

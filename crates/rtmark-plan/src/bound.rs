@@ -1,74 +1,74 @@
 //! Response times: the recurrences, over named terms.
 //!
-//! A [`Question`] says what a job of one task may have to wait for, each thing by itself. [`Question::bound`]
-//! finds the longest busy period that this allows and the longest response in it, and splits that up
-//! into the terms that it was made of. Nothing here knows a kernel, a lock or a file.
+//! A [`Question`] lists everything that a job of one task may have to wait for. [`Question::bound`]
+//! finds the longest busy period that this allows and the longest response in it, and splits that
+//! response into its terms. This module knows no kernels, locks or files.
 //!
-//! The recurrences are those of Joseph and Pandya (1986) with the busy period of Lehoczky (1990), blocking
-//! and jitter as Audsley, Burns, Richardson, Tindell and Wellings have them (1993), and final
-//! stretches that cannot be preempted as Bril, Lukkien and Verhaegh have them (2009).
+//! The recurrences are those of Joseph and Pandya (1986), with the busy period of Lehoczky (1990),
+//! blocking and jitter after Audsley, Burns, Richardson, Tindell and Wellings (1993), and final
+//! non-preemptive stretches after Bril, Lukkien and Verhaegh (2009).
 
 use crate::term::{Kind, Part, Term};
 
-/// Jobs of one busy period that are looked at before a bound is given up.
+/// Most jobs examined in one busy period before the search for a bound gives up.
 const MOST_JOBS: u64 = 100_000;
 
-/// Rounds of a recurrence before it is given up.
+/// Most iterations of a recurrence before the search gives up.
 const MOST_ROUNDS: u32 = 1_000_000;
 
-/// The longest window that is looked at, in cycles.
+/// The longest window examined, in cycles.
 const LONGEST: u64 = 1 << 50;
 
-/// How often something comes in a window that begins at the worst moment.
+/// How often an event occurs in a window that begins at the worst moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Arrivals {
-    /// At a distance, each a little late or not.
+    /// Periodically, each with jitter.
     Every {
         /// Cycles from one to the next.
         period: u64,
         /// Cycles by which each may be late.
         jitter: u64,
-        /// Cycles that lie between two however late the first one is; 0 where that is not known.
+        /// Least distance between two in cycles, whatever the jitter of the first; 0 where unknown.
         distance: u64,
     },
-    /// As often as those two of which there are fewer: ticks, and arrivals that ticks bring.
+    /// The lesser of two counts: that of ticks, and that of arrivals that ticks release.
     Fewer {
         /// Cycles from one tick to the next.
         tick: u64,
         /// Period and jitter of each kind of arrival.
         of: Vec<(u64, u64)>,
     },
-    /// What remains of the arrivals beyond one for each tick.
+    /// The arrivals in excess of one per tick.
     Beyond {
         /// Cycles from one tick to the next.
         tick: u64,
         /// Period and jitter of each kind of arrival.
         of: Vec<(u64, u64)>,
     },
-    /// At a distance, and never more often than this: what has to wait its turn as well.
+    /// Periodically, but at most `most` times: work that has to wait its turn as well.
     AtMost {
         /// Cycles from one to the next.
         period: u64,
         /// Cycles by which each may be late.
         jitter: u64,
-        /// How often at most.
+        /// The most occurrences.
         most: u64,
     },
 }
 
 impl Arrivals {
-    /// One each period, never late.
+    /// Returns arrivals once per period without jitter.
     pub const fn every(period: u64) -> Self {
         Self::Every { period, jitter: 0, distance: 0 }
     }
 
-    /// How many come before a window of this length ends, the window half open.
+    /// Returns how many arrive in a half-open window of this length.
     fn before(&self, window: u64) -> u64 {
         let every = |period: u64, jitter: u64| window.saturating_add(jitter).div_ceil(period);
         self.counted(every, window)
     }
 
-    /// How many come until the end of a window, which is part of it.
+    /// Returns how many arrive in a closed window of this length.
     fn until(&self, window: u64) -> u64 {
         let every = |period: u64, jitter: u64| window.saturating_add(jitter) / period + 1;
         self.counted(every, window.saturating_add(1))
@@ -90,7 +90,7 @@ impl Arrivals {
         }
     }
 
-    /// How often at most in a long time, as a share of one cycle.
+    /// Returns the long-term rate of arrivals per cycle.
     fn rate(&self) -> f64 {
         match self {
             Self::Every { period, .. } => 1.0 / *period as f64,
@@ -107,12 +107,12 @@ impl Arrivals {
     }
 }
 
-/// What comes again and again while a job waits.
+/// Work that recurs while a job waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stream {
-    /// What each of them takes.
+    /// What each arrival costs.
     pub parts: Vec<Part>,
-    /// How often they come.
+    /// How often it arrives.
     pub arrivals: Arrivals,
 }
 
@@ -122,36 +122,36 @@ impl Stream {
     }
 }
 
-/// What a job of one task may have to wait for.
+/// Everything that a job of one task may have to wait for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
-    /// Cycles from one of its jobs to the next, at least.
+    /// Least cycles from one of its jobs to the next.
     pub period: u64,
-    /// Cycles by which a job may become ready later than it should.
+    /// Release jitter in cycles.
     pub jitter: u64,
-    /// What each job takes by itself.
+    /// What each job itself costs.
     pub own: Vec<Part>,
-    /// Cycles at the end of a job in which nothing can preempt it.
+    /// Cycles at the end of a job that cannot be preempted.
     pub last: u64,
-    /// What delays it once.
+    /// Delays that occur once.
     pub once: Vec<Part>,
-    /// What delays it again and again.
+    /// Delays that recur.
     pub streams: Vec<Stream>,
 }
 
-/// Why there is no bound.
+/// Why a question has no bound.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unbounded {
-    /// More is asked for than there is time.
-    #[error("it and what goes before it ask for {} % of the processor", percent(*per_mille))]
+    /// The demand exceeds the processor's capacity.
+    #[error("it and the tasks that go before it demand {} % of the processor", percent(*per_mille))]
     Overload {
-        /// Thousandths of the processor.
+        /// Demand in thousandths of the processor.
         per_mille: u64,
     },
-    /// The busy period is longer than is looked at.
+    /// The busy period is longer than the limit of the search.
     #[error("its busy period has not ended after {cycles} cycles")]
     Long {
-        /// Cycles that were looked at.
+        /// Cycles examined.
         cycles: u64,
     },
 }
@@ -160,16 +160,16 @@ fn percent(per_mille: u64) -> String {
     format!("{}.{}", per_mille / 10, per_mille % 10)
 }
 
-/// The longest that a task's job can take.
+/// The worst-case response time of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bound {
-    /// Cycles from when a job should become ready to its end.
+    /// Cycles from a job's nominal release to its end.
     pub response: u64,
-    /// Cycles from the beginning of the busy period to the end of each of its jobs.
+    /// For each job of the busy period, cycles from the period's start to the job's end.
     pub windows: Vec<u64>,
-    /// Which of them takes that long, counted from 0.
+    /// Index of the job with the longest response, from 0.
     pub job: usize,
-    /// What the response is made of, in the order of the question.
+    /// The terms of the response, in the order of the question.
     pub terms: Vec<Term>,
 }
 
@@ -181,8 +181,8 @@ impl Question {
     /// Finds the longest response.
     ///
     /// # Errors
-    /// When there is none: the processor is asked for more than all of its time, or the busy
-    /// period does not end.
+    /// When there is none: the demand exceeds the processor's capacity, or the busy period does not
+    /// end within the limits of the search.
     pub fn bound(&self) -> Result<Bound, Unbounded> {
         let own = total(&self.own);
         let demand: f64 = own as f64 / self.period as f64
@@ -220,7 +220,7 @@ impl Question {
         Ok(Bound { response, terms: self.terms(worst as u64, at), windows, job: worst })
     }
 
-    /// When a job ends, and how far interference counts for it.
+    /// Returns when a job ends, and up to which point interference counts for it.
     fn window(&self, job: u64, own: u64, blocked: u64, from: u64) -> Result<(u64, u64), Unbounded> {
         let end = self.end();
         let last = self.last.min(own);
@@ -256,7 +256,7 @@ impl Question {
         Err(Unbounded::Long { cycles: window.min(LONGEST) })
     }
 
-    /// What the response of a job consists of, interference being counted up to `until`.
+    /// Returns the terms of a job's response, with interference counted up to `until`.
     fn terms(&self, job: u64, until: u64) -> Vec<Term> {
         let mut terms: Vec<Term> = Vec::new();
         let mut add = |part: &Part, times: u64| {
@@ -290,12 +290,12 @@ impl Question {
     }
 }
 
-/// Whether what comes at the very end of a window counts.
+/// Whether an arrival at the very end of a window counts.
 #[derive(Clone, Copy)]
 enum End {
-    /// It does not: the job is done.
+    /// It does not: the job has ended.
     Open,
-    /// It does: the job has not begun its last stretch.
+    /// It does: the job has not yet begun its non-preemptive stretch.
     Closed,
 }
 

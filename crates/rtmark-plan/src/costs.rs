@@ -1,4 +1,4 @@
-//! What a kernel's own doings cost: measured figures, by what they are needed for.
+//! The costs of kernel operations: measured figures, keyed by the purpose they serve in a bound.
 
 use std::collections::BTreeMap;
 
@@ -43,7 +43,7 @@ pub enum Cost {
 }
 
 impl Cost {
-    /// All of them.
+    /// All costs.
     pub const ALL: [Self; 13] = [
         Self::Tick,
         Self::Release,
@@ -60,7 +60,7 @@ impl Cost {
         Self::Look,
     ];
 
-    /// What it is, in a few words.
+    /// Returns a short description.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Tick => "a tick",
@@ -79,7 +79,7 @@ impl Cost {
         }
     }
 
-    /// The kind of the terms that it fills.
+    /// Returns the kind of term to which this cost contributes.
     pub const fn kind(self) -> Kind {
         match self {
             Self::Tick => Kind::Tick,
@@ -110,7 +110,7 @@ pub struct Figure {
 
 /// A cost that cannot be had.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema, thiserror::Error)]
-#[error("{} cannot be had: {why}", cost.name())]
+#[error("{} is not available: {why}", cost.name())]
 pub struct Missing {
     /// The cost.
     pub cost: Cost,
@@ -128,14 +128,14 @@ pub struct Costs {
 }
 
 impl Costs {
-    /// A kernel that costs nothing.
+    /// Returns the costs of a kernel that costs nothing.
     pub fn zero() -> Self {
         let nothing = Figure { cycles: 0, scenario: "nothing".to_owned(), least: 0, samples: 0 };
         let known = Cost::ALL.into_iter().map(|cost| (cost, nothing.clone())).collect();
         Self { known, missing: Vec::new() }
     }
 
-    /// The same with one cost at nothing, to see what it is worth.
+    /// Returns these costs with one of them set to zero, to see what it contributes.
     #[must_use]
     pub fn without(&self, cost: Cost) -> Self {
         let mut costs = self.clone();
@@ -145,10 +145,10 @@ impl Costs {
         costs
     }
 
-    /// A part of a bound that a cost fills, so many times over.
+    /// Returns the part of a bound for `times` occurrences of a cost, attributed to `of`.
     ///
     /// # Errors
-    /// When the cost is not known.
+    /// When the cost is unknown.
     pub fn part(&self, cost: Cost, of: &str, times: u64) -> Result<Part, Missing> {
         let Some(figure) = self.known.get(&cost) else {
             let known = self.missing.iter().find(|missing| missing.cost == cost).cloned();

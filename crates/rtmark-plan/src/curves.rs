@@ -1,7 +1,8 @@
-//! At which load the first deadline is missed, against how many tasks share it and how often they come.
+//! Curves of breakdown utilization against the number of tasks and against their periods.
 //!
-//! Both make a kernel cost more while tasks ask for as much: a job more is a switch more, and a period half
-//! as long has the same costs in half the time. What a set is made of otherwise stays.
+//! Both variations make a kernel cost more at the same demand: each additional job adds a switch,
+//! and half the period means the same costs in half the time. Everything else about the set stays
+//! as it is.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,13 +12,13 @@ use crate::model::Model;
 use crate::search;
 use crate::set::{Release, Set, Task};
 
-/// Into how many parts tasks are divided.
+/// The numbers of parts into which tasks are divided.
 const PARTS: [u64; 8] = [1, 2, 3, 4, 6, 8, 12, 16];
 
-/// The most tasks of a divided set: the kernels' costs were measured for no more.
+/// The most tasks of a divided set: kernel costs were measured only up to this number.
 const MOST_TASKS: usize = 64;
 
-/// What periods are divided or multiplied by: from a sixteenth to sixteen times, in ten-thousandths.
+/// Factors by which periods are scaled, in ten-thousandths: from one sixteenth to 16.
 const PACES: [u64; 9] = [625, 1_250, 2_500, 5_000, 10_000, 20_000, 40_000, 80_000, 160_000];
 
 /// Breakdown of one kernel, with the suite's costs.
@@ -51,7 +52,7 @@ pub struct PeriodPoint {
 }
 
 impl Curves {
-    /// The sets that stand behind the points by number of tasks, with no more tasks than `most`.
+    /// Returns the sets for the points by number of tasks, limited to `most` tasks.
     pub fn divided(set: &Set, most: usize) -> Vec<Set> {
         let all = PARTS.into_iter().map(|parts| set.divided(parts));
         let mut sets: Vec<Set> =
@@ -60,7 +61,7 @@ impl Curves {
         sets
     }
 
-    /// Both curves of a set; `costs` has what the kernel costs with a set.
+    /// Computes both curves of a set. `costs` supplies the kernel's costs for a given set.
     pub fn of(set: &Set, model: &Model, most: usize, costs: &dyn Fn(&Set) -> Costs) -> Self {
         let breakdown = |set: &Set, costs: &Costs| {
             let factor = search::breakdown(set, |set| model.holds(set, costs));
@@ -80,8 +81,9 @@ impl Curves {
 }
 
 impl Set {
-    /// The same load by more tasks: each that the clock releases is so many, one priority after the other.
-    /// Sections and messages are the first one's, and so is as much work as they need.
+    /// Returns a set with the same load divided among more tasks: each task that the clock releases
+    /// becomes `parts` tasks with adjacent priorities. The first of them keeps the sections and
+    /// messages, and at least as much work as those need.
     #[must_use]
     pub fn divided(&self, parts: u64) -> Self {
         let mut order: Vec<u32> = self.tasks.iter().map(|task| task.priority).collect();
@@ -111,7 +113,7 @@ impl Set {
                 ..task.clone()
             }));
         }
-        // Where sections leave nothing to others, there are none.
+        // Parts for which the sections leave no work are dropped.
         set.tasks.retain(|task| task.work > 0);
         set
     }
@@ -135,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_divided_set_asks_for_as_much() {
+    fn a_divided_set_has_the_same_load() {
         for parts in [1, 2, 3, 7] {
             let divided = set().divided(parts);
             assert_eq!(divided.tasks.len() as u64, 2 * parts + 1, "the interrupt's task stays one");
@@ -144,7 +146,7 @@ mod tests {
             levels.sort_unstable();
             levels.dedup();
             assert_eq!(levels.len(), divided.tasks.len(), "no two of one level");
-            // Who was more urgent still is.
+            // The order of urgency is unchanged.
             let level = |of: &str| {
                 let of = divided.tasks.iter().filter(|task| task.name.starts_with(of));
                 let of = of.map(|task| task.priority);
@@ -156,8 +158,8 @@ mod tests {
         }
     }
 
-    /// A kernel that costs nothing misses at the same load however its time is divided; one that costs
-    /// something misses sooner with more tasks, and later with longer periods.
+    /// A kernel without costs breaks down at the same load however its work is divided; one with
+    /// costs breaks down sooner with more tasks, and later with longer periods.
     #[test]
     fn costs_bend_the_curves() {
         let set = Set { interrupts: Vec::new(), tasks: set().tasks[..2].to_vec(), ..set() };
@@ -177,7 +179,7 @@ mod tests {
         };
         let dear = Curves::of(&set, &model, 64, &dear);
         let tasks: Vec<_> = dear.by_tasks.iter().map(|point| point.breakdown_percent).collect();
-        // With 24 tasks releases alone may take longer than a tick.
+        // With 24 tasks, the releases alone may take longer than a tick.
         assert!(tasks[..6].is_sorted_by(|a, b| a > b), "{tasks:?}");
         assert_eq!(tasks[6..], [None, None]);
         let periods: Vec<_> = dear.by_period.iter().map(|point| point.breakdown_percent).collect();

@@ -1,32 +1,32 @@
-//! Random task sets: shares by UUniFast-Discard, periods log-uniform in whole ticks.
+//! Random task sets: utilizations by UUniFast-Discard, periods log-uniform in whole ticks.
 //!
-//! UUniFast is Bini and Buttazzo's (2005); sets with a share above one are thrown away and drawn again.
-//! Execution times are made of the periods as they were rounded.
+//! UUniFast is from Bini and Buttazzo (2005); draws with a utilization above one are discarded and
+//! repeated. Execution times are derived from the periods after rounding.
 
 use oorandom::Rand64;
 
 use crate::set::{Interrupt, Queue, Release, Section, Set, Task};
 
-/// What kind of set is drawn.
+/// Parameters of a random set.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wish {
-    /// How many tasks.
+    /// The number of tasks.
     pub tasks: usize,
-    /// What share of the processor they ask for together.
+    /// Their total utilization, as a share of the processor.
     pub utilisation: f64,
-    /// Cycles of a tick.
+    /// Length of a tick in cycles.
     pub tick: u64,
     /// The shortest and the longest period, in ticks.
     pub periods: (u64, u64),
-    /// The least cycles of a job.
+    /// The least execution time of a job, in cycles.
     pub least_work: u64,
-    /// How many locks there are; each task takes one of them or none.
+    /// The number of locks; each task takes one of them or none.
     pub locks: usize,
-    /// How many interrupts release a task each, the first ones of the set.
+    /// The number of interrupts, each of which releases one of the first tasks of the set.
     pub interrupts: usize,
 }
 
-/// Shares that make up the whole.
+/// Draws `count` utilizations that sum up to `utilisation`.
 fn shares(draw: &mut Rand64, count: usize, utilisation: f64) -> Vec<f64> {
     loop {
         let mut left = utilisation;
@@ -43,7 +43,8 @@ fn shares(draw: &mut Rand64, count: usize, utilisation: f64) -> Vec<f64> {
     }
 }
 
-/// Draws a set. Priorities are rate monotonic, the first of equals being the more urgent.
+/// Draws a set. Priorities are rate-monotonic; of tasks with equal periods, the first is the more
+/// urgent.
 pub fn set(draw: &mut Rand64, wish: &Wish) -> Set {
     let (shortest, longest) = (wish.periods.0.max(1) as f64, wish.periods.1.max(1) as f64);
     let mut tasks = Vec::new();
@@ -55,7 +56,7 @@ pub fn set(draw: &mut Rand64, wish: &Wish) -> Set {
         let mut task = Task::new(&format!("t{number}"), 0, work, period);
         if wish.locks > 0 && draw.rand_range(0..2) == 1 {
             let lock = draw.rand_range(0..wish.locks as u64) as usize;
-            // From a twentieth to a fifth of the job.
+            // One twentieth to one fifth of the job.
             let cycles = (work * draw.rand_range(5..21) / 100).max(wish.least_work / 4).max(1);
             task.sections.push(Section { lock, cycles, inside: None });
         }
@@ -63,7 +64,8 @@ pub fn set(draw: &mut Rand64, wish: &Wish) -> Set {
     }
     let mut interrupts = Vec::new();
     for (number, task) in tasks.iter_mut().take(wish.interrupts).enumerate() {
-        // Interrupts keep to no tick. A twentieth of their tasks' work is done by their handlers.
+        // Interrupts are not aligned with ticks. Their handlers do one twentieth of the tasks'
+        // work.
         task.period += draw.rand_range(0..wish.tick);
         task.deadline = task.period;
         task.release = Release::Interrupt(number);
@@ -79,8 +81,8 @@ pub fn set(draw: &mut Rand64, wish: &Wish) -> Set {
     Set { tick: wish.tick, granule: 0, tasks, locks, interrupts, queues: Vec::new() }
 }
 
-/// Has some of the tasks that take the first of two locks take the second one within that section, for a fifth
-/// to half of it. How many do.
+/// Lets some of the tasks that take the first of two locks take the second one within that section,
+/// for one fifth to one half of its length. Returns how many do.
 pub fn nest(draw: &mut Rand64, set: &mut Set) -> usize {
     let mut nested = 0;
     if set.locks.len() < 2 {
@@ -98,8 +100,8 @@ pub fn nest(draw: &mut Rand64, set: &mut Set) -> usize {
     nested
 }
 
-/// Adds up to so many queues between two tasks each, both drawn; each holds as many messages as can gather, and
-/// where those are more than `most`, there is none.
+/// Adds up to `queues` queues, each between two randomly chosen tasks. Each queue holds as many
+/// messages as can accumulate; a queue that would need more than `most` is left out.
 pub fn connect(draw: &mut Rand64, set: &mut Set, queues: usize, most: u64) {
     let count = set.tasks.len() as u64;
     for number in 0..queues {
@@ -108,7 +110,7 @@ pub fn connect(draw: &mut Rand64, set: &mut Set, queues: usize, most: u64) {
         let (from, to) = (from as usize, to as usize);
         let items = set.gathered(from, to);
         if items <= most {
-            // It holds as many as gather.
+            // The capacity is exactly the most messages that accumulate, so this cannot fail.
             let _ = set.connect(Queue { name: format!("q{number}"), from, to, items });
         }
     }
@@ -119,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_set_is_what_was_wished() {
+    fn a_drawn_set_matches_its_parameters() {
         let mut draw = Rand64::new(7);
         let wish = Wish {
             tasks: 5,
@@ -144,13 +146,13 @@ mod tests {
             priorities.sort_unstable();
             assert_eq!(priorities, [1, 2, 3, 4, 5]);
         }
-        // Of UUniFast's shares each has the same mean.
+        // UUniFast gives every task the same mean utilization.
         for place in 0..5 {
             let mean: f64 =
                 (0..2000).map(|_| shares(&mut draw, 5, 0.8)[place]).sum::<f64>() / 2000.0;
             assert!((mean - 0.16).abs() < 0.015, "{place}: {mean}");
         }
-        // Half of the periods lie below the geometric mean of the limits.
+        // Half of the periods are below the geometric mean of the limits.
         let all = sets.iter().flat_map(|set| &set.tasks);
         let short = all.filter(|task| task.period < 20 * 10_000).count();
         assert!((1050..1450).contains(&short), "{short}");

@@ -1,10 +1,11 @@
-//! Task sets with deadlines, and whether they hold with what a kernel costs.
+//! Response-time analysis of task sets, with the measured costs of a kernel.
 //!
-//! Start with [`Set`]: tasks, locks and interrupts in cycles. A [`Model`] is a kernel as analysis sees
-//! it, [`Costs`] are what it was measured to cost, and [`Model::bounds`] says how long each task's jobs take
-//! at the worst, each [`Bound`] with the [`Term`]s that it is made of. [`search`] has the questions behind that one.
+//! Start with [`Set`]: tasks, locks and interrupts, in cycles. A [`Model`] describes a kernel as
+//! the analysis sees it, and [`Costs`] holds what that kernel was measured to cost.
+//! [`Model::bounds`] computes the worst-case response time of each task; each [`Bound`] lists the
+//! [`Term`]s it is made of. [`search`] answers further questions, such as which priorities work.
 //!
-//! Nothing here runs anything, reads a file or knows a simulator: whoever asks brings the figures.
+//! This crate runs nothing, reads no files and knows no simulator: the caller supplies all figures.
 
 mod answer;
 mod blocking;

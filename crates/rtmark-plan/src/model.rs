@@ -1,7 +1,7 @@
-//! Kernels as analysis sees them: who preempts whom, what locks do, what brings releases.
+//! Kernel models for the analysis: scheduling order, lock protocol, and what triggers releases.
 //!
-//! [`Model::question`] turns a task of a set into what a job of it may have to wait for. What each
-//! kernel does was read in its sources; docs/plan.md says where.
+//! [`Model::question`] turns a task of a set into everything that a job of it may have to wait for.
+//! The behaviour of each kernel was read in its sources; docs/plan.md cites them.
 
 use crate::blocking::{Chain, Protocol, blockers};
 use crate::bound::{Arrivals, Bound, Question, Stream, Unbounded};
@@ -10,90 +10,90 @@ use crate::set::{Release, Set, Task};
 use crate::term::{Kind, Part};
 use crate::turns::{ROUNDS, Turns, is_late, late_turn};
 
-/// What a kernel is called that costs nothing.
+/// The name of the kernel that costs nothing.
 const IDEAL: &str = "ideal";
 
-/// Units of a timer after which its counter of 16 bits, half of it done, interrupts for that: drivers
-/// count further by it.
+/// Timer units in half a round of its 16-bit counter. The timer interrupts after each half, because
+/// drivers extend the counter in software.
 const HALF_ROUND: u64 = 1 << 15;
 
-/// How a kernel decides who runs.
+/// How a kernel decides which task runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// The task of the highest priority, at any time.
+    /// Fixed priorities, preemptive.
     Preemptive,
-    /// As before, but a job that has begun runs to its end.
+    /// Fixed priorities, but a job that has begun runs to its end.
     NonPreemptive,
-    /// Tasks that were woken are polled in batches, the last one first, each until it waits: Embassy's
-    /// executor.
+    /// Woken tasks are polled in batches, the most recently woken one first, each until it waits.
+    /// This is Embassy's executor.
     Batches,
     /// Rounds over an array: a round polls the tasks that were woken before it began, in the array's
     /// order (here: by priority, then by place in the set). Interrupts are masked until it ends. This is
     /// `run_tasks` of lilos 1.3, `os/src/exec.rs`.
     Rounds,
-    /// Jobs run in the order in which they were released, each to its end: an event loop with one queue.
+    /// Jobs run to completion in the order of their releases: an event loop with one queue.
     Fifo,
 }
 
 impl Order {
-    /// Whether tasks give way to each other only at the ends of their jobs, whatever their priorities, so
-    /// that each of them may have to wait for every other one.
+    /// Returns whether tasks yield to each other only at the ends of their jobs, whatever their
+    /// priorities, so that each task may have to wait for every other one.
     pub const fn takes_turns(self) -> bool {
         matches!(self, Self::Batches | Self::Rounds | Self::Fifo)
     }
 }
 
-/// What brings the clock's releases.
+/// What triggers releases by the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timer {
-    /// A tick, in which releases are looked for.
+    /// A periodic tick, which checks for due releases.
     Tick,
-    /// A timer that is set to the next release.
+    /// A timer set to the next release.
     Alarm,
 }
 
-/// A kernel as analysis sees it.
+/// A kernel as the analysis sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Model {
     /// Its name.
     pub kernel: String,
-    /// Who runs.
+    /// The scheduling order.
     pub order: Order,
-    /// What locks do.
+    /// The lock protocol.
     pub protocol: Protocol,
-    /// What brings releases.
+    /// What triggers releases.
     pub timer: Timer,
 }
 
 /// Why a task has no bound.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoBound {
-    /// The recurrence has none.
+    /// The recurrence has no bound.
     #[error(transparent)]
     Unbounded(#[from] Unbounded),
-    /// Who holds a lock can be kept from giving it back.
+    /// Other tasks can keep a lock's holder from releasing it without limit.
     #[error("unbounded inversion: {0}")]
     Chain(#[from] Chain),
-    /// A cost is not known.
+    /// A cost is unknown.
     #[error(transparent)]
     Missing(#[from] Missing),
-    /// Releases fall between ticks.
+    /// A release falls between two ticks.
     #[error(
-        "its {what} of {cycles} cycles is no whole number of ticks of {tick} cycles: choose one \
-         that is, or another `tick`"
+        "its {what} of {cycles} cycles is not a whole number of ticks of {tick} cycles: choose \
+         one that is, or another `tick`"
     )]
     BetweenTicks {
-        /// Period or offset.
+        /// `period` or `offset`.
         what: &'static str,
-        /// How long it is.
+        /// Its length.
         cycles: u64,
-        /// How long a tick is.
+        /// The length of a tick.
         tick: u64,
     },
-    /// Who runs among equals is not known to this analysis.
+    /// Two tasks have the same priority, and the analysis does not know the order among equals.
     #[error(
-        "{one} and {other} have the same priority: how a kernel shares time among equals is not \
-         known here; give them different ones"
+        "{one} and {other} have the same priority: the analysis does not know how the kernel \
+         orders them; give them different priorities"
     )]
     SharedLevel {
         /// One of them.
@@ -101,72 +101,76 @@ pub enum NoBound {
         /// Another one.
         other: String,
     },
-    /// A tick is still pending when the next one comes.
+    /// A tick may still be pending when the next one is due.
     #[error(
-        "ticks are lost, and time with them: the tick's handler may come to its end {cycles} cycles \
-         after it was due, behind interrupts and what holds it back, and a tick is {tick} cycles"
+        "ticks are lost, and time with them: the tick's handler may end {cycles} cycles after it \
+         was due, delayed by interrupts and by the kernel, and a tick is {tick} cycles"
     )]
     LostTicks {
-        /// How long after it was due the tick's handler may end.
+        /// Cycles from the time at which a tick is due to the end of its handler, in the worst
+        /// case.
         cycles: u64,
         /// Cycles of a tick.
         tick: u64,
     },
-    /// A job has not begun when the next interrupt comes.
+    /// A job may not have begun when its interrupt occurs again.
     #[error(
-        "releases are lost: a job may begin {cycles} cycles after its interrupt, which comes every \
-         {distance}, and no more than one release is kept"
+        "releases are lost: a job may begin {cycles} cycles after its interrupt, which may recur \
+         after {distance} cycles, and only one release is kept"
     )]
     LostReleases {
-        /// How late a job begins, were none lost.
+        /// Cycles from the interrupt to the start of its job, if no release were lost.
         cycles: u64,
         /// Cycles from one interrupt to the next.
         distance: u64,
     },
-    /// Who is late leaves more messages to gather than were counted.
+    /// A task that is late lets more messages accumulate than were counted.
     #[error(
-        "{task} may take {response} cycles, of {deadline} that it has: once it is late, more messages may \
-         gather than are counted"
+        "{task} may take {response} cycles, but its deadline is {deadline}: once it is late, more \
+         messages may accumulate than are counted"
     )]
     LateEnd {
-        /// The task that may be late, one end of a queue.
+        /// The task that may be late: the sender or receiver of a queue.
         task: String,
-        /// What its bound would be, were no more messages to gather.
+        /// Its bound if no further messages accumulated.
         response: u64,
-        /// Cycles until a job of its must be done.
+        /// Its deadline in cycles.
         deadline: u64,
     },
-    /// Nothing is known of when an end of a queue sends or receives.
-    #[error("{task} has no bound, and if it is late, more messages may gather than are counted")]
+    /// A sender or receiver of a queue has no bound, so the number of messages is unknown.
+    #[error(
+        "{task} has no bound, and if it is late, more messages may accumulate than are counted"
+    )]
     UnboundedEnd {
-        /// The end.
+        /// The sender or receiver.
         task: String,
     },
-    /// In an executor one task that is late makes all others late.
+    /// In an executor, one late task makes all others late.
     #[error(
-        "with all turns of the others, {task} may take {response} cycles, and comes every {period}; the longest job is that of {longest}, {cycles} cycles"
+        "with all turns of the others, {task} may take {response} cycles, but its period is \
+         {period}; the longest job is that of {longest}, {cycles} cycles"
     )]
     LateTurn {
         /// The task that may be late.
         task: String,
-        /// What its bound would be, were nobody ever late.
+        /// Its bound if no task were ever late.
         response: u64,
         /// Cycles from one of its jobs to the next.
         period: u64,
-        /// The task whose jobs take longest.
+        /// The task with the longest jobs.
         longest: String,
-        /// How long those take.
+        /// Their length in cycles.
         cycles: u64,
     },
 }
 
 impl Model {
-    /// A kernel that costs nothing, with this protocol of locks.
+    /// Returns an ideal kernel, which costs nothing, with the given lock protocol.
     pub fn ideal(protocol: Protocol) -> Self {
         Self { kernel: IDEAL.to_owned(), order: Order::Preemptive, protocol, timer: Timer::Alarm }
     }
 
-    /// One of the kernels that have a model.
+    /// Returns the model of a kernel, if there is one.
     pub fn of(kernel: &str) -> Option<Self> {
         let (order, protocol, timer) = match kernel {
             "freertos" => (Order::Preemptive, Protocol::Inheritance, Timer::Tick),
@@ -179,10 +183,10 @@ impl Model {
         Some(Self { kernel: kernel.to_owned(), order, protocol, timer })
     }
 
-    /// The kernels that have a model.
+    /// The kernels with a model.
     pub const KERNELS: [&str; 5] = ["freertos", "rtic", "embassy", "lilos", "evloop"];
 
-    /// The costs that bounds of this set take.
+    /// Returns the costs that bounds of this set depend on.
     pub fn costs(&self, set: &Set) -> Vec<Cost> {
         let mut costs = vec![Cost::HeldBack];
         let released =
@@ -191,7 +195,7 @@ impl Model {
             costs.extend([Cost::Start, Cost::End]);
             costs.extend((self.timer == Timer::Tick).then_some(Cost::Release));
         }
-        // A tick comes whether anybody waits for it or not, and so does a timer's next round.
+        // A tick occurs whether or not a task waits for it, and so does a timer's overflow.
         costs.push(Cost::Tick);
         if released(|release| matches!(release, Release::Interrupt(_))) {
             costs.extend([Cost::Wake, Cost::Wait]);
@@ -210,16 +214,16 @@ impl Model {
         costs
     }
 
-    /// What a job of a task may have to wait for.
+    /// Returns everything that a job of a task may have to wait for.
     ///
     /// # Errors
-    /// When that has no limit, or is not known.
+    /// When the wait is unbounded or unknown.
     pub fn question(&self, set: &Set, costs: &Costs, index: usize) -> Result<Question, NoBound> {
         let turns = self.turns(set, costs, None)?;
         self.question_with(set, costs, index, &turns)
     }
 
-    /// The same, where it is known how long turns of tasks take.
+    /// Does the work of [`Model::question`], given what is known about the other tasks' turns.
     fn question_with(
         &self,
         set: &Set,
@@ -259,7 +263,7 @@ impl Model {
         Ok(Question { period, jitter, own, last, once, streams })
     }
 
-    /// The jobs of the tasks that go before a task.
+    /// Returns the jobs of tasks with the same or a higher priority.
     fn more_urgent(&self, set: &Set, costs: &Costs, index: usize) -> Result<Vec<Stream>, Missing> {
         let task = &set.tasks[index];
         let others = set.tasks.iter().enumerate().filter(|(number, _)| *number != index);
@@ -275,7 +279,7 @@ impl Model {
         others.map(stream).collect()
     }
 
-    /// By how many cycles an alarm is late that is set to whole units of its timer.
+    /// Returns by how many cycles an alarm may be late because timers are set in whole units.
     fn late_alarm(&self, set: &Set, task: &Task) -> u64 {
         let whole = |cycles: u64| set.granule == 0 || cycles.is_multiple_of(set.granule);
         let exact = whole(task.period) && whole(task.offset);
@@ -283,7 +287,7 @@ impl Model {
         if clock && !exact { set.granule } else { 0 }
     }
 
-    /// What lower tasks and the kernel hold a job up with.
+    /// Returns the blocking of a job by lower-priority tasks and by the kernel.
     fn blocking(&self, set: &Set, costs: &Costs, index: usize) -> Result<Vec<Part>, NoBound> {
         let mut parts = Vec::new();
         for blocker in blockers(set, index, self.protocol)? {
@@ -296,7 +300,8 @@ impl Model {
         }
         let level = set.tasks[index].priority;
         let lower = set.tasks.iter().filter(|task| task.priority < level);
-        // The call by which one of them waits for its next release may hold a tick back, too.
+        // The call by which a lower-priority task waits for its next release may delay a tick as
+        // well.
         let waits = lower.map(|task| switch_from(task, costs)).collect::<Result<Vec<_>, _>>()?;
         let longest = waits.into_iter().max_by_key(|part| part.cycles);
         if let Some(mut longest) = longest.filter(|_| self.order == Order::Preemptive) {
@@ -309,8 +314,8 @@ impl Model {
         Ok(parts)
     }
 
-    /// Whether each tick is dealt with before the next one is due: its handler goes behind all others, and
-    /// where interrupts are masked for a round, behind the longest round.
+    /// Checks that each tick is handled before the next one is due. The tick's handler runs after
+    /// all others and, where interrupts are masked during a round, after the longest round.
     fn keeps_time(&self, set: &Set, costs: &Costs) -> Result<(), NoBound> {
         let mut own = vec![costs.part(Cost::Tick, "the tick", 1)?];
         let clocked = set.tasks.iter().filter(|task| task.release == Release::Clock);
@@ -335,8 +340,8 @@ impl Model {
         Ok(())
     }
 
-    /// The switches to holders of locks and back that a job may bring: at each of its sections
-    /// that a task of no higher priority can hold.
+    /// Returns the switches to lock holders and back that a job may cause: one pair for each of its
+    /// sections whose lock a task of the same or a lower priority may hold.
     fn waits(&self, set: &Set, task: &Task, costs: &Costs) -> Result<Option<Part>, Missing> {
         if !matches!(self.protocol, Protocol::Inheritance | Protocol::None) {
             return Ok(None);
@@ -349,7 +354,8 @@ impl Model {
         (times > 0).then(|| costs.part(Cost::Contended, &task.name, times)).transpose()
     }
 
-    /// The timer's interrupts, and what they do for others. A tick goes on where nobody waits for it.
+    /// Returns the timer's interrupts and the releases they perform for other tasks. A tick occurs
+    /// even when no task waits for it.
     fn clock(
         &self,
         set: &Set,
@@ -374,9 +380,9 @@ impl Model {
             return Ok(streams);
         }
         let level = set.tasks[index].priority;
-        // Of those that go before, the switch to them has it.
+        // For more urgent tasks, the cost of the switch to them includes the release.
         for task in released.into_iter().filter(|task| task.priority < level) {
-            // An alarm may have gone off just before.
+            // An alarm may have fired just before.
             let (cost, late) = match self.timer {
                 Timer::Tick => (Cost::Release, 0),
                 Timer::Alarm => (Cost::Tick, costs.part(Cost::HeldBack, "the kernel", 1)?.cycles),
@@ -389,11 +395,12 @@ impl Model {
         Ok(streams)
     }
 
-    /// The bounds of all tasks.
+    /// Computes the bounds of all tasks.
     pub fn bounds(&self, set: &Set, costs: &Costs) -> Vec<Result<Bound, NoBound>> {
         let mut bounds = self.bounds_as_counted(set, costs);
         if let Some(why) = late_end(set, &bounds) {
-            // Only receivers' jobs grow by that, and who waits for them.
+            // Only the jobs of receivers grow longer by this, and with them the tasks that wait for
+            // receivers.
             let level =
                 set.tasks.iter().filter(|task| task.looks > 0).map(|task| task.priority).max();
             let waits = |task: &Task| {
@@ -408,13 +415,13 @@ impl Model {
         bounds
     }
 
-    /// The same, if no more messages gather than are counted.
+    /// Computes the bounds on the assumption that no more messages accumulate than are counted.
     fn bounds_as_counted(&self, set: &Set, costs: &Costs) -> Vec<Result<Bound, NoBound>> {
         let mut bounds = self.round(set, costs, None);
         if !self.order.takes_turns() {
             return bounds;
         }
-        // Nobody's bound stands on a task that is late: each counts one poll for each release.
+        // No bound may rely on a task that is late: each bound counts one poll per release.
         if let Some((task, bound)) = set.tasks.iter().zip(&bounds).find(is_late) {
             let why = late_turn(set, task, bound);
             for bound in bounds.iter_mut().filter(|bound| bound.is_ok()) {
@@ -422,7 +429,7 @@ impl Model {
             }
             return bounds;
         }
-        // What is known of each task makes the others' bounds shorter.
+        // Each task's bound tightens those of the others.
         for _ in 0..ROUNDS {
             let shorter = self.round(set, costs, Some(&bounds));
             if shorter == bounds {
@@ -433,7 +440,8 @@ impl Model {
         bounds
     }
 
-    /// The bounds of all tasks with those of tasks that take turns as they are known.
+    /// Computes the bounds of all tasks once, given the bounds known so far of tasks that take
+    /// turns.
     fn round(
         &self,
         set: &Set,
@@ -458,7 +466,7 @@ impl Model {
     ) -> Result<Bound, NoBound> {
         let bound = self.question_with(set, costs, index, turns)?.bound()?;
         let task = &set.tasks[index];
-        // From its beginning on, a job takes no less than its work.
+        // From its start, a job takes at least its work.
         let cycles = bound.response.saturating_sub(task.work);
         let distance = task.period;
         // An event loop's queue keeps every release.
@@ -469,7 +477,7 @@ impl Model {
         Ok(bound)
     }
 
-    /// Whether every job of every task is done in time, as far as is known.
+    /// Returns whether every task provably meets its deadline.
     pub fn holds(&self, set: &Set, costs: &Costs) -> bool {
         let in_time = |(task, bound): (&Task, &Result<Bound, NoBound>)| {
             bound.as_ref().is_ok_and(|bound| bound.response <= task.deadline)
@@ -479,11 +487,11 @@ impl Model {
             if set.tasks.iter().zip(&first).any(|it| is_late(&it)) {
                 return false;
             }
-            // Further rounds only make bounds shorter.
+            // Further rounds only tighten bounds.
             let all = |bounds: &[_]| set.tasks.iter().zip(bounds).all(in_time);
             return all(&first) || all(&self.bounds(set, costs));
         }
-        // The least urgent one is the first that does not hold, mostly.
+        // Usually the least urgent task is the first to miss, so check it first.
         let mut order: Vec<usize> = (0..set.tasks.len()).collect();
         order.sort_by_key(|&index| set.tasks[index].priority);
         order
@@ -492,7 +500,8 @@ impl Model {
     }
 }
 
-/// Why messages may gather that were not counted: an end of a queue may be late, or has no bound.
+/// Returns why more messages may accumulate than were counted: a sender or receiver may be late, or
+/// has no bound.
 fn late_end(set: &Set, bounds: &[Result<Bound, NoBound>]) -> Option<NoBound> {
     let mut ends = set.tasks.iter().zip(bounds).filter(|(task, _)| task.sends + task.looks > 0);
     ends.find_map(|(task, bound)| match bound {
@@ -532,7 +541,7 @@ fn whole_ticks(task: &Task, tick: u64) -> Result<(), NoBound> {
     Ok(())
 }
 
-/// Interrupt handlers, with what the kernel does for whom they wake.
+/// Returns the interrupt handlers, with the kernel's work for the tasks they wake.
 pub(crate) fn handlers(set: &Set, costs: &Costs) -> Result<Vec<Stream>, Missing> {
     let handler = |(number, interrupt): (usize, &crate::set::Interrupt)| {
         let cost = if wakes(set, number) { Cost::Wake } else { Cost::Interrupt };
@@ -545,7 +554,7 @@ pub(crate) fn handlers(set: &Set, costs: &Costs) -> Result<Vec<Stream>, Missing>
     set.interrupts.iter().enumerate().map(handler).collect()
 }
 
-/// What a job itself executes.
+/// Returns what a job itself executes.
 pub(crate) fn job(task: &Task, kind: Kind, costs: &Costs) -> Result<Vec<Part>, Missing> {
     let mut parts = vec![Part::stated(kind, &task.name, task.work)];
     let counted = [
@@ -560,7 +569,8 @@ pub(crate) fn job(task: &Task, kind: Kind, costs: &Costs) -> Result<Vec<Part>, M
     Ok(parts)
 }
 
-/// From its release to a job's first instruction; an interrupt's handler has that in its own cost.
+/// Returns the switch from a release to the job's first instruction. For releases by an interrupt,
+/// the handler's cost includes it.
 pub(crate) fn switch_to(task: &Task, costs: &Costs) -> Result<Option<Part>, Missing> {
     match task.release {
         Release::Clock => costs.part(Cost::Start, &task.name, 1).map(Some),
@@ -568,7 +578,7 @@ pub(crate) fn switch_to(task: &Task, costs: &Costs) -> Result<Option<Part>, Miss
     }
 }
 
-/// From a job's end to whoever runs next.
+/// Returns the switch from a job's end to the next task.
 pub(crate) fn switch_from(task: &Task, costs: &Costs) -> Result<Part, Missing> {
     let cost = match task.release {
         Release::Clock => Cost::End,

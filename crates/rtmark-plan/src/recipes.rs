@@ -1,44 +1,45 @@
-//! Which scenarios fill which cost: how measured spans become what bounds are made with.
+//! Recipes: which scenarios measure which cost, and how their samples combine into it.
 
 use crate::blocking::Protocol;
 use crate::costs::{Cost, Costs, Figure, Missing};
 use crate::model::{Model, Order, Timer};
 use crate::set::Set;
 
-/// The samples of a scenario, in every layout that was measured.
+/// The samples of a scenario over all measured code layouts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spans {
-    /// The least.
+    /// The least sample.
     pub least: u64,
-    /// The largest.
+    /// The largest sample.
     pub worst: u64,
-    /// How many.
+    /// The number of samples.
     pub samples: u64,
 }
 
-/// Points of curves that exist.
+/// The points at which growth curves are measured.
 const POINTS: [u64; 7] = [1, 2, 4, 8, 16, 32, 64];
 
-/// Between which numbers of released tasks the cost of one more is looked for.
+/// The numbers of released tasks between which the cost of one more is computed.
 const RELEASED: [u64; 4] = [1, 2, 4, 8];
 
-/// How a cost is worked out of scenarios.
+/// How a cost is computed from scenarios.
 enum Recipe {
-    /// The worst of one.
+    /// The largest sample of one scenario.
     One(String),
-    /// The worst of all of them.
+    /// The largest sample of several scenarios.
     Most(Vec<&'static str>),
-    /// The worst of both together.
+    /// The sum of the largest samples of two scenarios.
     Sum(&'static str, &'static str),
-    /// The worst of the first, less the least of the second, and the worst of the third.
+    /// The largest sample of the first, minus the least of the second, plus the largest of the
+    /// third.
     Less(&'static str, &'static str, &'static str),
-    /// The worst of the first, less the least of the second.
+    /// The largest sample of the first minus the least of the second.
     Without(&'static str, &'static str),
-    /// Nothing, and why.
+    /// Zero, with the reason.
     Nothing(&'static str),
-    /// The steepest rise from a point of a curve to the next.
+    /// The steepest rise per task between adjacent points of a curve.
     Rise(&'static str),
-    /// None of this kernel's.
+    /// Not available for this kernel, with the reason.
     None(String),
 }
 
@@ -52,13 +53,13 @@ fn recipe(model: &Model, set: &Set, cost: Cost) -> Recipe {
         Cost::Tick if ticks => one("timer.tick"),
         Cost::Tick => one("growth.tick.due.1"),
         Cost::Release => Recipe::Rise("growth.tick.due"),
-        // Who is taken off within the call that waits yields once more when it comes back.
+        // A task preempted within its waiting call yields once more when it resumes.
         Cost::Start if ticks && model.order.takes_turns() => {
             Recipe::Without("timer.wake", "timer.tick")
         }
         Cost::Start if ticks => Recipe::Less("timer.wake", "timer.tick", "thread.yield.alone"),
         Cost::Start => one("timer.wake"),
-        // A closure that ends waits for nothing: timers and signals enqueue it again.
+        // A closure that ends does not wait: timers and signals enqueue it again.
         Cost::End | Cost::Wait if loops => one("thread.end"),
         Cost::End => {
             let tasks = set.tasks.len() as u64;
@@ -71,22 +72,22 @@ fn recipe(model: &Model, set: &Set, cost: Cost) -> Recipe {
         }
         Cost::Wait if semaphores => one("semaphore.take.blocking"),
         Cost::Wait => one("notify.take.blocking"),
-        // A round in which nobody is polled: the work of those that are is no part of the kernel's.
+        // A round that polls no task: the work of polled tasks is not a cost of the kernel.
         Cost::HeldBack if model.order == Order::Rounds => one("timer.idle"),
         Cost::HeldBack => {
             let mut all = vec!["load.held.may_call"];
-            // A scheduler that is suspended holds back what a mask does not.
+            // A suspended scheduler delays what a mask does not.
             if model.protocol == Protocol::Inheritance && locks {
                 all.extend(["mutex.lock.blocking", "mutex.unlock.wake+ctx"]);
             }
-            // No stretch of a call is longer than all of it.
+            // No masked stretch of a call is longer than the whole call.
             if set.tasks.iter().any(|task| task.sends + task.looks > 0) {
                 all.extend(["queue.send.immediate", "queue.receive.immediate"]);
             }
             Recipe::Most(all)
         }
         Cost::Lock if loops => {
-            Recipe::Nothing("closures run to their ends: there is no lock to take")
+            Recipe::Nothing("closures run to completion: there is no lock to take")
         }
         Cost::Lock => Recipe::Sum("mutex.lock.immediate", "mutex.unlock.immediate"),
         Cost::Contended => Recipe::Sum("mutex.lock.blocking", "mutex.unlock.wake+ctx"),
@@ -94,7 +95,7 @@ fn recipe(model: &Model, set: &Set, cost: Cost) -> Recipe {
         Cost::Wake if semaphores => Recipe::Sum("isr.wake.semaphore", "thread.yield.alone"),
         Cost::Wake => one("isr.wake.thread"),
         Cost::Send => one("queue.send.immediate"),
-        // A look that finds nothing ends before there is anything to copy.
+        // A look into an empty queue ends before there is anything to copy.
         Cost::Receive | Cost::Look => one("queue.receive.immediate"),
     }
 }
@@ -176,7 +177,7 @@ impl Recipe {
 }
 
 impl Model {
-    /// The scenarios by which the costs of a set are measured.
+    /// Returns the scenarios that measure the costs of a set.
     pub fn scenarios(&self, set: &Set) -> Vec<String> {
         let costs = self.costs(set).into_iter();
         let mut all: Vec<_> = costs.flat_map(|cost| recipe(self, set, cost).scenarios()).collect();
@@ -185,7 +186,7 @@ impl Model {
         all
     }
 
-    /// Makes costs of what scenarios brought: `spans` has them, or why there are none.
+    /// Computes costs from scenarios. `spans` returns a scenario's samples, or why there are none.
     pub fn measured(
         &self,
         set: &Set,
@@ -203,8 +204,8 @@ impl Model {
         costs
     }
 
-    /// What this model says of who runs, in a few words.
-    pub fn told(&self) -> &'static str {
+    /// Describes the scheduling order in a few words.
+    pub fn order_description(&self) -> &'static str {
         match self.order {
             Order::Preemptive => "by priority, at any time",
             Order::NonPreemptive => "by priority, each job to its end",

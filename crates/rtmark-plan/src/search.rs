@@ -1,27 +1,28 @@
-//! Questions beyond the bound: which priorities hold, how far execution times can grow, what each
-//! cost is worth.
+//! Searches on top of the bound: feasible priorities, how far execution times can grow, and how
+//! much each cost matters.
 
 use crate::costs::{Cost, Costs};
 use crate::model::Model;
 use crate::set::Set;
 
-/// What execution times are multiplied by, in steps of a ten-thousandth.
+/// The scale of factors for execution times: this many ten-thousandths are 1.
 pub const WHOLE: u64 = 10_000;
 
-/// Priorities with which every task holds, by Audsley's search: from the lowest level upwards, any
-/// task that holds with all others above it. Levels begin at 1. `None` when there are none.
+/// Finds priorities with which every task meets its deadline, by Audsley's algorithm: from the
+/// lowest level upwards, each level goes to a task that holds with all remaining tasks above it.
+/// Levels begin at 1. Returns `None` if there is no such assignment.
 ///
-/// A task that has no bound for another reason than time is taken for one that does not hold.
+/// A task without a bound, whatever the reason, counts as one that does not hold.
 pub fn assign(set: &Set, model: &Model, costs: &Costs) -> Option<Vec<u32>> {
     let count = set.tasks.len();
     let mut trial = set.clone();
     let mut priorities: Vec<Option<u32>> = vec![None; count];
     let above = u32::try_from(count).ok()? + 1;
-    // Where several hold, the one with the latest deadline goes lowest.
+    // If several tasks hold, the one with the latest deadline gets the lowest level.
     let mut order: Vec<usize> = (0..count).collect();
     order.sort_by_key(|&index| (std::cmp::Reverse(set.tasks[index].deadline), index));
     for level in 1..above {
-        // Those without a level stand above it, in any order: a bound does not depend on it.
+        // Tasks without a level are above it, in any order: the bound does not depend on it.
         for (task, (priority, free)) in trial.tasks.iter_mut().zip(priorities.iter().zip(above..)) {
             task.priority = priority.unwrap_or(free);
         }
@@ -41,9 +42,9 @@ pub fn assign(set: &Set, model: &Model, costs: &Costs) -> Option<Vec<u32>> {
     priorities.into_iter().collect()
 }
 
-/// How far execution times can grow, or must shrink, until the first deadline is missed: the
-/// largest factor that holds, in ten-thousandths, by bisection. Costs of the kernel stay as they are.
-/// 0 where nothing holds.
+/// Returns the largest factor by which execution times can be multiplied without a missed deadline,
+/// in ten-thousandths, by bisection. The kernel's costs stay constant. Returns 0 if no factor
+/// works.
 pub fn breakdown(set: &Set, holds: impl Fn(&Set) -> bool) -> u64 {
     let utilisation = set.utilisation_exact().max(1e-9);
     let (mut good, mut bad) = (0, (WHOLE as f64 / utilisation).ceil() as u64 + 2);
@@ -58,8 +59,9 @@ pub fn breakdown(set: &Set, holds: impl Fn(&Set) -> bool) -> u64 {
     good
 }
 
-/// The slowest clock with which a set holds, in ten-thousandths of what it is, by bisection: all times are
-/// fewer cycles then, and execution and costs as many. `None` where it does not hold as it is.
+/// Returns the slowest clock at which a set holds, in ten-thousandths of its present clock, by
+/// bisection: times become fewer cycles, while execution times and costs keep their cycles. Returns
+/// `None` if the set does not hold at the present clock.
 pub fn slowest_clock(set: &Set, holds: impl Fn(&Set) -> bool) -> Option<u64> {
     if !holds(set) {
         return None;
@@ -76,7 +78,8 @@ pub fn slowest_clock(set: &Set, holds: impl Fn(&Set) -> bool) -> Option<u64> {
     Some(good)
 }
 
-/// The least slack of all tasks, in cycles: deadline less bound. `None` where a task has no bound.
+/// Returns the least slack of all tasks (deadline minus bound), in cycles, or `None` if a task has
+/// no bound.
 pub fn least_slack(set: &Set, model: &Model, costs: &Costs) -> Option<i64> {
     let bounds = model.bounds(set, costs);
     let slack = set.tasks.iter().zip(bounds).map(|(task, bound)| {
@@ -86,8 +89,8 @@ pub fn least_slack(set: &Set, model: &Model, costs: &Costs) -> Option<i64> {
     slack.collect::<Option<Vec<_>>>()?.into_iter().min()
 }
 
-/// What the least slack would grow by if a cost were nothing, for each that matters, in
-/// descending order.
+/// Returns by how much the least slack would grow if a cost were zero, for each cost that matters,
+/// in descending order.
 pub fn sensitivity(set: &Set, model: &Model, costs: &Costs) -> Vec<(Cost, i64)> {
     let Some(now) = least_slack(set, model, costs) else { return Vec::new() };
     let gain = |cost: &Cost| {

@@ -1,19 +1,20 @@
-//! A task set in cycles: what analysis and runs are made of.
+//! Task sets in cycles: the input of both analysis and runs.
 
-/// Tasks, locks and interrupts of one system, every time in cycles of its processor.
+/// The tasks, locks and interrupts of one system, with all times in processor cycles.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Set {
-    /// Cycles from one tick to the next, for kernels that have one.
+    /// Cycles per tick, for kernels that have one.
     pub tick: u64,
-    /// Cycles of the unit in which other kernels set their timer: by so much releases may be late.
+    /// The timer resolution of kernels without a tick, in cycles: releases may be late by this
+    /// much.
     pub granule: u64,
     /// The tasks, in the order of the file.
     pub tasks: Vec<Task>,
-    /// Names of the locks.
+    /// The names of the locks.
     pub locks: Vec<String>,
-    /// The interrupts besides the kernel's own.
+    /// The interrupts other than the kernel's own.
     pub interrupts: Vec<Interrupt>,
-    /// Queues between tasks: [`Set::connect`] adds one, with the messages of its ends.
+    /// The queues between tasks. [`Set::connect`] adds one together with the messages of both ends.
     pub queues: Vec<Queue>,
 }
 
@@ -22,25 +23,25 @@ pub struct Set {
 pub struct Task {
     /// Its name.
     pub name: String,
-    /// Cycles from one job to the next, at least.
+    /// Least cycles from one job to the next.
     pub period: u64,
-    /// Cycles after which a job must be done.
+    /// Relative deadline in cycles.
     pub deadline: u64,
-    /// Cycles after which its first job is released.
+    /// Cycles from the start to its first release.
     pub offset: u64,
-    /// Cycles by which a release may be late.
+    /// Release jitter in cycles.
     pub jitter: u64,
-    /// How urgent it is: larger is more urgent.
+    /// Priority: larger is more urgent.
     pub priority: u32,
-    /// Cycles that a job executes, without any of the kernel's.
+    /// Execution time of a job in cycles, without the kernel's costs.
     pub work: u64,
-    /// For how many of them it holds locks.
+    /// The critical sections within its work.
     pub sections: Vec<Section>,
-    /// Messages that a job sends.
+    /// Messages sent by each job.
     pub sends: u64,
-    /// Messages that a job receives.
+    /// Messages received by each job.
     pub receives: u64,
-    /// Queues that a job looks into until it finds nothing: once more than there are messages, each.
+    /// Queues that each job drains: it looks into each once more than there are messages.
     pub looks: u64,
     /// What releases its jobs.
     pub release: Release,
@@ -51,18 +52,18 @@ pub struct Task {
 pub enum Release {
     /// The kernel's clock.
     Clock,
-    /// An interrupt, by its place in the set.
+    /// An interrupt, by its index in the set.
     Interrupt(usize),
 }
 
-/// A stretch of a job in which it holds a lock.
+/// A critical section: a stretch of a job that holds a lock.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Section {
-    /// Which lock, by its place in the set.
+    /// The lock, by its index in the set.
     pub lock: usize,
-    /// Cycles of the job's work for which it is held.
+    /// Length in cycles, as part of the job's work.
     pub cycles: u64,
-    /// The lock within whose section it is taken.
+    /// The lock whose section encloses this one, if any.
     pub inside: Option<usize>,
 }
 
@@ -71,27 +72,28 @@ pub struct Section {
 pub struct Interrupt {
     /// Its name.
     pub name: String,
-    /// Cycles from one to the next, at least.
+    /// Least cycles from one to the next.
     pub distance: u64,
-    /// Cycles that its handler executes, without any of the kernel's.
+    /// Execution time of its handler in cycles, without the kernel's costs.
     pub work: u64,
 }
 
-/// A queue: each job of one task sends a message, each of another receives what has gathered.
+/// A queue: each job of one task sends a message, and each job of another receives all that have
+/// accumulated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Queue {
     /// Its name.
     pub name: String,
-    /// The task that sends, by its place in the set.
+    /// The sending task, by its index in the set.
     pub from: usize,
-    /// The task that receives.
+    /// The receiving task, by its index in the set.
     pub to: usize,
-    /// How many messages it holds.
+    /// Its capacity in messages.
     pub items: u64,
 }
 
 impl Task {
-    /// A task that the clock releases, with its deadline at the next release.
+    /// Returns a task that the clock releases, with an implicit deadline (equal to the period).
     pub fn new(name: &str, priority: u32, work: u64, period: u64) -> Self {
         Self {
             name: name.to_owned(),
@@ -109,7 +111,7 @@ impl Task {
         }
     }
 
-    /// The longest of its sections that hold this lock, those around it included.
+    /// Returns the longest outermost section in which it holds this lock.
     pub fn holds(&self, lock: usize) -> Option<&Section> {
         let with_lock = self.sections.iter().filter(|section| section.lock == lock);
         with_lock.map(|section| self.outermost(section)).max_by_key(|section| section.cycles)
@@ -117,7 +119,7 @@ impl Task {
 
     fn outermost<'a>(&'a self, section: &'a Section) -> &'a Section {
         let mut outer = section;
-        // No chain is longer than there are sections.
+        // A chain of sections is no longer than their number.
         for _ in 0..self.sections.len() {
             let around = outer.inside.and_then(|lock| {
                 self.sections.iter().filter(|other| other.lock == lock).max_by_key(|it| it.cycles)
@@ -130,18 +132,18 @@ impl Task {
         outer
     }
 
-    /// Whether it takes this lock.
+    /// Returns whether it takes this lock.
     pub fn takes(&self, lock: usize) -> bool {
         self.sections.iter().any(|section| section.lock == lock)
     }
 }
 
 impl Set {
-    /// The most messages that gather from one job's look into a queue to the end of the next one's, where
-    /// both ends meet their deadlines.
+    /// Returns the most messages that accumulate from one job's look into a queue to the end of the
+    /// next job's, if both ends meet their deadlines.
     ///
-    /// A job of the sender's may send at any time until its deadline: those that were released before the look may send
-    /// behind it. The first look has in front of it what was sent since the start.
+    /// A job of the sender may send at any time until its deadline, so jobs released before the
+    /// look may send after it. The first look finds everything sent since the start.
     pub fn gathered(&self, from: usize, to: usize) -> u64 {
         let (from, to) = (&self.tasks[from], &self.tasks[to]);
         let between = to.period.saturating_add(to.deadline).saturating_add(from.deadline);
@@ -152,7 +154,7 @@ impl Set {
     /// Adds a queue, with the messages that jobs of both ends send and receive.
     ///
     /// # Errors
-    /// Where more can gather than it holds: how many.
+    /// When more messages can accumulate than the queue holds; the error is their number.
     pub fn connect(&mut self, queue: Queue) -> Result<(), u64> {
         let gathered = self.gathered(queue.from, queue.to);
         if gathered > queue.items {
@@ -165,20 +167,20 @@ impl Set {
         Ok(())
     }
 
-    /// Thousandths of the processor that tasks and handlers ask for, rounded up.
+    /// Returns the utilization by tasks and handlers in thousandths, rounded up.
     pub fn utilisation(&self) -> u64 {
         (self.utilisation_exact() * 1000.0 - 1e-6).ceil().max(0.0) as u64
     }
 
-    /// The share of the processor that tasks and handlers ask for.
+    /// Returns the utilization by tasks and handlers as a share of the processor.
     pub fn utilisation_exact(&self) -> f64 {
         let tasks = self.tasks.iter().map(|task| task.work as f64 / task.period as f64);
         let handlers = self.interrupts.iter().map(|it| it.work as f64 / it.distance as f64);
         tasks.chain(handlers).sum()
     }
 
-    /// The same set with its tasks' execution times, and the sections in them, at so many
-    /// ten-thousandths of what they are; no time falls below one cycle.
+    /// Returns the set with execution times and critical sections scaled by a factor in
+    /// ten-thousandths. No time falls below one cycle.
     #[must_use]
     pub fn scaled(&self, ten_thousandths: u64) -> Self {
         let scale = |cycles: u64| {
@@ -195,8 +197,8 @@ impl Set {
         set
     }
 
-    /// The same set on a processor whose clock is so many ten-thousandths of what it is: all times
-    /// are fewer cycles, and what is executed is as many. Whole ticks stay whole ticks.
+    /// Returns the set for a processor whose clock is scaled by a factor in ten-thousandths: times
+    /// scale with it, execution in cycles stays the same. Whole ticks stay whole ticks.
     #[must_use]
     pub fn clocked(&self, ten_thousandths: u64) -> Self {
         let scale = |cycles: u64| {
@@ -218,7 +220,7 @@ impl Set {
         for interrupt in &mut set.interrupts {
             interrupt.distance = scale(interrupt.distance);
         }
-        // What an interrupt releases comes as often as that one.
+        // A task released by an interrupt has that interrupt's distance as its period.
         for task in &mut set.tasks {
             if let Release::Interrupt(number) = task.release {
                 task.period = set.interrupts.get(number).map_or(task.period, |it| it.distance);
@@ -227,7 +229,7 @@ impl Set {
         set
     }
 
-    /// The least time after which all releases by the clock repeat; `None` where that is longer
+    /// Returns the time after which all releases by the clock repeat, or `None` if it is longer
     /// than `most` cycles.
     pub fn hyperperiod(&self, most: u64) -> Option<u64> {
         self.tasks.iter().try_fold(1, |so_far: u64, task| {

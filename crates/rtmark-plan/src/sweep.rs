@@ -1,4 +1,4 @@
-//! Plans of one system at several clocks and ticks.
+//! Plans of one system at several clocks and tick rates.
 
 use std::collections::BTreeMap;
 
@@ -23,20 +23,22 @@ pub struct Sweep {
     pub points: Vec<Document>,
 }
 
-/// Why parts are not joined.
+/// Why parts of a sweep cannot be joined.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum JoinError {
-    /// They answer different questions.
-    #[error("parts of different sweeps: {what} of one is {one}, of another {other}")]
+    /// They belong to different sweeps.
+    #[error(
+        "the parts belong to different sweeps: {what} is {one} in one part and {other} in another"
+    )]
     Different {
         /// What differs.
         what: &'static str,
-        /// That of one part.
+        /// Its value in one part.
         one: String,
-        /// That of another part.
+        /// Its value in another part.
         other: String,
     },
-    /// A point is in two of them, with different answers.
+    /// Two parts contain the same point with different answers.
     #[error("two parts have different answers for {megahertz} MHz{tick}")]
     Contradictory {
         /// The point's clock.
@@ -47,38 +49,38 @@ pub enum JoinError {
 }
 
 impl Document {
-    /// Where it belongs in a sweep.
+    /// Returns its sort key in a sweep.
     fn point(&self) -> (Option<u64>, u64) {
         (self.tick_hz, self.clock_hz)
     }
 }
 
 impl Sweep {
-    /// The schema of its JSON.
+    /// Returns the JSON schema.
     pub fn json_schema() -> schemars::Schema {
         schemars::schema_for!(Self)
     }
 
-    /// Whether it has all of its points.
+    /// Returns whether it has all points.
     pub fn is_complete(&self) -> bool {
         self.points.len() == self.points_in_all
     }
 
-    /// Takes in another part of the same sweep; points that both have are taken once.
+    /// Adds another part of the same sweep; points in both are kept once.
     ///
     /// # Errors
-    /// When it is of another sweep, or answers a point differently.
+    /// When the part belongs to another sweep, or has a different answer for a point.
     pub fn join(&mut self, part: Self) -> Result<(), JoinError> {
         let kernels = |sweep: &Self| {
             let plans = sweep.points.first().into_iter().flat_map(|point| &point.kernels);
-            // A profile has the point's tick in it.
+            // The profile is left out because it includes the point's tick.
             let told = plans.map(|plan| format!("{} {}", plan.kernel, plan.version));
             told.collect::<Vec<_>>().join(", ")
         };
         let soc = |sweep: &Self| sweep.points.first().map(|point| point.soc.clone());
         let mut facts = vec![
             (
-                "the version of the form",
+                "the format version",
                 self.schema_version.to_string(),
                 part.schema_version.to_string(),
             ),
@@ -114,17 +116,18 @@ impl Sweep {
         Ok(())
     }
 
-    /// Whether some kernel holds somewhere.
+    /// Returns whether any kernel holds at any point.
     pub fn holds_somewhere(&self) -> bool {
         self.rows().any(|(_, plan)| plan.verdict == Verdict::Holds)
     }
 
-    /// Each plan with the point that it belongs to.
+    /// Returns each plan with its point.
     pub fn rows(&self) -> impl Iterator<Item = (&Document, &KernelPlan)> {
         self.points.iter().flat_map(|point| point.kernels.iter().map(move |plan| (point, plan)))
     }
 
-    /// What follows, a sentence for each kernel, and for each tick where it counts by one.
+    /// Summarizes the sweep in one sentence per kernel, or per kernel and tick for kernels with a
+    /// tick.
     pub fn sentences(&self) -> Vec<String> {
         let mut subjects: Vec<(&str, Option<u64>)> = Vec::new();
         for (point, plan) in self.rows() {
@@ -165,7 +168,7 @@ impl Sweep {
 }
 
 impl KernelPlan {
-    /// The point's tick, if the kernel is built with it.
+    /// Returns the point's tick if the kernel is built with it.
     fn tick(&self, point: &Document) -> Option<u64> {
         point.tick_hz.filter(|hertz| {
             let chosen = format!("tick_hz={hertz}");
@@ -174,19 +177,19 @@ impl KernelPlan {
     }
 }
 
-/// A faster clock misses what a slower one holds.
+/// Describes an anomaly: a slower clock holds, and a faster one does not.
 fn anomaly(who: &str, holds: u64, clocks: &[(u64, bool)]) -> String {
     let faster = clocks.iter().find(|(clock, held)| *clock > holds && !held);
     let faster = faster.map_or(holds, |(clock, _)| *clock);
     format!(
         "{who} holds at {} MHz and not at {} MHz: more of the work is stated in time than in cycles, \
-         or a tick falls otherwise.",
+         or ticks fall differently.",
         megahertz(holds),
         megahertz(faster)
     )
 }
 
-/// A clock in MHz, with as many decimals as it has.
+/// Formats a clock in MHz, with as many decimals as necessary.
 pub(crate) fn megahertz(hertz: u64) -> String {
     format!("{}", hertz as f64 / 1e6)
 }
@@ -237,8 +240,8 @@ mod tests {
         }
     }
 
-    /// Parts come to the whole, in any order and more than once; of another sweep, or with another
-    /// answer, they are refused.
+    /// Parts join to the whole in any order and repeatedly; parts of another sweep or with a
+    /// different answer are refused.
     #[test]
     fn parts_are_joined() {
         use Verdict::{Holds, Misses};
@@ -279,7 +282,7 @@ mod tests {
         assert!(sweep.holds_somewhere());
     }
 
-    /// A kernel that is set to the next release is the same whatever the tick of others.
+    /// A kernel without a tick gives the same answer whatever the tick of others.
     #[test]
     fn a_kernel_without_a_tick_has_one_sentence_for_all() {
         use Verdict::{Holds, Misses};
@@ -297,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_holds_is_said_so() {
+    fn a_sweep_without_success_says_so() {
         let sweep = sweep(vec![point(1_000_000, None, Verdict::Unknown)]);
         assert_eq!(sweep.sentences(), ["k holds at none of these clocks."]);
         assert!(!sweep.holds_somewhere());

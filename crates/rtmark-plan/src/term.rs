@@ -1,4 +1,4 @@
-//! What a bound is made of: terms, and the measured figures that fill them.
+//! The terms of a bound, and the origin of their cycles.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -42,7 +42,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All of them, in the order in which they are shown.
+    /// All kinds, in display order.
     pub const ALL: [Self; 15] = [
         Self::Work,
         Self::Preemption,
@@ -61,7 +61,7 @@ impl Kind {
         Self::BeforeRelease,
     ];
 
-    /// What it is called.
+    /// Returns its display name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Work => "own work",
@@ -82,7 +82,7 @@ impl Kind {
         }
     }
 
-    /// Where the term comes from.
+    /// Returns the publication or section that the term comes from.
     pub const fn source(self) -> &'static str {
         match self {
             Self::Work | Self::Preemption => "Joseph and Pandya 1986",
@@ -119,21 +119,21 @@ pub enum Origin {
     },
 }
 
-/// One thing that takes cycles.
+/// Something that takes cycles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// Why it is there.
+    /// Why it is in the bound.
     pub kind: Kind,
-    /// Whose it is: a task, an interrupt, a lock, the kernel.
+    /// What it belongs to: a task, an interrupt, a lock or the kernel.
     pub of: String,
-    /// Cycles each time.
+    /// Cycles per occurrence.
     pub cycles: u64,
-    /// Where they come from.
+    /// The origin of these cycles.
     pub origin: Origin,
 }
 
 impl Part {
-    /// One whose cycles the file states.
+    /// Returns a part whose cycles the system's file states.
     pub fn stated(kind: Kind, of: &str, cycles: u64) -> Self {
         Self { kind, of: of.to_owned(), cycles, origin: Origin::Stated }
     }
@@ -159,7 +159,7 @@ pub struct Term {
 }
 
 impl Term {
-    /// A part that counts so often.
+    /// Returns the term for `times` occurrences of a part.
     pub fn of(part: &Part, times: u64) -> Self {
         let cycles = part.cycles.saturating_mul(times);
         Self {
@@ -173,7 +173,7 @@ impl Term {
         }
     }
 
-    /// Time that had passed when a job was released.
+    /// Returns the (negative) term for time that had passed when a job was released.
     pub fn before_release(cycles: u64) -> Self {
         let mut term = Self::of(&Part::stated(Kind::BeforeRelease, "the job", cycles), 1);
         term.cycles = -term.cycles;

@@ -1,4 +1,4 @@
-//! Plans for people: tables, and Markdown.
+//! Plans as tables, for terminals and as Markdown.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,17 +9,17 @@ use crate::answer::{
 use crate::sweep::{Sweep, megahertz};
 use crate::term::Kind;
 
-/// Rows under a heading, in columns.
+/// A table: rows of cells, the first row being the heading.
 struct Columns {
     rows: Vec<Vec<String>>,
 }
 
-/// How columns are written.
+/// The form of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// For terminals.
+    /// Plain text for terminals.
     Text,
-    /// GitHub's Markdown.
+    /// GitHub-flavoured Markdown.
     Markdown,
 }
 
@@ -29,12 +29,13 @@ impl Columns {
     }
 
     fn row(&mut self, cells: impl IntoIterator<Item = String>) {
-        // A name may hold what would end a cell.
+        // A name may contain characters that would end the cell.
         let plain = |cell: String| cell.replace(['\n', '\r', '\t'], " ").replace('|', "/");
         self.rows.push(cells.into_iter().map(plain).collect());
     }
 
-    /// The first column to the left, the others to the right, save the last where it is words.
+    /// Renders the table: columns of numbers are right-aligned, others and the first column
+    /// left-aligned.
     fn written(&self, form: Form) -> String {
         let count = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let cell = |row: &Vec<String>, at: usize| row.get(at).cloned().unwrap_or_default();
@@ -72,7 +73,7 @@ impl Columns {
     }
 }
 
-/// A number with its digits in groups of three.
+/// Formats a number with its digits in groups of three.
 fn grouped(number: i64) -> String {
     let digits = number.unsigned_abs().to_string();
     let mut text = String::new();
@@ -115,7 +116,7 @@ impl Document {
     }
 }
 
-/// What is said of a kernel in a line.
+/// The columns of the summary, which has one row per kernel.
 const SUMMARY: [&str; 9] = [
     "kernel",
     "verdict",
@@ -158,7 +159,7 @@ impl Sweep {
 }
 
 impl KernelPlan {
-    /// The cells of [`SUMMARY`].
+    /// Returns the cells of the columns in [`SUMMARY`].
     fn summary(&self) -> [String; 9] {
         let worst = self.worst();
         [
@@ -189,11 +190,11 @@ impl KernelPlan {
         }
         let bounded: Vec<_> = self.tasks.iter().filter(|task| task.response.is_some()).collect();
         if !bounded.is_empty() {
-            text.push_str("\nWhat the bounds are made of, in cycles:\n\n");
+            text.push_str("\nTerms of the bounds, in cycles:\n\n");
             text.push_str(&bars(&bounded).written(form));
         }
         if !self.costs.is_empty() {
-            let _ = writeln!(text, "\nWith these costs of the kernel, {}:\n", self.costs_of.told());
+            let _ = writeln!(text, "\nCosts of the kernel, {}:\n", self.costs_of.description());
             text.push_str(&costs(&self.costs).written(form));
         }
         for missing in &self.missing {
@@ -202,7 +203,7 @@ impl KernelPlan {
         if let Some(first) = self.sensitivity.first() {
             let _ = writeln!(
                 text,
-                "\nWithout {}, the least slack would be {} cycles longer.",
+                "\nWithout {}, the least slack would be {} cycles larger.",
                 first.cost.name(),
                 grouped(first.cycles)
             );
@@ -214,8 +215,8 @@ impl KernelPlan {
                 if task.response.is_some_and(|bound| run.longest > bound) {
                     let _ = writeln!(
                         text,
-                        "\n{} took longer than the bound made with the suite's costs: in this image the \
-                         kernel costs more.",
+                        "\n{} took longer than the bound made with the suite's costs: the kernel \
+                         costs more in this image.",
                         task.name
                     );
                 }
@@ -224,7 +225,8 @@ impl KernelPlan {
         text
     }
 
-    /// The bounds, and beside them what they would be with the suite's costs where they are others.
+    /// Returns the table of bounds. If the bounds rest on the image's costs, an extra column has
+    /// those from the suite's costs.
     fn bounds(&self) -> Columns {
         let heads = ["task", "priority", "deadline", "bound", "slack", "slack %"];
         let beside = self.of_suite.as_ref().map(|_| "bound, suite's costs");
@@ -249,11 +251,11 @@ impl KernelPlan {
 }
 
 impl CostsOf {
-    /// Where they were measured, and what that means for a verdict.
-    pub(crate) const fn told(self) -> &'static str {
+    /// Describes where the costs were measured, and what that means for the verdict.
+    pub(crate) const fn description(self) -> &'static str {
         match self {
             Self::Suite => {
-                "measured in the suite's images: where code lies elsewhere it may cost more, and \
+                "measured in the suite's images: at other code addresses it may cost more, and \
                  `--run` measures the image that runs"
             }
             Self::Image => "measured in the image that ran the set",
@@ -276,13 +278,14 @@ fn costs(costs: &[CostFigure]) -> Columns {
     columns
 }
 
-/// What runs brought, beside the load that the file states.
+/// Renders the results of runs. `load` is the load that the file states, in percent.
 fn ran(run: &RunPlan, load: f64, form: Form) -> String {
     if let Some(why) = &run.not_run {
         return format!("\nNot run: {why}.\n");
     }
     let mut text = format!(
-        "\nThe set on the kernel's own binary, from {} offsets; bounds with what that image costs:\n\n",
+        "\nThe set on the kernel's own binary, from {} combinations of offsets, with bounds from \
+         that image's costs:\n\n",
         run.offsets_tried
     );
     let mut columns =
@@ -303,56 +306,59 @@ fn ran(run: &RunPlan, load: f64, form: Form) -> String {
     for task in run.tasks.iter().filter(|task| task.exceeds()) {
         let _ = writeln!(
             text,
-            "\n{} took longer than its bound: a mistake of the analysis, or something that it does \
-             not know of the kernel.",
+            "\n{} took longer than its bound: either the analysis is wrong, or the kernel does \
+             something that it does not know.",
             task.name
         );
     }
     for queue in &run.queues {
-        let _ = writeln!(text, "\n{}", queue.told());
+        let _ = writeln!(text, "\n{}", queue.sentence());
     }
     if let Some(wake) = run.wake {
-        let _ = writeln!(text, "\n{}", wake.told(load));
+        let _ = writeln!(text, "\n{}", wake.sentence(load));
     }
     if let Some(share) = run.breakdown_percent {
         let _ =
-            writeln!(text, "\nIn runs the first deadline is missed above {share:.1} % of load.");
+            writeln!(text, "\nIn runs, the first deadline is missed above a load of {share:.1} %.");
     }
     text
 }
 
 impl QueueRun {
-    /// In a sentence.
-    pub(crate) fn told(&self) -> String {
+    /// Describes the queue's traffic in a sentence.
+    pub(crate) fn sentence(&self) -> String {
         let Self { name, sent, received, lost } = self;
         let (sent, received) = (grouped(*sent as i64), grouped(*received as i64));
         let went = format!(
-            "Through {name} went {sent} messages, of which {received} had been received when runs ended"
+            "{sent} messages were sent through {name}, and {received} of them had been received \
+             when the runs ended"
         );
         if *lost == 0 {
             return format!("{went}; none was lost.");
         }
-        format!("{went}. LOST: {}, as the queue was full.", grouped(*lost as i64))
+        format!("{went}. LOST: {}, because the queue was full.", grouped(*lost as i64))
     }
 }
 
 impl WakePlan {
-    /// In a sentence, beside the load that tasks and handlers state, in percent.
-    pub(crate) fn told(self, load: f64) -> String {
+    /// Describes the awake time in a sentence. `load` is the load stated for tasks and handlers, in
+    /// percent.
+    pub(crate) fn sentence(self, load: f64) -> String {
         if self.awake == self.cycles {
-            return "In runs the processor never sleeps: it is never idle, or the kernel's idle task spins."
+            return "In runs, the processor never sleeps: it is never idle, or the kernel's idle \
+                    task spins."
                 .to_owned();
         }
         let awake = self.awake_percent();
         format!(
-            "In runs the processor is awake for {awake:.1} % of the time and asleep for {:.1} %; tasks and \
-             handlers ask for {load:.1} %.",
+            "In runs, the processor is awake for {awake:.1} % of the time and asleep for {:.1} %; \
+             tasks and handlers demand {load:.1} %.",
             100.0 - awake
         )
     }
 }
 
-/// The terms of bounds, kinds down and tasks across.
+/// Returns the table of terms: a row per kind, a column per task.
 fn bars(tasks: &[&TaskPlan]) -> Columns {
     let heads = std::iter::once("term").chain(tasks.iter().map(|task| task.name.as_str()));
     let mut columns = Columns::new(&heads.collect::<Vec<_>>());

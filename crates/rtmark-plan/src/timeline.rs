@@ -1,4 +1,4 @@
-//! Who ran while a job was not done: the longest response that was found, as bars of time.
+//! Timelines: what ran until a job was done, for the longest response found.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -55,8 +55,8 @@ pub struct ReleasePlan {
 }
 
 impl Timeline {
-    /// Cycles for which each ran, in the order in which they first did; what is left went to the kernel,
-    /// or to nobody.
+    /// Returns the cycles for which each task or handler ran, in the order in which they first ran.
+    /// The remaining cycles went to the kernel or were idle.
     pub fn shares(&self) -> Vec<(Who, u64)> {
         let mut shares: Vec<(Who, u64)> = Vec::new();
         for ran in &self.ran {

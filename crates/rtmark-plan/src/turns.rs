@@ -1,4 +1,4 @@
-//! Tasks that take turns: how often one has to wait for another.
+//! Tasks that take turns: how often a job has to wait for another task.
 
 use crate::bound::{Arrivals, Bound, Question, Stream};
 use crate::costs::{Cost, Costs, Missing};
@@ -6,21 +6,21 @@ use crate::model::{Model, NoBound, Order, Timer, handlers, job, switch_from, swi
 use crate::set::{Release, Set, Task};
 use crate::term::{Kind, Part};
 
-/// How often bounds of tasks that take turns are made with those of the others.
+/// How often the bounds of tasks that take turns are refined with those of the others.
 pub(crate) const ROUNDS: usize = 8;
 
-/// What is known of a task that takes turns with others.
+/// What is known about a task that takes turns with others.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Turns {
-    /// Its longest response.
+    /// Bound on its response in cycles.
     pub response: u64,
-    /// How often at most another one's job has to wait for a poll of its.
+    /// Most polls of this task for which a job of another task has to wait.
     pub most: u64,
 }
 
 impl Model {
-    /// What is known of tasks that take turns: how long each takes at the most, its period where that is not
-    /// known yet, and how often another one may have to wait for it. Nothing where tasks take none.
+    /// Returns, for each task, its longest response (its period while no bound is known) and how
+    /// often another task may have to wait for it. Returns nothing for orders without turns.
     pub(crate) fn turns(
         &self,
         set: &Set,
@@ -35,7 +35,7 @@ impl Model {
         let responses: Vec<u64> = responses.collect();
         let turns = (0..).zip(&set.tasks).map(|(at, task)| {
             if self.order == Order::Fifo {
-                // Whoever is released while a job waits runs after that job.
+                // A task released while a job waits runs after that job.
                 return Ok(Turns { response: responses[at], most: 1 });
             }
             let until = self.next_batch(set, costs, at, &responses)?;
@@ -45,15 +45,16 @@ impl Model {
         turns.collect()
     }
 
-    /// How long it can take from a release of a task to the end of the batch in which its job is polled; none
-    /// where handlers leave no end to it.
+    /// Returns the longest time from a release of a task to the end of the batch that polls its
+    /// job, or `None` if handlers make it unbounded.
     ///
-    /// A job that waits in one batch and then in the next waits for a task at most twice: for its poll in the
-    /// rest of the one and ahead of itself in the other. For twice, that task's next release must come within
-    /// this time. Until then each other task is polled in the rest of the batch before and in that batch, for
-    /// releases that are no longer ago than its response.
+    /// A job that waits during the rest of one batch and then in the next one waits for another
+    /// task at most twice: for its poll in the rest of the first batch, and for its poll ahead of
+    /// the job in the second. To be polled twice, that task must be released again within the time
+    /// computed here. During it, each other task is polled in the rest of the previous batch and in
+    /// the batch itself, for releases no longer ago than its response time.
     ///
-    /// The same holds for a round in place of a batch.
+    /// The same holds for rounds instead of batches.
     fn next_batch(
         &self,
         set: &Set,
@@ -76,21 +77,22 @@ impl Model {
             let arrivals = Arrivals::AtMost { period, jitter, most };
             let mut parts = self.turn(task, costs)?;
             if !is_ticked {
-                // An alarm more, for the batch behind.
+                // One more alarm, for the following batch.
                 own.push(costs.part(Cost::Tick, &task.name, 1)?);
             } else if task.release == Release::Clock {
                 parts.push(costs.part(Cost::Release, &task.name, 1)?);
             }
             streams.push(Stream { parts, arrivals });
         }
-        // Nothing but these is in its way: no second job of its own.
+        // Only these delay it; there is no second job of its own.
         let period = u64::MAX;
         let question = Question { period, jitter: 0, own, last: 0, once: Vec::new(), streams };
         Ok(question.bound().ok().map(|bound| bound.response))
     }
 
-    /// A job of another task that goes before, with the switch from it and, where an alarm released it,
-    /// that alarm. The switch to the first job of a batch or round is that of the waiting task itself.
+    /// Returns the cost of another task's job that runs first, with the switch from it and, if an
+    /// alarm released it, that alarm. The switch to the first job of a batch or round is counted
+    /// for the waiting task.
     pub(crate) fn turn(&self, task: &Task, costs: &Costs) -> Result<Vec<Part>, Missing> {
         let mut parts = job(task, Kind::Turns, costs)?;
         if self.timer == Timer::Alarm && task.release == Release::Clock {
@@ -100,10 +102,10 @@ impl Model {
         Ok(parts)
     }
 
-    /// The turns of all other tasks for which a job may have to wait.
+    /// Returns the turns of all other tasks for which a job may have to wait.
     ///
-    /// In rounds, a job that is released during one round is polled in the next. Each other task may have a
-    /// turn in the rest of the first round, and those earlier in the array have one in the second.
+    /// In rounds, a job released during one round is polled in the next. Each other task may have a
+    /// turn in the rest of the first round; tasks earlier in the array also have one in the second.
     pub(crate) fn turns_of_others(
         &self,
         set: &Set,
@@ -128,7 +130,7 @@ impl Model {
         Ok(streams)
     }
 
-    /// What the clock's releases of all other tasks cost a job that waits.
+    /// Returns what the clock's releases of all other tasks cost a waiting job.
     pub(crate) fn releases_of_others(
         &self,
         set: &Set,
@@ -141,10 +143,11 @@ impl Model {
         let stream = |(number, other): (usize, &Task)| {
             let (period, jitter) = (other.period, other.jitter);
             let (cost, arrivals) = match (self.timer, self.order) {
-                // The next one after the polls that go before: its poll comes later, its alarm need not.
+                // The next release after the polls ahead of the job: its poll comes later, but its
+                // alarm may not.
                 (Timer::Alarm, _) => (Cost::Tick, Arrivals::AtMost { period, jitter, most: 1 }),
-                // A round begins with a look at all timers, so that those count which are polled after
-                // the job. Between two of a task's releases lies its poll.
+                // A round begins by checking all timers, so tasks polled after the job count as
+                // well. Each task is polled between two of its releases.
                 (Timer::Tick, Order::Rounds) => {
                     let Turns { response: jitter, most } = turns[number];
                     let most = if self.by_one_tick(set, number, index) { 1 } else { most };
@@ -159,14 +162,16 @@ impl Model {
         clocked.map(stream).collect()
     }
 
-    /// Whether rounds take two tasks by ticks, so that neither of them is in a round that is going on when the
-    /// other one is released.
+    /// Returns whether ticks release both tasks, so that neither of them can be in a round in
+    /// progress when the other one is released.
     ///
-    /// Every round ends less than a tick after the tick before it, or ticks would be lost and there were no bound.
-    /// So the rounds that a tick finds going on are those that begin after the one with all that the last
-    /// tick released: only what interrupts release is in them. If that one itself is still going on, then
-    /// because a round went on at its tick, too, and it has caught up on that since: handlers and the longest
-    /// round take no more than a tick together, and what is left of it is no more than was left then.
+    /// Every round ends less than a tick after the tick before it; otherwise ticks would be lost
+    /// and there would be no bound. A round in progress at a tick therefore began after the round
+    /// that polled everything released by the previous tick, and contains only tasks released by
+    /// interrupts. If that earlier round itself is still in progress, this is because a round was
+    /// already in progress at its tick; it has caught up since then, because handlers and the
+    /// longest round together take no more than a tick, so what remains of it is no more than what
+    /// remained then.
     fn by_one_tick(&self, set: &Set, one: usize, other: usize) -> bool {
         let is_ticked = |index: usize| {
             let task = &set.tasks[index];
@@ -177,7 +182,7 @@ impl Model {
     }
 }
 
-/// Whether a round polls one task before another: by priority, and by place in the set among equals.
+/// Returns whether a round polls one task before another: by priority, then by index in the set.
 fn goes_first(set: &Set, one: usize, other: usize) -> bool {
     let place = |index: usize| (std::cmp::Reverse(set.tasks[index].priority), index);
     place(one) < place(other)
@@ -187,7 +192,8 @@ pub(crate) fn is_late((task, bound): &(&Task, &Result<Bound, NoBound>)) -> bool 
     !bound.as_ref().is_ok_and(|bound| bound.response <= task.period)
 }
 
-/// Why others have no bound where one that takes turns with them may be late, or has none itself.
+/// Returns why other tasks have no bound if a task that takes turns with them may be late, or has
+/// no bound itself.
 pub(crate) fn late_turn(set: &Set, task: &Task, bound: &Result<Bound, NoBound>) -> NoBound {
     let response = match bound {
         Ok(bound) => bound.response,

@@ -1,4 +1,4 @@
-//! What is answered for a kernel: verdicts, and why there is no bound where there is none.
+//! Answers for one kernel: verdicts, and the reasons for missing bounds.
 
 use rtmark_plan::{
     Bound, Cost, Costs, CostsOf, Document, Form, Interrupt, KernelPlan, Kind, Model, NoBound,
@@ -12,7 +12,7 @@ fn set(tasks: Vec<Task>) -> Set {
     Set { tick: TICK, tasks, locks: vec!["a".into(), "b".into()], ..Set::default() }
 }
 
-/// High, middle and low, released by the clock.
+/// Three tasks, high, middle and low, released by the clock.
 fn three() -> Set {
     set(vec![
         Task::new("high", 3, 2_000, 2 * TICK),
@@ -25,7 +25,7 @@ fn freertos() -> Model {
     Model::of("freertos").expect("known")
 }
 
-/// Every scenario took from 90 to 100 cycles, but for some.
+/// Every scenario takes from 90 to 100 cycles, with a few exceptions.
 fn costs(set: &Set, others: &[(&str, u64)]) -> Costs {
     freertos().measured(set, &mut |scenario| {
         let other = others.iter().find(|(name, _)| *name == scenario);
@@ -42,21 +42,22 @@ fn held(lock: usize, cycles: u64, inside: Option<usize>) -> Section {
 }
 
 #[test]
-fn a_bound_is_the_sum_that_one_makes_by_hand() {
+fn a_bound_equals_the_sum_by_hand() {
     let mut set = three();
     set.tasks[1].sections.push(held(0, 500, None));
     set.tasks[2].sections.push(held(0, 700, None));
     let costs = costs(&set, &[("timer.tick", 60), ("timer.wake", 200)]);
     let bounds = freertos().bounds(&set, &costs);
     let response = |index: usize| bounds[index].as_ref().expect("bounded").response;
-    // Start: 200 - 54 + 100. Releases of lower tasks: their rise, (100 - 90) / 1. Held back: 100.
+    // Start: 200 - 54 + 100. Releases of lower tasks: the rise, (100 - 90) / 1. Held back: 100.
     let start = 246;
     assert_eq!(response(0), 2_000 + start + 60 + 2 * 10 + 100);
-    // Its own lock 200; low's section with its lock 200 and the way there and back 200.
+    // Its own lock: 200. The section of low with its lock: 200, and the switch there and back: 200.
     let high = 2_000 + start + 100;
     let own = 4_000 + 200 + start + 100;
     assert_eq!(response(1), own + 700 + 200 + 200 + high + 60 + 10);
-    // Two ticks, one of which brings nobody; in the second job of high's there is none. Middle may wait.
+    // Two ticks, one of which releases no task; the second job of high contends for no lock. Middle
+    // may wait.
     let middle = 4_000 + 200 + 200 + start + 100;
     let low = 9_000 + 200 + start;
     assert_eq!(response(2), low + middle + high + 2 * 60);
@@ -69,7 +70,7 @@ fn a_bound_is_the_sum_that_one_makes_by_hand() {
 }
 
 #[test]
-fn a_scenario_that_is_missing_leaves_the_bound_unknown() {
+fn a_missing_scenario_leaves_the_bound_unknown() {
     let set = three();
     let costs = costs(&set, &[("growth.delay.delayed.4", 0)]);
     let plan = KernelPlan::new(&set, &freertos(), &costs, 0.0);
@@ -80,7 +81,7 @@ fn a_scenario_that_is_missing_leaves_the_bound_unknown() {
     assert!(why.contains("growth.delay.delayed.4 has no answer"), "{why}");
     let file = Document { file: "a|b\n.toml".into(), ..document(plan) };
     for form in [Form::Text, Form::Markdown] {
-        assert!(file.text(form).contains("cannot be had"), "{}", file.text(form));
+        assert!(file.text(form).contains("is not available"), "{}", file.text(form));
     }
 }
 
@@ -117,7 +118,7 @@ fn document(plan: KernelPlan) -> Document {
     }
 }
 
-/// An image that costs more than the suite's decides, and so does one that costs less.
+/// The image's costs decide the verdict, whether they are higher or lower than the suite's.
 #[test]
 fn the_verdict_rests_on_the_image_that_runs() {
     let set = three();
@@ -156,7 +157,7 @@ fn the_verdict_rests_on_the_image_that_runs() {
     );
 }
 
-/// What a run shows is no matter of bounds: neither a deadline that it misses nor a bound that it exceeds.
+/// The results of runs count whatever the bounds say: both a missed deadline and an exceeded bound.
 #[test]
 fn runs_overrule_bounds() {
     let set = three();
@@ -178,7 +179,7 @@ fn runs_overrule_bounds() {
     );
 }
 
-/// A message that found its queue full is never passed over: where no deadline was missed, the analysis is wrong.
+/// A lost message is always reported: if no deadline was missed, the analysis is wrong.
 #[test]
 fn a_lost_message_is_a_finding() {
     let set = three();
@@ -190,21 +191,21 @@ fn a_lost_message_is_a_finding() {
     };
     let outcome = |document: Document| {
         let text = document.text(Form::Text);
-        (document.kernels[0].verdict, document.outcome(), text.contains("LOST: 2, as"))
+        (document.kernels[0].verdict, document.outcome(), text.contains("LOST: 2, because"))
     };
     let (short, late) = ([2_000, 4_000, 9_000], [2_000, 5 * TICK + 1, 9_000]);
     assert_eq!(outcome(of(0, short)), (Verdict::Holds, Outcome::Holds, false));
     assert_eq!(outcome(of(2, short)), (Verdict::Misses, Outcome::LostMessage, true));
     assert_eq!(outcome(of(2, late)), (Verdict::Misses, Outcome::Short, true));
-    assert!(of(0, short).text(Form::Text).contains("Through lines went 1 200 messages"));
+    assert!(of(0, short).text(Form::Text).contains("1 200 messages were sent through lines"));
 }
 
-/// Messages are in the bounds of both ends; one end that may be late leaves who receives without a bound.
+/// Messages are in the bounds of both ends; if one end may be late, the receiver has no bound.
 #[test]
 fn messages_count_while_their_ends_are_in_time() {
     let mut set = three();
     let before = freertos().bounds(&set, &costs(&set, &[]));
-    // Low receives what high sends: 20 ticks and 2 are 11 of high's periods.
+    // Low receives what high sends: 20 ticks and 2 make 11 periods of high.
     let queue = Queue { name: "q".into(), from: 0, to: 2, items: 11 };
     set.connect(queue).expect("as many as gather");
     let dear = costs(&set, &[("queue.send.immediate", 300), ("queue.receive.immediate", 200)]);
@@ -212,7 +213,7 @@ fn messages_count_while_their_ends_are_in_time() {
     let bound = |bounds: &[Result<Bound, NoBound>], at: usize| {
         bounds[at].as_ref().expect("bounded").response
     };
-    // What holds back may be the longest call, where there is a lower task.
+    // If there is a lower-priority task, the longest stretch held back may be the longest call.
     assert_eq!(bound(&after, 0), bound(&before, 0) + 300 + 200);
     assert_eq!(bound(&after, 1), bound(&before, 1) + 300 + 200);
     let sent = bound(&after, 2).div_ceil(2 * TICK) * 300;
@@ -223,7 +224,7 @@ fn messages_count_while_their_ends_are_in_time() {
     assert!(matches!(&late[2], Err(NoBound::LateEnd { task, .. }) if task == "high"), "{late:?}");
     let plan = KernelPlan::new(&set, &freertos(), &dear, 0.0);
     assert_eq!(plan.verdict, Verdict::Misses);
-    // Of an end that has no bound it is not known whether it is late.
+    // If an end has no bound, it is unknown whether it is late.
     set.tasks[0].period += 1;
     let unknown = freertos().bounds(&set, &dear);
     let of = |bound: &Result<Bound, NoBound>| bound.as_ref().err().cloned();
@@ -232,7 +233,7 @@ fn messages_count_while_their_ends_are_in_time() {
     assert_eq!(of(&unknown[2]), Some(why), "its own reason is not that of others");
     assert_eq!(KernelPlan::new(&set, &freertos(), &dear, 0.0).verdict, Verdict::Unknown);
     set.tasks[0].period -= 1;
-    // In turns, everybody waits for whom receives.
+    // In turns, all tasks wait for the receiver.
     let embassy = Model::of("embassy").expect("known");
     let zero = Costs::zero();
     assert!(embassy.bounds(&set, &zero).iter().all(Result::is_err));
@@ -257,7 +258,7 @@ fn verdicts_follow_slack() {
         Verdict::Misses,
         "more than all of the time, with the kernel's"
     );
-    // What breaks first is what is shown.
+    // The first cause of failure is reported.
     let plan = KernelPlan::new(&set, &freertos(), &costs, 0.0);
     let breakdown = plan.breakdown_percent.expect("bounded");
     assert!(breakdown > plan.utilisation_percent && breakdown < 100.0);
@@ -267,13 +268,13 @@ fn verdicts_follow_slack() {
     let clock = search::slowest_clock(&set, |set| freertos().holds(set, &costs)).expect("holds");
     assert!(clock < search::WHOLE && freertos().holds(&set.clocked(clock), &costs));
     assert!(!freertos().holds(&set.clocked(clock - 1), &costs));
-    // Slower than its load it cannot be.
+    // The clock cannot be slower than the load.
     assert!(clock as f64 / 100.0 > plan.utilisation_percent);
     assert_eq!(search::slowest_clock(&late, |set| freertos().holds(set, &costs)), None);
 }
 
 #[test]
-fn what_has_no_bound_says_why() {
+fn a_missing_bound_has_a_reason() {
     let why = |set: &Set| {
         let bounds = freertos().bounds(set, &costs(set, &[]));
         bounds.into_iter().find_map(Result::err).expect("one has none")
@@ -289,7 +290,7 @@ fn what_has_no_bound_says_why() {
     assert!(matches!(why(&handler), NoBound::LostTicks { .. }), "{:?}", why(&handler));
     handler.interrupts[0].work = TICK / 2;
     assert!(freertos().holds(&handler, &costs(&handler, &[])));
-    // Low is woken by an interrupt that comes more often than it is done.
+    // Low is woken by an interrupt that recurs before its job is done.
     let mut often = three();
     often.tasks[2].release = Release::Interrupt(0);
     often.tasks[2].period = 14_000;
@@ -303,8 +304,9 @@ fn what_has_no_bound_says_why() {
 }
 
 #[test]
-fn inheritance_that_is_not_passed_on_is_shown_as_a_chain() {
-    // High waits for a, which low holds while it waits for b, which the lowest holds; middle comes between.
+fn intransitive_inheritance_is_reported_as_a_chain() {
+    // High waits for lock a, held by low, which waits for lock b, held by the lowest; middle
+    // preempts it.
     let mut set = set(vec![
         Task { sections: vec![held(0, 100, None)], ..Task::new("high", 4, 2_000, 2 * TICK) },
         Task::new("middle", 3, 4_000, 5 * TICK),
@@ -320,7 +322,7 @@ fn inheritance_that_is_not_passed_on_is_shown_as_a_chain() {
     for name in ["high", "lock a", "low", "lock b", "lowest", "middle"] {
         assert!(chain.0.contains(name), "{name}: {}", chain.0);
     }
-    // With ceilings, or nobody in between, there is a bound.
+    // With ceilings, or without a task in between, there is a bound.
     let rtic = Model { protocol: rtmark_plan::Protocol::Ceiling, ..freertos() };
     assert!(rtic.bounds(&set, &costs).iter().all(Result::is_ok));
     set.tasks.remove(1);

@@ -1,9 +1,10 @@
-//! Bounds beside schedulers that do nothing but run, one unit of time after the other, from every offset.
+//! Compares bounds with brute-force schedulers, which simulate one unit of time after the other
+//! from every offset.
 
 use proptest::prelude::*;
 use rtmark_plan::{Costs, Model, Order, Protocol, Section, Set, Task, blockers};
 
-/// A job that is not done.
+/// An unfinished job.
 #[derive(Clone, Debug)]
 struct Job {
     task: usize,
@@ -11,7 +12,7 @@ struct Job {
     done: u64,
 }
 
-/// A task to be run: units of work, period, offset, priority, and stretches of its work with a lock.
+/// A task: units of work, period, offset, priority, and critical sections.
 #[derive(Clone, Debug)]
 struct Run {
     work: u64,
@@ -28,7 +29,7 @@ impl Run {
     }
 }
 
-/// Runs tasks by priority, and returns the longest response of each, and when each job ended.
+/// Runs tasks by priority, and returns each one's longest response and the end of each job.
 fn schedule(tasks: &[Run], protocol: Protocol, until: u64) -> (Vec<u64>, Vec<(usize, u64)>) {
     let mut jobs: Vec<Job> = Vec::new();
     let mut longest = vec![0; tasks.len()];
@@ -39,9 +40,9 @@ fn schedule(tasks: &[Run], protocol: Protocol, until: u64) -> (Vec<u64>, Vec<(us
                 jobs.push(Job { task, released: now, done: 0 });
             }
         }
-        // Of a task only its first job runs.
+        // Only the first pending job of a task can run.
         let first = |index: usize| !jobs[..index].iter().any(|job| job.task == jobs[index].task);
-        // Who is in the middle of a section.
+        // Whether a job is in the middle of a section with this lock.
         let holds = |index: usize, lock: usize| {
             let run = &tasks[jobs[index].task];
             let inside = run.locked.iter().find(|(own, _, _)| *own == lock);
@@ -85,7 +86,7 @@ fn schedule(tasks: &[Run], protocol: Protocol, until: u64) -> (Vec<u64>, Vec<(us
     (longest, ended)
 }
 
-/// Polls woken tasks in batches, the one that was woken last first.
+/// Polls woken tasks in batches, the most recently woken first.
 fn batches(tasks: &[Run], until: u64) -> Vec<u64> {
     let mut longest = vec![0; tasks.len()];
     let (mut woken, mut batch): (Vec<Job>, Vec<Job>) = (Vec::new(), Vec::new());
@@ -125,7 +126,7 @@ fn set_of(tasks: &[Run]) -> Set {
     }
 }
 
-/// The longest responses over all offsets of all tasks but the first.
+/// Returns the longest responses over all offsets of all tasks except the first.
 fn worst(tasks: &[Run], run: &mut dyn FnMut(&[Run], u64) -> Vec<u64>) -> Vec<u64> {
     let hyperperiod = tasks.iter().fold(1, |so_far: u64, task| {
         (1..=task.period)
@@ -172,7 +173,7 @@ fn tasks(locks: bool) -> impl Strategy<Value = Vec<Run>> {
     })
 }
 
-/// Two to four tasks for an executor: little enough that many sets have bounds.
+/// Two to four tasks for an executor: few enough that many sets have bounds.
 fn turns() -> impl Strategy<Value = Vec<Run>> {
     let one = (prop::sample::select(vec![6u64, 8, 10, 12, 15]), 1u64..4);
     let one = one.prop_map(|(period, work)| Run {
@@ -218,7 +219,7 @@ proptest! {
             let mut worked = tasks.clone();
             worked[which].work += more;
             for (before, after) in before.into_iter().zip(bounds(&worked, &model)) {
-                // No bound is longer than any.
+                // A missing bound counts as longer than any bound.
                 prop_assert!(after.is_none_or(|after| before.is_some_and(|before| before <= after)));
             }
         }
@@ -239,7 +240,7 @@ proptest! {
         }
     }
 
-    /// A faster clock is the same work in periods of more cycles.
+    /// A faster clock means the same work in periods of more cycles.
     #[test]
     fn a_faster_clock_holds_what_a_slower_one_holds(tasks in tasks(true), faster in 2u64..5) {
         for protocol in [Protocol::Ceiling, Protocol::Inheritance] {
@@ -255,7 +256,7 @@ proptest! {
     }
 }
 
-/// The batches' bound is no hiding place: two tasks that take turns reach it but for one unit.
+/// The bound for batches is tight: two tasks that take turns reach it except for one unit.
 #[test]
 fn batches_come_near_their_bound() {
     let run = |work, period| Run { work, period, offset: 0, priority: 1, locked: Vec::new() };
@@ -269,7 +270,8 @@ fn batches_come_near_their_bound() {
     assert_eq!(worst(&tasks, &mut |it, until| batches(it, until)), [5, 4]);
 }
 
-/// W28: three tasks of a course's exercise (TTK4145), slot by slot. With lock 0 for Q and 1 for V.
+/// W28: three tasks from a course exercise (TTK4145), slot by slot, with lock 0 for Q and lock 1
+/// for V.
 #[test]
 fn an_inversion_as_published() {
     let once = |priority, offset, work, locked: &[(usize, u64, u64)]| Run {

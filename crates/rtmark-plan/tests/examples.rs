@@ -1,4 +1,4 @@
-//! Response times that others have published, with a kernel that costs nothing.
+//! Published response times, reproduced with a kernel that costs nothing.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ struct Example {
     arrived: Vec<u64>,
     #[serde(default)]
     refuted: Vec<i64>,
-    /// What lies between frames of a bus: in interference, and not in a frame's own time.
+    /// The gap between frames of a bus: part of interference, but not of a frame's own time.
     #[serde(default)]
     between: u64,
 }
@@ -56,7 +56,7 @@ struct Row {
 struct Hartstone {
     name: String,
     raw: u64,
-    /// Period in milliseconds, kilo-Whetstones.
+    /// Period in milliseconds, work in kilo-Whetstones.
     tasks: Vec<(u64, u64)>,
     last: f64,
     published: String,
@@ -84,7 +84,7 @@ fn bound(rows: &[Row], index: usize, between: u64) -> Result<Bound, Unbounded> {
 }
 
 #[test]
-fn published_responses_come_out_to_the_number() {
+fn published_responses_are_reproduced_exactly() {
     let mut looked_at = 0;
     for example in file().example {
         let name = &example.name;
@@ -118,8 +118,9 @@ fn published_responses_come_out_to_the_number() {
 }
 
 #[test]
-fn what_suspends_itself_is_late_to_those_below() {
-    // W22: the second task suspends itself for 5 of 20; to the third its jitter is 20 - 5.
+fn a_task_that_suspends_itself_has_jitter_for_lower_ones() {
+    // W22: the second task suspends itself for 5 of 20, which gives it a jitter of 20 - 5 for the
+    // third.
     let rows = [
         Row { c: 1, t: 2, b: 0, j: 0, d: 0, f: 0 },
         Row { c: 5, t: 20, b: 0, j: 15, d: 0, f: 0 },
@@ -131,7 +132,7 @@ fn what_suspends_itself_is_late_to_those_below() {
 #[test]
 fn hartstones_tests_are_met_and_missed_as_measured() {
     for test in file().hartstone {
-        // In units of which a millisecond has as many as there are Whetstones in it.
+        // The unit is a Whetstone: a millisecond has as many units as Whetstones execute in it.
         let rows: Vec<Row> = test
             .tasks
             .iter()
@@ -149,7 +150,7 @@ fn hartstones_tests_are_met_and_missed_as_measured() {
     }
 }
 
-/// W8: MAST's controller in quarters, with two switches of a quarter each in every job.
+/// W8: MAST's controller in quarters, with two switches of a quarter each per job.
 fn controller() -> Set {
     let task = |name: &str,
                 priority: u32,
@@ -176,7 +177,7 @@ fn controller() -> Set {
 }
 
 #[test]
-fn ceilings_block_once_and_also_who_takes_no_lock() {
+fn ceilings_block_once_and_also_tasks_without_locks() {
     let set = controller();
     let blocked = |index, protocol| {
         let all = blockers(&set, index, protocol).expect("bounded");
@@ -184,7 +185,7 @@ fn ceilings_block_once_and_also_who_takes_no_lock() {
     };
     let by_ceiling: Vec<_> = (0..4).map(|index| blocked(index, Protocol::Ceiling)).collect();
     assert_eq!(by_ceiling, [0, 80, 40, 0]);
-    // With inheritance both of the lower tasks can block the one that takes both locks.
+    // With inheritance, both lower-priority tasks can block the one that takes both locks.
     assert_eq!(blocked(1, Protocol::Inheritance), 120);
     assert_eq!(blocked(0, Protocol::Inheritance), 0);
     let model = Model::ideal(Protocol::Ceiling);
@@ -195,16 +196,16 @@ fn ceilings_block_once_and_also_who_takes_no_lock() {
 }
 
 #[test]
-fn without_inheritance_the_chain_is_shown() {
+fn without_inheritance_the_chain_is_reported() {
     let chain = blockers(&controller(), 1, Protocol::None).expect_err("unbounded");
     for name in ["control", "comm", "status", "planning"] {
         assert!(chain.0.contains(name), "{}", chain.0);
     }
 }
 
-/// C1 of the reference: a constructed set, with three accounts of the clock's interrupt.
+/// C1 of the reference: a constructed set, with three treatments of the clock interrupt.
 #[test]
-fn three_accounts_of_the_tick() {
+fn three_treatments_of_the_tick() {
     let tasks = [(800, 5_000), (1_500, 10_000), (4_000, 20_000), (9_000, 50_000)];
     let all: Vec<(u64, u64)> = tasks.iter().map(|&(_, period)| (period, 0)).collect();
     let tick = 1_000;

@@ -1,4 +1,4 @@
-//! How long bounds take, by the number of tasks.
+//! How the time to compute bounds grows with the number of tasks.
 
 use std::time::Instant;
 
@@ -6,26 +6,26 @@ use oorandom::Rand64;
 use rtmark_plan::draw::{self, Wish};
 use rtmark_plan::{Costs, KernelPlan, Model, Order};
 
-/// Sets of each size.
+/// Number of sets of each size.
 const SETS: usize = 3;
 
-/// `cargo test -p rtmark-plan --test growth -- --nocapture` tells the times.
+/// `cargo test -p rtmark-plan --test growth -- --nocapture` prints the times.
 #[test]
 #[expect(clippy::print_stdout, reason = "the times are to be read")]
-fn a_hundred_tasks_are_no_matter_of_minutes() {
+fn a_hundred_tasks_do_not_take_minutes() {
     for kernel in Model::KERNELS {
         let model = Model::of(kernel).expect("known");
         let mut draw = Rand64::new(11);
         let mut before: Option<f64> = None;
         for tasks in [10, 30, 100] {
-            // Where a round is to be shorter than a tick, ticks are long.
+            // If a round has to be shorter than a tick, ticks are long.
             let (tick, periods) = match model.order {
                 Order::Rounds => (1_200_000, (1, 10)),
                 _ => (12_000, (10, 1_000)),
             };
             let wish = Wish {
                 tasks,
-                // Where each waits for all others, less goes.
+                // If each task waits for all others, less load is feasible.
                 utilisation: if model.order.takes_turns() { 0.05 } else { 0.7 },
                 tick,
                 periods,

@@ -1,16 +1,16 @@
-//! What must never make a bound shorter, with each kernel's model and with costs: more work, longer sections,
-//! a dearer kernel; and a faster clock, which must never make one miss.
+//! Monotonicity of each kernel's model, with costs: more work, longer sections and a costlier
+//! kernel must never shorten a bound, and a faster clock must never cause a miss.
 
 use oorandom::Rand64;
 use proptest::prelude::*;
 use rtmark_plan::draw::{self, Wish};
 use rtmark_plan::{Cost, Costs, Model, NoBound, Set};
 
-/// A set of a kernel with costs between nothing and a hundredth of the shortest period.
+/// A set for a kernel with costs between zero and one hundredth of the shortest period.
 fn drawn(kernel: &str, seed: u64) -> (Model, Set, Costs) {
     let model = Model::of(kernel).expect("known");
     let mut draw = Rand64::new(u128::from(seed));
-    // A round is to be shorter than a tick.
+    // A round has to be shorter than a tick.
     let (tick, periods) = if kernel == "lilos" { (100_000, (1, 6)) } else { (10_000, (5, 50)) };
     let wish = Wish {
         tasks: draw.rand_range(2..6) as usize,
@@ -35,7 +35,7 @@ fn bounds(model: &Model, set: &Set, costs: &Costs) -> Vec<Option<u64>> {
     all.map(|bound| bound.ok().map(|bound| bound.response)).collect()
 }
 
-/// No bound is longer than any.
+/// A missing bound counts as longer than any bound.
 fn never_shorter(before: &[Option<u64>], after: &[Option<u64>]) -> bool {
     let grown = |(before, after): (&Option<u64>, &Option<u64>)| {
         after.is_none_or(|after| before.is_some_and(|before| before <= after))
@@ -80,7 +80,7 @@ proptest! {
         prop_assert!(never_shorter(&before, &after), "{cost:?}: {before:?} {after:?} {set:#?} {costs:?}");
     }
 
-    /// A clock that is twice to five times as fast: all times are so many times the cycles.
+    /// A clock that is two to five times as fast: all times become that many times the cycles.
     #[test]
     fn a_faster_clock_holds_what_a_slower_one_holds(
         kernel in prop::sample::select(Model::KERNELS.to_vec()),
@@ -96,7 +96,7 @@ proptest! {
     }
 }
 
-/// The properties above say something: of each kernel's sets many have bounds.
+/// The properties above are not vacuous: many sets have bounds for each kernel.
 #[test]
 fn many_sets_have_bounds() {
     for kernel in Model::KERNELS {
@@ -109,9 +109,10 @@ fn many_sets_have_bounds() {
     }
 }
 
-/// Where one of those that take turns may lose a release, no other one's bound stands on its being in time.
+/// If a task that takes turns may lose a release, no other task's bound relies on its being in
+/// time.
 #[test]
-fn one_that_is_late_leaves_nobody_a_bound() {
+fn one_late_task_leaves_no_task_a_bound() {
     let mut lost = 0;
     for seed in 0..2_000 {
         let (model, set, costs) = drawn("embassy", seed);

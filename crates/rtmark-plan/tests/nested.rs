@@ -1,10 +1,10 @@
-//! Bounds of tasks with nested locks beside schedulers that only run, one unit of time after another, from
-//! drawn offsets.
+//! Compares bounds of tasks with nested locks with a brute-force scheduler, which simulates one
+//! unit of time after another from randomly drawn offsets.
 
 use oorandom::Rand64;
 use rtmark_plan::{Costs, Model, Protocol, Section, Set, Task};
 
-/// A section: the lock, and the units of a job's work between which it is held.
+/// A critical section: the lock, and the units of a job's work between which it is held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Held {
     lock: usize,
@@ -12,7 +12,7 @@ struct Held {
     to: u64,
 }
 
-/// A task: outer sections come before those within them.
+/// A task; outer sections precede the sections within them.
 #[derive(Clone, Debug)]
 struct Run {
     work: u64,
@@ -50,8 +50,8 @@ impl Kernel<'_> {
         self.tasks[job.task].priority.max(raised)
     }
 
-    /// The job that runs next. One that has to wait for a lock leaves its priority to the holder, which does
-    /// not pass it on.
+    /// Returns the job that runs next. A job that has to wait for a lock lends its priority to the
+    /// holder, which does not pass it on.
     fn next(&mut self) -> Option<usize> {
         loop {
             let is_first =
@@ -76,7 +76,7 @@ impl Kernel<'_> {
         }
     }
 
-    /// Runs a unit of a job. Its raised priority stays until it holds no lock any more.
+    /// Runs one unit of a job. Its raised priority lasts until it holds no lock.
     fn run(&mut self, at: usize) {
         let job = &mut self.jobs[at];
         job.done += 1;
@@ -123,7 +123,7 @@ fn set_of(tasks: &[Run]) -> Set {
             .held
             .iter()
             .find(|it| it.lock != held.lock && it.from <= held.from && it.to >= held.to);
-        // Of two that are held for as long, the first one is taken first.
+        // Of two sections of the same length, the first is taken first.
         let around = around.filter(|it| it.lock < held.lock);
         Section { lock: held.lock, cycles: held.to - held.from, inside: around.map(|it| it.lock) }
     };
@@ -139,7 +139,7 @@ fn set_of(tasks: &[Run]) -> Set {
     }
 }
 
-/// Three or four tasks, all of which take lock b within that of a, one of the two, or none.
+/// Three or four tasks, each of which takes lock b within lock a, one of the two, or none.
 fn drawn(draw: &mut Rand64) -> Vec<Run> {
     let count = draw.rand_range(3..5) as u32;
     let one = |at: u32| {
@@ -175,7 +175,7 @@ fn with_nested_locks_no_run_exceeds_the_bound() {
             refused += bounds.iter().filter(|bound| bound.is_err()).count();
             nested += 1;
             let Some(hyperperiod) = set.hyperperiod(1_000) else { continue };
-            // All offsets of so many sets would take too long.
+            // Trying all offsets of this many sets would take too long.
             for _ in 0..300 {
                 let offsets: Vec<u64> =
                     tasks.iter().map(|run| draw.rand_range(0..run.period)).collect();
@@ -196,7 +196,7 @@ fn with_nested_locks_no_run_exceeds_the_bound() {
     }
 }
 
-/// FreeRTOS' holder of two locks keeps the inherited priority until it has given both back.
+/// In FreeRTOS, the holder of two locks keeps the inherited priority until it has released both.
 #[test]
 fn the_outer_section_counts_whole() {
     let tasks = [
@@ -210,6 +210,7 @@ fn the_outer_section_counts_whole() {
     ];
     let bounds = Model::ideal(Protocol::Inheritance).bounds(&set_of(&tasks), &Costs::zero());
     assert_eq!(bounds[0].as_ref().expect("bounded").response, 2 + 9);
-    // It comes when the inner lock has just been taken, and waits for the rest of the outer section.
+    // It is released when the inner lock has just been taken, and waits for the rest of the outer
+    // section.
     assert_eq!(schedule(&tasks, &[2, 0], Protocol::Inheritance, 40)[0], 7 + 2);
 }

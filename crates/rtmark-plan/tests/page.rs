@@ -1,4 +1,4 @@
-//! A plan's page: complete in itself, and safe whatever names hold.
+//! A plan's page is self-contained, and safe whatever names contain.
 
 use rtmark_plan::{
     Costs, Curves, Document, Form, KernelPlan, Model, PeriodPoint, QueueRun, RanPlan, ReleasePlan,
@@ -76,14 +76,17 @@ fn names_stay_names() {
     assert!(!page.contains("<script"), "no script, whatever a task is called");
     assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;"));
     assert!(page.contains("system &amp; more.toml") && page.contains("l&amp;l"));
-    assert!(page.contains("Through q &amp; r went 9 messages") && page.contains("LOST: 2, as"));
+    assert!(
+        page.contains("9 messages were sent through q &amp; r")
+            && page.contains("LOST: 2, because")
+    );
     for outside in ["http://", "https://", "url(", "<img", "<link"] {
         assert!(!page.contains(outside), "{outside}: the page is complete in itself");
     }
 }
 
 #[test]
-fn a_timeline_has_a_bar_for_each_who_ran() {
+fn a_timeline_has_a_bar_for_everything_that_ran() {
     let page = document().page();
     let gantt = page.split("<figure>").find(|part| part.contains("Who ran in the longest"));
     let gantt = gantt.and_then(|part| part.split("</svg>").next()).expect("a timeline");
@@ -91,19 +94,20 @@ fn a_timeline_has_a_bar_for_each_who_ran() {
     assert_eq!(["own", "before", "interrupt", "kernel"].map(count), [2, 1, 1, 1], "{gantt}");
     assert_eq!(gantt.matches("class=\"release\"").count(), 2);
     assert_eq!(gantt.matches("class=\"holds\"").count(), 1);
-    // In a picture no element ends by itself: what followed one would be a part of it, and not be drawn.
+    // No element in a chart is self-closing: whatever followed it would become its child and not be
+    // drawn.
     for element in ["line", "rect", "text"] {
         let [begins, ends] = [format!("<{element} "), format!("</{element}>")];
         assert_eq!(gantt.matches(&begins).count(), gantt.matches(&ends).count(), "{element}");
     }
-    // The response lies on 7 400 of 18 000 cycles of a picture that is 874 wide between its margins.
+    // The response takes 7 400 of 18 000 cycles in a chart 874 units wide between its margins.
     let span = gantt.split("class=\"span\"").nth(1).and_then(|part| part.split("width=\"").nth(1));
     let width: f64 = span.and_then(|it| it.split('"').next()?.parse().ok()).expect("a width");
     assert!((width - 874.0 * 7_400.0 / 18_000.0).abs() < 0.2, "{width}");
 }
 
-/// Breakdown by tasks and periods is drawn where it was asked for, a line for each kernel, with a mark for
-/// each point that has a load.
+/// Breakdown by tasks and periods is drawn on request: a line per kernel, with a mark for each
+/// point that has a load.
 #[test]
 fn breakdown_is_drawn_as_lines() {
     let mut document = document();
@@ -128,11 +132,11 @@ fn breakdown_is_drawn_as_lines() {
     assert_eq!(page.matches("<circle").count(), 2 * (2 + 1));
     assert!(page.contains("one, 4: 50.0 %") && page.contains("one, 100 %: 90.0 %"));
     assert!(!page.contains("<b>") && page.contains("&lt;b&gt;two"));
-    // 90 % lies a tenth of 180 below the top, which is at 10.
+    // 90 % is one tenth of 180 below the top, which is at 10.
     assert!(page.contains("cy=\"28.0\""), "{page}");
 }
 
-/// A bound's pieces are as long as the bound.
+/// The pieces of a bound add up to the bound.
 #[test]
 fn bars_are_as_long_as_their_bounds() {
     let document = document();
@@ -148,19 +152,19 @@ fn bars_are_as_long_as_their_bounds() {
     assert_eq!(bars.matches("text-anchor=\"end\"").count(), 4, "three bars and a unit: {bars}");
 }
 
-/// How long the processor slept stands in both.
+/// Both forms show how long the processor slept.
 #[test]
-fn time_awake_and_asleep_is_told() {
+fn time_awake_and_asleep_is_reported() {
     let document = document();
     for text in [document.page(), document.text(Form::Markdown)] {
         assert!(text.contains("awake for 37.5 % of the time and asleep for 62.5 %"), "{text}");
-        assert!(text.contains("ask for 30.0 %"), "{text}");
+        assert!(text.contains("demand 30.0 %"), "{text}");
     }
 }
 
-/// Scenarios may cost less than the image that runs: that is said where a run shows it.
+/// Scenarios may cost less than the image that runs; the report says so if a run shows it.
 #[test]
-fn a_run_above_the_bound_of_scenarios_is_told() {
+fn a_run_above_the_bound_of_scenarios_is_reported() {
     let mut document = document();
     let told =
         |document: &Document| document.text(Form::Text).contains("made with the suite's costs");

@@ -1,4 +1,4 @@
-//! Systems' files: what is read, and what is refused, with line and key.
+//! System files: what is accepted, and what is rejected with line and key.
 
 use rtmark_plan::{Chip, EXAMPLE, Queue, Release, Set, System, SystemError, Task, Time, Work};
 
@@ -11,7 +11,7 @@ fn set(text: &str) -> Result<Set, SystemError> {
     })
 }
 
-/// The example with something in place of something else.
+/// The example with one text replaced by another.
 fn changed(from: &str, to: &str) -> SystemError {
     assert!(EXAMPLE.contains(from), "{from}");
     set(&EXAMPLE.replacen(from, to, 1)).expect_err("refused")
@@ -26,14 +26,15 @@ fn the_example_is_in_order() {
     assert_eq!(control.sections[0].cycles, 336);
     assert_eq!(set.tasks[1].release, Release::Interrupt(0));
     assert_eq!(set.tasks[1].period, set.interrupts[0].distance);
-    // 22 ms: between two looks 20 at the most, and a message may come 2 after its release.
+    // 22 ms: at most 20 between two looks, and a message may come 2 after its release.
     let log = &set.tasks[3];
     assert_eq!((set.tasks[2].sends, log.receives, log.looks, set.queues[0].items), (1, 11, 1, 12));
 }
 
-/// What gathers is what the worst of all moments of sending and looking lets gather, no more and no less.
+/// The number of accumulated messages is exact: the worst moments of sending and looking reach it
+/// and never exceed it.
 #[test]
-fn as_many_gather_as_the_worst_moments_let() {
+fn the_number_of_accumulated_messages_is_exact() {
     for (sends, sent_in) in [(5, 5), (5, 2), (7, 7), (20, 9)] {
         for (looks, looked_in) in [(5, 5), (18, 4), (21, 21), (3, 2)] {
             let tasks = vec![
@@ -41,8 +42,8 @@ fn as_many_gather_as_the_worst_moments_let() {
                 Task { deadline: looked_in, ..Task::new("to", 1, 1, looks) },
             ];
             let mut set = Set { tasks, ..Set::default() };
-            // A look in the moment of a release, and the next one's end as late as it may be: whoever can
-            // send between them does.
+            // A look at the moment of a release, and the next one ending as late as possible: every
+            // message that can be sent between them is.
             let (begin, end) = (1_000, 1_000 + looks + looked_in);
             let between = |offset: u64| {
                 let releases = (0..).map(|job| offset + job * sends).take_while(|at| *at < end);
@@ -53,7 +54,7 @@ fn as_many_gather_as_the_worst_moments_let() {
             let queue = |items| Queue { name: "q".into(), from: 0, to: 1, items };
             assert_eq!(set.connect(queue(most.unwrap_or(0) - 1)), Err(most.unwrap_or(0)));
             assert_eq!(set.connect(queue(most.unwrap_or(0))), Ok(()));
-            // Before a first look that comes late, all has gathered since the start.
+            // Before a late first look, everything sent since the start has accumulated.
             set.tasks[1].offset = 50 * sends;
             assert_eq!(set.gathered(0, 1), 50 + looked_in.div_ceil(sends));
         }
@@ -77,14 +78,14 @@ fn times_have_units() {
 }
 
 #[test]
-fn what_is_wrong_is_named_with_line_and_key() {
+fn errors_name_line_and_key() {
     let line =
         |needle: &str| EXAMPLE[..EXAMPLE.find(needle).expect("there")].matches('\n').count() + 1;
     let cases = [
         ("kernels = [", "kernel = [", "kernels = [", "unknown field"),
         ("soc = \"stm32f405\"", "soc = 4", "soc = \"stm32f405\"", "string"),
-        ("period = \"2ms\"", "period = \"2 min\"", "period = \"2ms\"", "is no time"),
-        ("period = \"2ms\"", "period = 0", "period = \"2ms\"", "nothing"),
+        ("period = \"2ms\"", "period = \"2 min\"", "period = \"2ms\"", "is not a time"),
+        ("period = \"2ms\"", "period = 0", "period = \"2ms\"", "too short"),
         ("work = \"1.5ms\"", "work = \"9.9ms\"", "work = \"30us\"", "% of the processor"),
         ("deadline = \"80us\"", "deadline = \"20us\"", "deadline = \"80us\"", "less than"),
         ("on = \"can\"", "on = \"cam\"", "on = \"can\"", "no interrupt `cam`"),
@@ -101,19 +102,19 @@ fn what_is_wrong_is_named_with_line_and_key() {
             "for = \"5us\"",
             "not among the `locks`",
         ),
-        ("for = \"5us\"", "for = \"41us\"", "for = \"5us\"", "of 6720 that there are"),
-        ("name = \"log\"", "name = \"bus\"", "name = \"log\"", "there twice"),
+        ("for = \"5us\"", "for = \"41us\"", "for = \"5us\"", "only 6720 are available"),
+        ("name = \"log\"", "name = \"bus\"", "name = \"log\"", "occurs twice"),
         ("priority = 4", "priority = \"assign\"", "priority = 3", "are to be assigned"),
         ("priority = 4", "priority = \"high\"", "priority = 4", "neither a number"),
         ("stack = 1024", "stack = 1_000_000", "stack = 1024", "of RAM"),
-        ("items = 12", "items = 10", "items = 12", "11 messages can gather"),
+        ("items = 12", "items = 10", "items = 12", "11 messages can accumulate"),
         (
             "from = \"supervision\"",
             "from = \"nobody\"",
             "from = \"supervision\"",
             "no task `nobody`",
         ),
-        ("slack_percent = 5.0", "slack_percent = 100.0", "slack_percent", "no percentage"),
+        ("slack_percent = 5.0", "slack_percent = 100.0", "slack_percent", "not a percentage"),
         (
             "work = \"30us\"",
             "work = { elf = \"a.elf\" }",
@@ -130,7 +131,7 @@ fn what_is_wrong_is_named_with_line_and_key() {
     for (from, to, at, problem) in cases {
         let error = changed(from, to);
         assert!(error.problem.contains(problem), "{to}: {error}");
-        // A line that was added moves what follows.
+        // An added line moves the following lines.
         let moved = to.matches('\n').count() as i64 - from.matches('\n').count() as i64;
         let near = error.line as i64 - line(at) as i64;
         assert!(
@@ -143,9 +144,10 @@ fn what_is_wrong_is_named_with_line_and_key() {
     }
 }
 
-/// Before anything is measured, what is stated is checked, and what is to be measured is in nobody's way.
+/// Stated values are checked before anything is measured, and values still to be measured cause no
+/// errors.
 #[test]
-fn work_that_is_not_measured_yet_is_not_judged() {
+fn work_not_measured_yet_causes_no_errors() {
     let scenario = "work = { scenario = \"queue.send.immediate\" }";
     let text = EXAMPLE.replacen("work = \"30us\"", scenario, 1);
     let shape = |text: &str| {
@@ -163,7 +165,7 @@ fn set_of(text: &str, measured: u64) -> Result<Set, SystemError> {
 }
 
 #[test]
-fn a_circle_of_locks_is_refused() {
+fn a_cycle_of_locks_is_rejected() {
     let text = r#"
 soc = "stm32f405"
 kernels = ["freertos"]

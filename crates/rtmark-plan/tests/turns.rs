@@ -1,10 +1,10 @@
-//! Bounds of lilos' rounds and of an event loop beside schedulers that only run, one unit of time after
-//! another, from every offset.
+//! Compares bounds of lilos' rounds and of an event loop with brute-force schedulers, which
+//! simulate one unit of time after another from every offset.
 
 use oorandom::Rand64;
 use rtmark_plan::{Costs, Interrupt, Model, NoBound, Order, Protocol, Release, Set, Task, Timer};
 
-/// A job that has not ended.
+/// An unfinished job.
 #[derive(Clone, Copy, Debug)]
 struct Job {
     task: usize,
@@ -12,15 +12,15 @@ struct Job {
     done: u64,
 }
 
-/// What runs jobs: each unit of time it is given the jobs released at that moment.
+/// A scheduler. In each unit of time it receives the jobs released at that moment.
 trait Scheduler {
-    /// The jobs that are released now.
+    /// Receives the jobs released now.
     fn release(&mut self, jobs: &[Job]);
     /// Runs one unit of time. Returns the job that ended with it.
     fn run(&mut self, set: &Set) -> Option<Job>;
 }
 
-/// lilos: a round polls those of its snapshot in the order of the array, which is that of the set here.
+/// lilos: a round polls the tasks of its snapshot in the order of the array, here that of the set.
 #[derive(Default)]
 struct Rounds {
     woken: Vec<Job>,
@@ -68,7 +68,7 @@ fn run_last(jobs: &mut Vec<Job>, set: &Set) -> Option<Job> {
     jobs.pop()
 }
 
-/// The longest response of each task from these offsets.
+/// Returns the longest response of each task for these offsets.
 fn responses(scheduler: &mut dyn Scheduler, set: &Set, offsets: &[u64], until: u64) -> Vec<u64> {
     let mut longest = vec![0; set.tasks.len()];
     for now in 0..until {
@@ -86,7 +86,8 @@ fn responses(scheduler: &mut dyn Scheduler, set: &Set, offsets: &[u64], until: u
     longest
 }
 
-/// The longest responses over all offsets; that of the first task is 0, as only differences count.
+/// Returns the longest responses over all offsets. The first task's offset is 0, as only
+/// differences matter.
 fn over_all_offsets(set: &Set, run: &mut dyn FnMut(&[u64]) -> Vec<u64>, unit: u64) -> Vec<u64> {
     let counts: Vec<u64> = set.tasks[1..].iter().map(|task| task.period / unit).collect();
     let mut longest = vec![0; set.tasks.len()];
@@ -115,7 +116,7 @@ fn set_of(tasks: &[(u64, u64)], tick: u64) -> Set {
     Set { tick, tasks: tasks.collect(), ..Set::default() }
 }
 
-/// A kernel that costs nothing; its releases come in any unit of time.
+/// A kernel that costs nothing, with releases at any unit of time.
 fn ideal(order: Order) -> Model {
     Model { order, protocol: Protocol::Cooperative, ..Model::ideal(Protocol::None) }
 }
@@ -125,7 +126,7 @@ fn bounds(set: &Set, model: &Model) -> Option<Vec<u64>> {
     all.map(|bound| bound.ok().map(|bound| bound.response)).collect()
 }
 
-/// Sets of two to four tasks that have bounds.
+/// Draws sets of two to four tasks that have bounds.
 fn drawn(order: Order, count: usize) -> Vec<(Set, Vec<u64>)> {
     let mut draw = Rand64::new(5);
     let mut found = Vec::new();
@@ -140,7 +141,8 @@ fn drawn(order: Order, count: usize) -> Vec<(Set, Vec<u64>)> {
     found
 }
 
-/// For how many of all tasks the bound was reached but for one unit of time. No run is above it.
+/// Checks that no run exceeds its bound, and counts for how many of all tasks a run comes within
+/// one unit of it.
 fn reached(order: Order, new: fn() -> Box<dyn Scheduler>) -> (usize, usize) {
     let (mut near, mut all) = (0, 0);
     for (set, bounds) in drawn(order, 300) {
@@ -168,8 +170,8 @@ fn an_event_loop_never_exceeds_the_bound_and_reaches_it() {
     assert_eq!(near, all);
 }
 
-/// The order of the array matters: the first task waits for each other one once, the last one twice where
-/// periods are short.
+/// The order of the array matters: the first task waits for each other task once, and the last one
+/// twice if periods are short.
 #[test]
 fn the_last_task_of_the_array_waits_twice() {
     let set = set_of(&[(1, 5), (3, 6)], 1);
@@ -180,8 +182,8 @@ fn the_last_task_of_the_array_waits_twice() {
     assert_eq!(over_all_offsets(&set, &mut run, 1), [3, 4]);
 }
 
-/// lilos with its tick and with interrupts: while a round lasts, one tick stays pending and further ones are
-/// lost. Returns the longest responses, and how many ticks were lost.
+/// lilos with its tick and with interrupts: during a round, one tick stays pending and further ones
+/// are lost. Returns the longest responses and the number of lost ticks.
 fn ticked(set: &Set, offsets: &[u64], until: u64) -> (Vec<u64>, u64) {
     let mut scheduler = Rounds::default();
     let mut longest = vec![0; set.tasks.len()];
@@ -222,7 +224,7 @@ fn ticked(set: &Set, offsets: &[u64], until: u64) -> (Vec<u64>, u64) {
     (longest, lost)
 }
 
-/// Two or three tasks with a tick, of which interrupts release some.
+/// Draws two or three tasks with a tick, some of them released by interrupts.
 fn drawn_with_tick(draw: &mut Rand64) -> Set {
     let tick = draw.rand_range(4..9);
     let count = draw.rand_range(2..4);
@@ -231,7 +233,7 @@ fn drawn_with_tick(draw: &mut Rand64) -> Set {
     let mut set = set_of(&tasks, tick);
     for (at, task) in set.tasks.iter_mut().enumerate() {
         if draw.rand_range(0..4) == 0 {
-            // Hyperperiods stay short.
+            // Keep hyperperiods short.
             task.period = [10, 12, 15][draw.rand_range(0..3) as usize];
             task.deadline = task.period;
             task.release = Release::Interrupt(set.interrupts.len());
@@ -242,7 +244,7 @@ fn drawn_with_tick(draw: &mut Rand64) -> Set {
     set
 }
 
-/// Where a bound says that ticks are not lost, none is, and no run is above it.
+/// If a bound exists, and so states that no ticks are lost, none are lost and no run exceeds it.
 #[test]
 fn rounds_with_a_tick_never_exceed_the_bound() {
     let lilos = Model::of("lilos").expect("known");
@@ -284,7 +286,7 @@ fn rounds_with_a_tick_never_exceed_the_bound() {
     assert!(near * 100 >= all * 85, "{near} of {all}");
 }
 
-/// An event loop's tick is handled while closures run, so that long jobs lose none.
+/// An event loop handles its tick while closures run, so long jobs lose no ticks.
 #[test]
 fn a_long_job_loses_ticks_in_rounds_alone() {
     let set = set_of(&[(1, 40), (7, 40)], 4);

@@ -1,4 +1,5 @@
-//! What the pipeline model's rules are worth: each is left out in turn, and all windows are run again.
+//! What each rule of the pipeline model contributes: each is left out in turn, and all windows are
+//! run again.
 
 use std::collections::BTreeSet;
 
@@ -11,22 +12,22 @@ use crate::settings::Part;
 use crate::test::Half;
 use crate::{score, test};
 
-/// What becomes of the measurements when a rule is left out.
+/// How the measurements change when a rule is left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Change {
-    /// Rows and measurements whose cycles are others.
+    /// Rows and measurements whose cycles change.
     rows: u64,
     measurements: u64,
-    /// Measurements that were right.
+    /// Measurements that are right only with the rule.
     right_to_wrong: u64,
-    /// Measurements that the rule makes wrong.
+    /// Measurements that are right only without the rule.
     wrong_to_right: u64,
-    /// Tests of which a row that was right is wrong without it.
+    /// Tests with a row that is right only with the rule.
     tests: BTreeSet<String>,
 }
 
 impl Change {
-    /// Counts a window: what the chip took, what the whole model says, and what it says without the rule.
+    /// Counts a window: the chip's cycles, those of the whole model, and those without the rule.
     fn add(&mut self, test: &str, count: u64, chip: u64, with: Option<u64>, without: Option<u64>) {
         if with == without {
             return;
@@ -42,7 +43,7 @@ impl Change {
     }
 }
 
-/// A chip's windows with what the whole model says of them.
+/// A chip's windows with the cycles of the whole model.
 struct Whole<'a> {
     measured: &'a Measured,
     cycles: Vec<(&'a Sample, Option<u64>)>,
@@ -78,7 +79,7 @@ impl<'a> Whole<'a> {
     }
 }
 
-/// What each rule is worth on all that was measured, as text.
+/// Returns a table of what each rule contributes on all measurements.
 pub fn tell(chips: &[Measured]) -> Result<String, Failure> {
     let whole: Vec<_> = chips.iter().map(Whole::of).collect::<Result<_, _>>()?;
     let mut table = score::table(&[

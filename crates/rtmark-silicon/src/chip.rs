@@ -1,4 +1,4 @@
-//! The chips that were measured, and machines set up as they were.
+//! The measured chips, and machines set up like them.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -14,12 +14,12 @@ use crate::settings::{Part, Setting, Settings};
 #[derive(Clone, Copy, Debug)]
 pub struct Chip {
     pub name: &'static str,
-    /// The files' names, without what follows their first point.
+    /// The files' names up to the first dot.
     files: &'static [&'static str],
     soc: &'static str,
 }
 
-/// All that were measured.
+/// All measured chips.
 pub const CHIPS: [Chip; 3] = [
     Chip {
         name: "stm32f100",
@@ -34,18 +34,18 @@ pub const CHIPS: [Chip; 3] = [
     Chip { name: "cc2652", files: &["cc2652-cortex-m4"], soc: include_str!("../socs/cc2652.toml") },
 ];
 
-/// A window with what the chip was set to, and how often it was measured so.
+/// A window with the chip's settings, and how often it was measured with them.
 #[derive(Clone, Debug)]
 pub struct Sample {
-    /// Which row of the chip's it is.
+    /// The index of its row among the chip's rows.
     row: usize,
-    /// The memories that its code lies in.
+    /// The memories that hold its code.
     pub place: String,
     pub setting: Setting,
     pub count: u64,
 }
 
-/// All that was measured on a chip.
+/// All measurements of a chip.
 #[derive(Debug)]
 pub struct Measured {
     pub chip: Chip,
@@ -59,7 +59,7 @@ impl Measured {
     }
 }
 
-/// The memories that a window's code lies in, by their names in the soc file.
+/// Returns the memories that hold a window's code, by their names in the soc file.
 fn place(soc: &Soc, row: &Row) -> Option<String> {
     let memories = row.steps()?.into_iter().map(|step| {
         let address = u64::from(step.address);
@@ -74,7 +74,7 @@ fn place(soc: &Soc, row: &Row) -> Option<String> {
 }
 
 impl Chip {
-    /// What the chip is made of.
+    /// Returns the soc description of the chip.
     pub fn soc(&self) -> Result<Soc, Failure> {
         Ok(Soc::from_toml(self.soc)?)
     }
@@ -104,7 +104,8 @@ impl Chip {
         Ok(measured)
     }
 
-    /// Machines for all settings of the chip, whose timing lacks a rule if one is given.
+    /// Prepares machines for all settings of the chip, without one rule of the timing model if
+    /// `without` names it.
     pub fn prepare(&self, without: Option<Rule>) -> Result<Prepared, Failure> {
         let soc = self.soc()?;
         let ready = |line_buffer, write_buffer| {
@@ -125,8 +126,8 @@ impl Chip {
     }
 }
 
-/// The soc with its flash's line buffer as a test set it. Without it every word of the flash
-/// takes its wait states.
+/// Returns the soc with the flash's line buffer as a test set it. Without the line buffer, every
+/// word from flash takes its wait states.
 fn with_line_buffer(soc: &Soc, part: Part) -> Soc {
     let mut soc = soc.clone();
     if part == Part::Off {
@@ -137,21 +138,21 @@ fn with_line_buffer(soc: &Soc, part: Part) -> Soc {
     soc
 }
 
-/// Machines that are ready to run the windows of a chip.
+/// Machines ready to run the windows of a chip.
 #[derive(Debug)]
 pub struct Prepared {
     usual: Machine,
     without_line_buffer: Machine,
     buffered: Machine,
     buffered_without_line_buffer: Machine,
-    /// With a cache that holds whatever is asked for.
+    /// With a cache in which every access hits.
     ideal: Machine,
     ideal_buffered: Machine,
 }
 
 impl Prepared {
-    /// The cycles that the model gives for a window, or `None` where it cannot run it. A cache
-    /// is taken to hold nothing.
+    /// Returns the model's cycles for a window, or `None` if it cannot run it. Every access to a
+    /// cache is taken to miss.
     pub fn cycles(&self, row: &Row, setting: Setting) -> Option<u64> {
         let machine = match (setting.line_buffer, setting.write_buffer) {
             (Part::Off, Part::On) => &self.buffered_without_line_buffer,
@@ -162,7 +163,8 @@ impl Prepared {
         replay::cycles(machine, row)
     }
 
-    /// The same with a cache that holds everything: the least that it can take.
+    /// Returns the model's cycles for a window if every access to a cache hits: the least it can
+    /// take.
     pub fn least(&self, row: &Row, setting: Setting) -> Option<u64> {
         let on = setting.write_buffer == Part::On;
         replay::cycles(if on { &self.ideal_buffered } else { &self.ideal }, row)

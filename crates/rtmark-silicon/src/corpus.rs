@@ -8,27 +8,27 @@ use lzma_rust2::XzReader;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-/// One window, as its line in the file has it.
+/// One window, as represented by a line of the file.
 #[derive(Debug, Deserialize)]
 pub struct Row {
-    /// Which test it comes from.
+    /// The test it comes from.
     pub test: String,
-    /// Its number there.
+    /// Its number in that test.
     #[serde(rename = "i")]
     pub number: u64,
-    /// Where the code ran from.
+    /// The memory from which the code ran.
     pub code: String,
-    /// What the chip took.
+    /// The cycles that the chip took.
     pub cycles: u64,
-    /// How many measurements it stands for.
+    /// The number of measurements it represents.
     pub count: u64,
     /// Instructions before the window; the last one reads the cycle counter.
     pub lead: String,
     /// R0 to R12, SP, LR and xPSR at the window's start, in hexadecimal.
     pub regs: String,
-    /// What was executed: address, opcode, and the registers that it changed.
+    /// The executed instructions: address, opcode, and the registers it changed.
     pub steps: Vec<(String, String, String)>,
-    /// What the chip was set to, where the row itself says it.
+    /// The chip's settings, if the row itself states them.
     pub line_buffer: Option<bool>,
     pub cache: Option<bool>,
     pub write_buffer: Option<bool>,
@@ -38,9 +38,9 @@ pub struct Row {
 #[derive(Debug)]
 pub struct Step {
     pub address: u32,
-    /// The opcode's bytes as memory holds them.
+    /// The opcode's bytes in memory order.
     pub bytes: Vec<u8>,
-    /// Registers by number with the values that they have after it.
+    /// The registers it changed, by number, with their new values.
     pub changes: Vec<(u8, u32)>,
 }
 
@@ -76,12 +76,12 @@ pub fn read<R: DeserializeOwned>(path: &Path) -> Result<Vec<R>, CorpusError> {
         .collect()
 }
 
-/// A number as the rows write it.
+/// Parses a number as written in rows.
 pub fn hex(text: &str) -> Option<u32> {
     u32::from_str_radix(text, 16).ok()
 }
 
-/// The opcode's halfwords, each little-endian.
+/// Converts an opcode to bytes, each halfword in little-endian order.
 pub fn bytes(opcode: &str) -> Option<Vec<u8>> {
     let halves = match opcode.len() {
         1..=4 => vec![hex(opcode)?],
@@ -90,7 +90,7 @@ pub fn bytes(opcode: &str) -> Option<Vec<u8>> {
     Some(halves.into_iter().flat_map(|half| (half as u16).to_le_bytes()).collect())
 }
 
-/// A register's number.
+/// Returns a register's number.
 pub fn register(name: &str) -> Option<u8> {
     match name {
         "sp" => Some(13),
@@ -100,8 +100,8 @@ pub fn register(name: &str) -> Option<u8> {
 }
 
 impl Row {
-    /// What was executed before the window, the counter's first reading last; `None` for
-    /// a row out of form.
+    /// Returns the instructions executed before the window, the last of which first reads the
+    /// counter, or `None` for a malformed row.
     pub fn lead(&self) -> Option<Vec<Step>> {
         let step = |text: &str| {
             let (address, opcode) = text.split_once(':')?;
@@ -111,7 +111,7 @@ impl Row {
         Some(lead).filter(|lead| !lead.is_empty())
     }
 
-    /// The window, or `None` for a row out of form.
+    /// Returns the instructions of the window, or `None` for a malformed row.
     pub fn steps(&self) -> Option<Vec<Step>> {
         let window = self.steps.iter().map(|(address, opcode, changes)| {
             let changes = changes.split_whitespace().filter_map(|change| {
@@ -123,7 +123,7 @@ impl Row {
         window.collect()
     }
 
-    /// Registers at the window's start: R0 to R12, SP, LR, xPSR.
+    /// Returns the registers at the window's start: R0 to R12, SP, LR, xPSR.
     pub fn registers(&self) -> Option<Vec<u32>> {
         self.regs.split_whitespace().map(hex).collect()
     }

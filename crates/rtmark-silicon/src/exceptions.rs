@@ -1,10 +1,10 @@
 //! Scores the timing of exceptions against what the counters of a CC2650 showed.
 //!
-//! Every row is run on the simulator as the chip ran it, and each of its values is compared:
-//! what a counter advanced between two readings, how many instructions the core executed
-//! between the pend and the entry, and of a sweep, at each moment, which instruction was the
-//! first not to be executed, and when the handler ran. A row has one vote, however often it was
-//! measured, which its values share.
+//! Every row is run on the simulator as the chip ran it, and each of its values is compared: how
+//! far a counter advanced between two readings; how many instructions the core executed between the
+//! pend and the entry; and, for each moment of a sweep, which instruction was the first not to be
+//! executed and when the handler ran. A row has one vote, shared by its values, however often it
+//! was measured.
 
 mod replay;
 mod row;
@@ -21,45 +21,46 @@ use self::replay::PreparedRun;
 use self::row::{ExceptionRow, ExceptionTest};
 use crate::Failure;
 
-/// The word that asks for this score, alone.
+/// The argument that requests this score alone.
 pub const WORD: &str = "exceptions";
 
-/// Before a text: tells each value that is missed, of rows whose test or group contains it.
+/// The option before a text that lists each missed value of rows whose test or group contains the
+/// text.
 const MISSED: &str = "--missed";
 
 const FILE: &str = "exceptions-cortex-m3.jsonl.xz";
 const SOC: &str = include_str!("../socs/cc2650.toml");
 
-/// What is counted.
+/// The quantities counted.
 const COUNTERS: [&str; 7] =
     ["CYCCNT", "EXCCNT", "CPICNT", "LSUCNT", "instructions", "next", "SysTick"];
 
-/// What the model leaves, and why.
+/// What the model misses, and why.
 const MISSED_BECAUSE: &str = "\
 Missed, and why, as far as single rows show:
   sweep: when instructions enter around the moment (BL, a run of wide instructions in flash with
-    its line buffer on, and what is passed over in an IT block behind a transfer that writes its base
-    back or is not aligned).
-  sweep LSUCNT, CPICNT: which of both a fetch that comes late behind a load counts for.
-The sweeps' vectors are taken to lie in flash, which their cycles say; the rows say SRAM, where
-the handler's address stands, too.";
+    its line buffer on, and skipped instructions of an IT block after a transfer that writes back
+    its base or is unaligned).
+  sweep LSUCNT, CPICNT: which of the two counts a late fetch after a load.
+The sweeps' vectors are assumed to be in flash, as their cycles indicate; the rows say SRAM, where
+the handler's address is found as well.";
 
-/// One value that was measured, and what the model gives.
+/// A measured value, and that of the model.
 #[derive(Clone, Debug)]
 struct Value {
     what: String,
-    /// What is counted.
+    /// The quantity counted.
     counter: String,
     chip: u64,
-    /// `None` where the row cannot be run.
+    /// `None` if the row cannot be run.
     model: Option<u64>,
 }
 
-/// How well rows do, one vote each.
+/// The score of a group of rows, one vote each.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ExceptionScore {
     pub rows: u32,
-    /// Rows whose values are all exact.
+    /// Rows with only exact values.
     pub whole: u32,
     pub exact: f64,
     pub within_one: f64,
@@ -102,8 +103,8 @@ impl ExceptionScore {
     }
 }
 
-/// What a row is counted with: its kind, what interrupts, and where code, handler and vectors
-/// lay.
+/// Returns the group in which a row is counted: its kind, the interrupting exception, and where
+/// code, handler and vectors were.
 fn group(row: &ExceptionRow) -> String {
     let cause = row.cause.split([',', ':']).next().unwrap_or_default();
     let cause = cause.split(" pended").next().unwrap_or_default();
@@ -113,7 +114,7 @@ fn group(row: &ExceptionRow) -> String {
     format!("{} {cause}: {}/{handler}, vectors {vectors}{buffer}", row.kind.name(), row.code)
 }
 
-/// What a row's bar is about: its kind and placement.
+/// Returns the subject of a row's bar: its kind and placement.
 fn placement(row: &ExceptionRow) -> String {
     let handler = row.handler.as_deref().unwrap_or("none");
     let buffer = if row.line_buffer { "" } else { ", line buffer off" };
@@ -177,7 +178,7 @@ fn values_of_sweep(prepared: &PreparedRun, row: &ExceptionRow) -> Vec<Value> {
     values
 }
 
-/// Rows with their values, in the file's order.
+/// Returns the rows with their values, in the file's order.
 fn compare(folder: &Path) -> Result<Vec<(ExceptionRow, Vec<Value>)>, Failure> {
     let rows: Vec<ExceptionRow> = crate::corpus::read(&folder.join(FILE))?;
     let prepared = PreparedRun::of(&Soc::from_toml(SOC)?)?;
@@ -185,7 +186,7 @@ fn compare(folder: &Path) -> Result<Vec<(ExceptionRow, Vec<Value>)>, Failure> {
     Ok(rows.into_iter().zip(values).collect())
 }
 
-/// The scores: by kind and placement, by what interrupts besides, and by kind and counter.
+/// Returns the scores by kind and placement, by interrupting exception, and by kind and counter.
 fn scores(compared: &[(ExceptionRow, Vec<Value>)]) -> BTreeMap<String, ExceptionScore> {
     let mut groups: BTreeMap<String, ExceptionScore> = BTreeMap::new();
     for (row, values) in compared {
@@ -199,7 +200,7 @@ fn scores(compared: &[(ExceptionRow, Vec<Value>)]) -> BTreeMap<String, Exception
     groups
 }
 
-/// Prints the scores; `arguments` may ask for what is missed instead.
+/// Prints the scores, or, if `missed` is given, the missed values of rows that contain this text.
 ///
 /// # Errors
 /// When the measurements cannot be read.
@@ -234,7 +235,7 @@ pub fn tell(folder: &Path, missed: Option<&str>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The text behind the word that asks for what is missed.
+/// Returns the text after the option that lists missed values.
 pub fn missed(arguments: impl IntoIterator<Item = std::ffi::OsString>) -> Option<String> {
     let mut arguments = arguments.into_iter().skip_while(|argument| argument != MISSED).skip(1);
     arguments.next().map(|text| text.to_string_lossy().into_owned())
@@ -245,7 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_are_as_exact_as_is_asked_for() {
+    fn rows_are_as_exact_as_required() {
         let folder = crate::folder(None);
         if !folder.join(FILE).is_file() {
             let mut say = std::io::stderr();

@@ -1,18 +1,17 @@
-//! Scores the timing models against cycle counts that were measured on real chips.
+//! Scores the timing models against cycle counts measured on real chips.
 //!
-//! Reads the files of the directory named as argument or by `RTMARK_SILICON`
-//! (default `shared/reference/silicon` beside the project), runs every window on the simulator,
-//! set as its test set the chip, and prints how many measurements the model gets exactly, how many
-//! within a cycle, the bias and the mean error, by chip, memory of the code, setting, and kind
-//! of test. Rules are fitted on one half of the tests and scored on the other; both are shown.
-//! Windows that ran with a cache are shown apart, since their cycles depend on what it held.
+//! Reads the files in the directory given as argument or by `RTMARK_SILICON` (default
+//! `shared/reference/silicon` beside the project), runs every window on the simulator with the
+//! settings of its test, and prints how many measurements the model gets exactly right, how many
+//! within one cycle, the bias and the mean error, by chip, memory of the code, setting, and kind of
+//! test. Rules are fitted on one half of the tests and scored on the other; both are shown. Windows
+//! that ran with a cache are shown separately, since their cycles depend on what it held.
 //!
-//! `--ablate` leaves out each rule of the pipeline model in turn and shows what changes;
-//! `--missed TEXT` lists the windows that the model misses and whose chip, setting, half or
-//! test contain the text; `rtl` scores the Hazard3 alone against traces of its RTL, and with a text
-//! lists the programs that differ and whose name contains it. The measurements are not part of the
-//! project; without them it says so
-//! and ends.
+//! `--ablate` leaves out each rule of the pipeline model in turn and shows what changes. `--missed
+//! TEXT` lists the windows that the model misses and whose chip, setting, half or test contains the
+//! text. `rtl` scores only the Hazard3, against traces of its RTL; with a text it lists the
+//! programs that differ and whose name contains it. The measurements are not part of the project;
+//! if they are missing, the program says so and ends.
 
 mod ablation;
 mod chip;
@@ -39,15 +38,15 @@ type Failure = Box<dyn Error + Send + Sync>;
 
 const HELP: &str = "usage: rtmark-silicon [--ablate | --missed TEXT | rtl [TEXT]] [FOLDER]";
 
-/// What is asked for.
+/// What to print.
 enum Request {
     Scores,
     Ablation,
-    /// The windows that are missed, by a text that their description contains.
+    /// The missed windows whose description contains a text.
     Missed(String),
 }
 
-/// Where the measurements are: as named, else beside the project.
+/// Returns the directory of the measurements: as named, or beside the project.
 fn folder(named: Option<OsString>) -> PathBuf {
     named.or_else(|| std::env::var_os("RTMARK_SILICON")).map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/reference/silicon"),
@@ -55,7 +54,7 @@ fn folder(named: Option<OsString>) -> PathBuf {
     )
 }
 
-/// What the command line asks for, and where the measurements are.
+/// Parses the command line: the request, and the directory of the measurements.
 fn request() -> Result<(Request, PathBuf), Failure> {
     let mut arguments = std::env::args_os().skip(1);
     let Some(first) = arguments.next() else { return Ok((Request::Scores, folder(None))) };
@@ -79,8 +78,8 @@ fn read(folder: &Path) -> Result<Vec<Measured>, Failure> {
     CHIPS.par_iter().map(|chip| chip.read(folder, &settings)).collect()
 }
 
-/// Writes the windows whose description contains a text and whose cycles the model misses: what
-/// the chip took, what the model says, and the opcodes.
+/// Prints the missed windows whose description contains a text: the chip's cycles, the model's, and
+/// the opcodes.
 fn tell_missed(
     out: &mut impl std::io::Write,
     measured: &Measured,
@@ -111,7 +110,7 @@ fn tell_missed(
     Ok(())
 }
 
-/// Writes all scores.
+/// Prints all scores.
 fn tell_scores(out: &mut impl std::io::Write, chips: &[Measured]) -> Result<(), Failure> {
     let (mut scores, mut bounds) = (score::Scores::new(), std::collections::BTreeMap::new());
     for measured in chips {

@@ -4,21 +4,21 @@ use rtmark_sim::{Access, AccessKind, Cycles, Machine, Register, Rule, Soc};
 
 use crate::corpus::{Row, Step};
 
-/// Registers of the core that are set before any window: tracing on (DEMCR.TRCENA), and the
-/// counter counts (DWT_CTRL.CYCCNTENA).
+/// Core registers set before any window: tracing on (DEMCR.TRCENA), and the cycle counter counting
+/// (DWT_CTRL.CYCCNTENA).
 const SET_UP: [(u32, u32); 2] = [(0xE000_EDFC, 1 << 24), (0xE000_1000, 1)];
-/// ACTLR, whose DISDEFWBUF switches the write buffer off.
+/// ACTLR, whose DISDEFWBUF bit switches the write buffer off.
 const ACTLR: u32 = 0xE000_E008;
 const ISB: [u8; 4] = [0xBF, 0xF3, 0x6F, 0x8F];
 
-/// What a test has set ACTLR to.
+/// How a test set ACTLR.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteBuffer {
     On,
     Off,
 }
 
-/// A chip ready to run windows, with the whole model of its timing or with one rule left out.
+/// Prepares a chip to run windows, with the whole timing model or with one rule left out.
 pub fn prepare(
     soc: &Soc,
     buffer: WriteBuffer,
@@ -40,7 +40,7 @@ pub fn prepare(
     Ok(machine)
 }
 
-/// The register that a load of the counter names.
+/// Returns the destination register of a load of the counter.
 fn counter_register(step: &Step) -> Option<u8> {
     let half =
         |at: usize| Some(u16::from_le_bytes([*step.bytes.get(at)?, *step.bytes.get(at + 1)?]));
@@ -50,12 +50,12 @@ fn counter_register(step: &Step) -> Option<u8> {
     })
 }
 
-/// How an instruction takes its successor from memory.
+/// How an instruction reads its branch target from memory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Branch {
-    /// TBB, TBH: a distance.
+    /// TBB, TBH: an offset.
     Table,
-    /// LDR, LDM, POP: the address.
+    /// LDR, LDM, POP: an address.
     Loaded,
 }
 
@@ -69,7 +69,7 @@ fn branch_through_memory(step: &Step) -> Option<Branch> {
     }
 }
 
-/// Puts into memory what makes a branch through it lead to `target`.
+/// Writes to memory what makes a branch through it lead to `target`.
 fn prepare_target(machine: &mut Machine, step: &Step, access: Access, target: u32) -> Option<()> {
     match branch_through_memory(step) {
         None => Some(()),
@@ -84,18 +84,19 @@ fn prepare_target(machine: &mut Machine, step: &Step, access: Access, target: u3
     }
 }
 
-/// The core's registers but the program counter, and those that are known of it.
+/// The core's registers R0 to R14.
 const REGISTERS: usize = 15;
 
-/// What a window's registers hold on the chip.
+/// The values of a window's registers on the chip.
 struct Registers {
     held: Vec<u32>,
-    /// The last instruction before the window that writes each, by its place.
+    /// For each register, the index of the last instruction before the window that writes it.
     written: [Option<usize>; REGISTERS],
 }
 
 impl Registers {
-    /// Those at a window's begin, before which some instructions run on the machine.
+    /// Returns the registers at the start of a window, before which the instructions `before` run
+    /// on the machine.
     fn of(row: &Row, machine: &Machine, before: &[Step]) -> Option<Self> {
         let held = row.registers()?;
         let mut written = [None; REGISTERS];
@@ -114,9 +115,9 @@ impl Registers {
         Some(Self { held, written })
     }
 
-    /// Gives the machine those that hold behind an instruction what they hold at the window's
-    /// begin, or at the step of the window that it is. Others are what instructions have made of
-    /// them: addresses from which something is read before the window, say.
+    /// After instruction `at`, sets the registers that already have their value of the window's
+    /// start (or of the step of the window that `at` is). The others keep what instructions
+    /// computed, for example addresses from which something is read before the window.
     fn set_behind(&self, machine: &mut Machine, at: usize) {
         for (number, (&value, last)) in self.held.iter().zip(self.written).enumerate() {
             if last.is_none_or(|last| last <= at) {
@@ -130,7 +131,7 @@ fn general(machine: &Machine) -> Vec<u32> {
     (0..REGISTERS as u8).map(|number| machine.register(Register::R(number))).collect()
 }
 
-/// The cycles that the model gives for a window, or `None` where it cannot run it.
+/// Returns the model's cycles for a window, or `None` if it cannot run it.
 pub fn cycles(prepared: &Machine, row: &Row) -> Option<u64> {
     let window = row.steps()?;
     let mut lead = row.lead()?;
@@ -167,7 +168,7 @@ pub fn cycles(prepared: &Machine, row: &Row) -> Option<u64> {
         if at == first || at == steps.len() - 1 {
             readings.push(machine.register(Register::R(counter_register(step)?)));
         }
-        // Memory holds other things than on the chip, and the counter read another time.
+        // Memory holds other values than on the chip, and the counter was read at another time.
         for &(number, value) in &step.changes {
             *registers.held.get_mut(usize::from(number))? = value;
         }

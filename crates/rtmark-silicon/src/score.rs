@@ -1,4 +1,4 @@
-//! How much a model gets right, and tables of it.
+//! Scores of the model, and tables of them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,13 +11,13 @@ use crate::chip::{Measured, Sample};
 use crate::settings::{Part, Setting};
 use crate::test::{Half, Kind};
 
-/// What a model gets right of some measurements. Each stands for one run on a chip.
+/// How well the model does on a set of measurements, each of which is one run on a chip.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Score {
     pub measurements: u64,
     pub exact: u64,
     pub within_one: u64,
-    /// Windows that the simulator cannot run as the chip did.
+    /// Measurements of windows that the simulator cannot run as the chip did.
     unscored: u64,
     chip: u64,
     model: u64,
@@ -48,7 +48,7 @@ impl Score {
         }
     }
 
-    /// How many of a hundred are exact.
+    /// Returns the share of exact measurements in percent.
     pub fn exact_percent(&self) -> f64 {
         percent(self.exact, self.measurements)
     }
@@ -121,21 +121,21 @@ impl fmt::Display for Group {
     }
 }
 
-/// The scores of a chip's code, by where and how it ran, and by what tests are about.
+/// Scores by where and how code ran, and within that by kind of test.
 pub type Scores = BTreeMap<Group, (Halves, BTreeMap<Kind, Halves>)>;
 
 /// Windows that ran with a cache, whose cycles depend on what it held.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Bounds {
     measurements: u64,
-    /// Between what a cache that holds everything and one that holds nothing make of them.
+    /// Between the cycles with a cache that always hits and those with one that always misses.
     within: u64,
     below: u64,
     above: u64,
     unscored: u64,
 }
 
-/// Scores all that was measured with the cache off.
+/// Scores all measurements made with the cache off.
 pub fn scores(measured: &Measured) -> Result<Scores, Failure> {
     let prepared = measured.chip.prepare(None)?;
     let uncached = |sample: &&Sample| sample.setting.cache != Part::On;
@@ -157,7 +157,7 @@ pub fn scores(measured: &Measured) -> Result<Scores, Failure> {
     Ok(scores)
 }
 
-/// What the model says of windows that ran with the cache on.
+/// Compares the windows that ran with the cache on with the model's limits.
 pub fn bounds(measured: &Measured) -> Result<BTreeMap<Group, Bounds>, Failure> {
     let prepared = measured.chip.prepare(None)?;
     let mut groups: BTreeMap<Group, Bounds> = BTreeMap::new();
@@ -177,7 +177,7 @@ pub fn bounds(measured: &Measured) -> Result<BTreeMap<Group, Bounds>, Failure> {
     Ok(groups)
 }
 
-/// An empty table with its head.
+/// Returns an empty table with its header.
 pub fn table(header: &[&str]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::ASCII_MARKDOWN);
@@ -185,7 +185,7 @@ pub fn table(header: &[&str]) -> Table {
     table
 }
 
-/// A table's text, its figures to the right.
+/// Renders a table with its figures right-aligned.
 pub fn finished(mut table: Table) -> String {
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
@@ -193,7 +193,7 @@ pub fn finished(mut table: Table) -> String {
     table.to_string()
 }
 
-/// The scores as a table.
+/// Renders the scores as a table.
 pub fn score_table(scores: &Scores) -> String {
     let mut table = table(&[
         "measurements of",
@@ -215,7 +215,7 @@ pub fn score_table(scores: &Scores) -> String {
     finished(table)
 }
 
-/// What the model says of cached code, as a table.
+/// Renders the comparison of cached code as a table.
 pub fn bounds_table(groups: &BTreeMap<Group, Bounds>) -> String {
     let mut table =
         table(&["measurements of", "number", "within", "fewer cycles", "more cycles", "not run"]);

@@ -1,9 +1,9 @@
-//! What the chips were set to while they were measured.
+//! The settings of the chips during the measurements.
 //!
 //! The line buffer of the CC26xx's flash, its cache, and the core's write buffer can be switched
-//! off, and tests did. The later files of measurements say it in each row; for the earlier ones
-//! `settings.jsonl` beside them has a line for each test and code placement. Rows that were
-//! merged from several settings are taken apart again here.
+//! off, and tests did so. Later files of measurements state the settings in each row; for the
+//! earlier ones, `settings.jsonl` beside them has a line for each test and code placement. Rows
+//! merged from several settings are split again here.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -18,10 +18,10 @@ use crate::corpus::{CorpusError, Row};
 /// The file of settings.
 const FILE: &str = "settings.jsonl";
 
-/// Whether a part of a chip worked.
+/// The state of a switchable part of a chip.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Part {
-    /// The chip has none.
+    /// The chip has no such part.
     #[default]
     Absent,
     On,
@@ -37,7 +37,7 @@ impl Part {
         }
     }
 
-    /// `None` for a word that is neither.
+    /// Parses `on` or `off`.
     fn named(word: &str) -> Option<Self> {
         match word {
             "on" => Some(Self::On),
@@ -47,19 +47,21 @@ impl Part {
     }
 }
 
-/// What a chip was set to.
+/// The settings of a chip.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Setting {
-    /// The buffer of the flash line that was read last.
+    /// The buffer of the flash line read last.
     pub line_buffer: Part,
-    /// The cache in front of the flash. It is random: what it holds depends on all that ran before.
+    /// The cache in front of the flash. Its replacement is random: its contents depend on
+    /// everything that ran before.
     pub cache: Part,
     /// The core's write buffer (ACTLR.DISDEFWBUF switches it off).
     pub write_buffer: Part,
 }
 
 impl Setting {
-    /// The setting that a text names, such as `line_buffer on, cache on`; other parts are as here.
+    /// Returns the setting named by a text such as `line_buffer on, cache on`; parts that it does
+    /// not name stay unchanged, except that the cache is off.
     fn with(mut self, text: &str) -> Option<Self> {
         self.cache = Part::Off;
         for part in text.split(", ") {
@@ -92,7 +94,7 @@ impl fmt::Display for Setting {
     }
 }
 
-/// Settings as files have them; a part that the chip lacks is null.
+/// Settings as written in files; a part that the chip lacks is null.
 #[derive(Debug, Deserialize)]
 struct Stated {
     line_buffer: Option<bool>,
@@ -116,7 +118,8 @@ struct Line {
     test: String,
     code: String,
     settings: Stated,
-    /// A row's number and cycles, and how many of its measurements were made under which setting.
+    /// For each merged row, its number and cycles, and how many of its measurements were made with
+    /// which setting.
     #[serde(default)]
     rows_of_several_settings: Vec<(u64, u64, BTreeMap<String, u64>)>,
 }
@@ -126,7 +129,7 @@ type Key = (String, String, String);
 /// A row's number and cycles.
 type Numbered = (u64, u64);
 
-/// What the chips were set to for which row.
+/// The chips' settings for each row.
 #[derive(Debug, Default)]
 pub struct Settings {
     tests: HashMap<Key, Setting>,
@@ -149,7 +152,7 @@ impl Settings {
         Ok(settings)
     }
 
-    /// `None` where a setting is named that is not known.
+    /// Adds a line; returns `None` if it names an unknown setting.
     fn add(&mut self, line: Line) -> Option<()> {
         let setting = line.settings.setting();
         let key = (line.file, line.test, line.code);
@@ -162,8 +165,8 @@ impl Settings {
         Some(())
     }
 
-    /// Under which settings how many of a row's measurements were made; `None` for a row of
-    /// which nothing is said.
+    /// Returns the settings of a row with the number of measurements made with each, or `None` if
+    /// the settings of the row are unknown.
     pub fn of(&self, file: &str, row: &Row) -> Option<Vec<(Setting, u64)>> {
         if row.line_buffer.is_some() {
             let stated = Stated {
@@ -192,7 +195,7 @@ mod tests {
         "regs":"","steps":[]"#;
 
     #[test]
-    fn rows_of_several_settings_are_taken_apart() {
+    fn rows_of_several_settings_are_split() {
         let mut settings = Settings::default();
         let line = r#"{"file":"f","test":"a/b#1","code":"sram","settings":{"line_buffer":true,
             "cache":false,"write_buffer":false},"rows_of_several_settings":[[4,9,
@@ -209,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_that_says_its_setting_is_believed() {
+    fn a_setting_stated_by_the_row_is_used() {
         let said = r#","line_buffer":false,"cache":true,"write_buffer":true"#;
         let settings = Settings::default().of("f", &row(&format!("{{{ROW}{said}}}")));
         let settings = settings.expect("said");
@@ -219,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_setting_is_refused() {
+    fn an_unknown_setting_is_rejected() {
         let line = r#"{"file":"f","test":"t","code":"sram","settings":{"line_buffer":null,
             "cache":null,"write_buffer":false},"rows_of_several_settings":[[1,2,{"turbo on":3}]]}"#;
         assert_eq!(Settings::default().add(serde_json::from_str(line).expect("a line")), None);

@@ -1,28 +1,28 @@
-//! Tests: what they are about, and which half of them they belong to.
+//! The subject of a test, and the half it belongs to.
 
 use std::fmt;
 
-/// What a test is about.
+/// The subject of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Kind {
-    /// Loops, lists and calls as compilers and people write them.
+    /// Loops, lists and calls as compilers and programmers write them.
     Programs,
     Branches,
-    /// IT blocks, and what happens to instructions that they skip.
+    /// IT blocks, and the instructions they skip.
     Conditions,
     Arithmetic,
-    /// Loads and stores, one and many.
+    /// Single and multiple loads and stores.
     Memory,
-    /// Bits with an address of their own.
+    /// Accesses to bit-band aliases.
     BitBands,
     /// Barriers, special registers, hints.
     Others,
-    /// Made to show one corner of the pipeline, nearly all found by programs that searched for it.
+    /// Tests of single corners of the pipeline, nearly all found by automatic search.
     Corners,
 }
 
 impl Kind {
-    /// What a test is about, by its name.
+    /// Returns the subject of a test by its name.
     pub fn of(test: &str) -> Self {
         let name = name(test);
         let mut parts = name.split('/');
@@ -59,7 +59,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// A half of all tests. Rules are fitted on one and scored on the other.
+/// One half of all tests. Rules are fitted on one half and scored on the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Half {
     Fitting,
@@ -67,7 +67,7 @@ pub enum Half {
 }
 
 impl Half {
-    /// The half that a test belongs to, on every chip and in all its configurations.
+    /// Returns the half that a test belongs to, on every chip and in all its configurations.
     pub fn of(test: &str) -> Self {
         // FNV-1a, whose low bits alone are poorly mixed.
         let hash = name(test)
@@ -77,7 +77,7 @@ impl Half {
     }
 }
 
-/// A test's name without the number of its configuration. Those with the cache on are
+/// Returns a test's name without the number of its configuration. Tests with the cache on are
 /// variants of others.
 pub fn name(test: &str) -> &str {
     let name = test.split('#').next().unwrap_or(test);
@@ -89,14 +89,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn configurations_of_a_test_lie_in_one_half() {
+    fn configurations_of_a_test_are_in_one_half() {
         let half = Half::of("instructions/memory/str#0");
         assert_eq!(Half::of("instructions/memory/str#17"), half);
         assert_eq!(Half::of("cache/instructions/memory/str#3"), half);
     }
 
     #[test]
-    fn kinds_are_told_by_name() {
+    fn kinds_follow_from_names() {
         let kinds = [
             ("instructions/control_flow/b_seq#1", Kind::Branches),
             ("cache/instructions/control_flow/it_fold#0", Kind::Conditions),

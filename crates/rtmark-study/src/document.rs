@@ -1,4 +1,5 @@
-//! A study with its figures: all that renderers need, and what JSON holds.
+//! Reports: studies with their figures, which is all that renderers need and what the JSON
+//! contains.
 
 use rtmark_model::{Answer, Key, Settings};
 use schemars::JsonSchema;
@@ -10,8 +11,8 @@ use crate::score::Score;
 use crate::study::{Study, StudyError};
 use crate::template::Template;
 
-/// The version of [`Document`]'s form. It rises when a reader of the older form would misread
-/// the newer one.
+/// The version of [`Document`]'s format. It increases when a reader of the older format would
+/// misread the newer one.
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// Studies with what was measured, as JSON has them.
@@ -114,7 +115,7 @@ pub struct Explained {
 }
 
 impl Explained {
-    /// The conditions that do not hold: words of the text are wrong then.
+    /// Returns the conditions that do not hold; if there are any, words of the text are wrong.
     pub fn broken(&self) -> impl Iterator<Item = &Condition> {
         self.rests_on.iter().filter(|condition| condition.holds != Some(true))
     }
@@ -162,7 +163,7 @@ pub struct MadeRun {
 }
 
 impl MadeRun {
-    /// What is to be said of an answer.
+    /// Describes an answer.
     pub fn new(name: &str, answer: &Answer) -> Self {
         let mut run = Self {
             name: name.to_owned(),
@@ -197,10 +198,11 @@ impl MadeRun {
 }
 
 impl Report {
-    /// A study and what was measured for it.
+    /// Combines a study with its measured figures.
     ///
     /// # Errors
-    /// When a formula of the study cannot be read, which its own check would have told.
+    /// When a formula of the study cannot be read, which reading the study would already have
+    /// reported.
     pub fn new(
         study: &Study,
         mut figures: Figures,
@@ -276,13 +278,13 @@ impl Report {
         })
     }
 
-    /// Explanations of which a condition does not hold, with those conditions.
+    /// Returns the explanations with broken conditions, and those conditions.
     pub fn broken(&self) -> impl Iterator<Item = (&Explained, &Condition)> {
         let explanations = self.explanations.iter();
         explanations.flat_map(|one| one.broken().map(move |condition| (one, condition)))
     }
 
-    /// Whether this is a report of exactly that study: equal words, equal published figures.
+    /// Returns whether this is a report of exactly that study: same texts, same published figures.
     pub fn is_of(&self, study: &Study) -> bool {
         let empty = Self::new(study, Figures::default(), Vec::new());
         let Ok(empty) = empty else { return false };
@@ -300,7 +302,7 @@ impl Report {
             let Self { id, title, question, published, ours, .. } = report.clone();
             (id, title, question, published, ours)
         };
-        // All of a score but what was measured.
+        // Everything in a score except what was measured.
         let scores = |report: &Self| -> Vec<_> {
             let bare = |score: &Score| Score {
                 measured: None,
@@ -326,12 +328,12 @@ impl Report {
     }
 }
 
-/// As many digits as mean something, so that files read back are the same.
+/// Rounds to the digits that are significant, so that files read back are identical.
 pub(crate) fn rounded(value: f64) -> f64 {
     (value * 1e4).round() / 1e4
 }
 
-/// Whether a text has the template's words in their order.
+/// Returns whether a text contains the template's fixed words in their order.
 fn follows(text: &str, template: &Template) -> bool {
     let mut rest = text;
     template.texts().all(|piece| match rest.find(piece) {

@@ -1,4 +1,4 @@
-//! What was measured, by the names that formulas have for it.
+//! Measured figures, under the names that formulas use.
 
 use std::collections::BTreeMap;
 
@@ -7,16 +7,16 @@ use rtmark_observe::SpanCost;
 
 use crate::study::{Asked, FEW, FunctionShare, ShareOf, Study};
 
-/// Least and most of what was found by interrupting a scenario at every moment, in cycles.
+/// The extremes, in cycles, of interrupting a scenario at every moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interrupted {
-    /// From the pending interrupt to the first instruction of its handler.
+    /// Least and most cycles from the pending interrupt to the first instruction of its handler.
     pub handler: (i64, i64),
-    /// What the interrupted span takes more.
+    /// Least and most cycles by which the interrupted span grows.
     pub delay: (i64, i64),
 }
 
-/// Measured figures by name; where there is none, the reason.
+/// Measured figures by name, or the reason why a figure is missing.
 #[derive(Clone, Debug, Default)]
 pub struct Figures {
     values: BTreeMap<String, Result<f64, String>>,
@@ -24,8 +24,8 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// Takes what a series came to: `name` is its typical sample, `name.first` its first one,
-    /// and so on. Where it was not measured, the reason stands for all of them.
+    /// Adds the results of a series: `name` is its typical sample, `name.first` its first one, and
+    /// so on. If the series was not measured, the reason applies to all of them.
     pub fn answer(&mut self, name: &str, answer: &Answer) {
         let series = match answer {
             Answer::Measured(series) => series,
@@ -88,12 +88,12 @@ impl Figures {
         self.values.insert(name.to_owned(), Err(reason.to_owned()));
     }
 
-    /// Takes what the typical sample of a series was spent on.
+    /// Adds the cost breakdown of a series' typical sample.
     pub fn cost(&mut self, name: &str, cost: SpanCost) {
         self.costs.insert(name.to_owned(), cost);
     }
 
-    /// Takes what interrupting a scenario at every moment has found.
+    /// Adds the results of interrupting a scenario at every moment.
     pub fn interrupted(&mut self, name: &str, found: Interrupted) {
         let parts = [("handler", found.handler), ("delay", found.delay)];
         for (part, (least, most)) in parts {
@@ -102,7 +102,7 @@ impl Figures {
         }
     }
 
-    /// Works out the study's own figures.
+    /// Computes the study's own figures.
     pub(crate) fn work_out(&mut self, study: &Study) {
         for figure in &study.figure {
             let value = match figure.asked() {
@@ -133,15 +133,15 @@ impl Figures {
         Ok(sum as f64)
     }
 
-    /// A figure.
+    /// Returns a figure.
     ///
     /// # Errors
-    /// With the reason why there is none.
+    /// With the reason if it is missing.
     pub fn value(&self, name: &str) -> Result<f64, String> {
         if let Some(value) = self.values.get(name) {
             return value.clone();
         }
-        // A part of what is not there has its reason.
+        // A part of a missing figure has the figure's reason.
         let mut whole = name;
         while let Some((shorter, _)) = whole.rsplit_once('.') {
             if let Some(Err(reason)) = self.values.get(shorter) {

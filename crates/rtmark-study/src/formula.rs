@@ -1,14 +1,14 @@
-//! Formulas over measured figures: `(evloop.one - evloop.single) / 202336`.
+//! Formulas over measured figures, such as `(evloop.one - evloop.single) / 202336`.
 //!
-//! Numbers, names, `+ - * /`, brackets, `min(a, b)` and `max(a, b)`; a comparison makes a
-//! condition of two of them. A name is whatever the caller knows it to be.
+//! The syntax has numbers, names, `+ - * /`, brackets, `min(a, b)` and `max(a, b)`; comparing two
+//! formulas makes a condition. The caller gives names their values.
 
 use std::fmt;
 
-/// Nesting after which a formula is refused.
+/// The deepest nesting accepted in a formula.
 const DEEPEST: usize = 32;
 
-/// A formula that cannot be read, or has no value.
+/// A formula that cannot be read or has no value.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct FormulaError(String);
@@ -131,7 +131,7 @@ impl Reader<'_> {
             let digits = self.word(|c| c.is_ascii_digit() || c == '.' || c == '_').replace('_', "");
             return match digits.parse() {
                 Ok(number) => Ok(Node::Number(number)),
-                Err(_) => self.refuse("this is no number"),
+                Err(_) => self.refuse("this is not a number"),
             };
         }
         if !first.is_ascii_lowercase() {
@@ -154,10 +154,10 @@ impl Reader<'_> {
 }
 
 impl Formula {
-    /// Reads a formula.
+    /// Parses a formula.
     ///
     /// # Errors
-    /// When it is none; the message says what is wanted where.
+    /// When the text is not a formula; the message says what is expected where.
     pub fn read(text: &str) -> Result<Self, FormulaError> {
         let mut reader = Reader { text, rest: text, depth: 0 };
         let root = reader.condition()?;
@@ -165,13 +165,14 @@ impl Formula {
         if reader.rest.is_empty() {
             return Ok(Self { text: text.to_owned(), root });
         }
-        reader.refuse("nothing more is wanted")
+        reader.refuse("the end is wanted")
     }
 
-    /// Its value, given those of names. A condition's is 1 where it holds, else 0.
+    /// Evaluates the formula, given the values of names. A condition is 1 if it holds, and 0
+    /// otherwise.
     ///
     /// # Errors
-    /// When a name has no value (the reason is the caller's), or something is divided by zero.
+    /// When a name has no value (the reason is the caller's), or on division by zero.
     pub fn value(&self, of: impl Fn(&str) -> Result<f64, String>) -> Result<f64, FormulaError> {
         let value = self.root.value(&of).map_err(FormulaError)?;
         if value.is_finite() {
@@ -180,14 +181,14 @@ impl Formula {
         Err(FormulaError(format!("`{}` divides by zero", self.text)))
     }
 
-    /// The names in it.
+    /// Returns the names it uses.
     pub fn names(&self) -> Vec<&str> {
         let mut names = Vec::new();
         self.root.names(&mut names);
         names
     }
 
-    /// Whether it is a condition.
+    /// Returns whether it is a condition.
     pub fn is_condition(&self) -> bool {
         matches!(self.root, Node::Pair(Operation::Below | Operation::Above, _))
     }
@@ -262,15 +263,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_formula_is_refused_where_it_ends() {
+    fn invalid_formulas_are_rejected_with_their_position() {
         for (text, told) in [
             ("", "wanted at character 1"),
             ("1 +", "wanted at character 4"),
             ("(1", "`)` is wanted"),
-            ("1 2", "nothing more is wanted at character 3"),
-            ("1.2.3", "no number"),
+            ("1 2", "the end is wanted at character 3"),
+            ("1.2.3", "not a number"),
             ("max(1)", "`,` is wanted"),
-            ("a < b < c", "nothing more"),
+            ("a < b < c", "the end"),
             ("é", "wanted"),
             ("d + 1", "no d"),
             ("1 / (c - 4)", "divides by zero"),
@@ -283,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_those_in_it() {
+    fn names_are_listed() {
         let formula = Formula::read("max(a, b.c) - a > 3").expect("good");
         assert_eq!(formula.names(), ["a", "b.c", "a"]);
         assert!(formula.is_condition());

@@ -1,13 +1,13 @@
-//! Studies: what somebody has published, what we measure in its place, and why they differ.
+//! Studies: what others have published, what we measure in its place, and why the two differ.
 //!
-//! A [`Study`] is data: published figures with their source, the runs that it takes, formulas
-//! over what those bring, and explanations whose every number is a formula too. The words of
-//! an explanation rest on conditions; one that does not hold any more is shown as such.
-//! [`Figures`] collect what was measured; [`Report::new`] puts the two together, and is all
-//! that the renderers need: text, Markdown, pictures, JSON.
+//! A [`Study`] is data: published figures with their source, the runs needed, formulas over the
+//! results of those, and explanations in which every number is a formula too. The wording of an
+//! explanation depends on conditions; a condition that no longer holds is flagged. [`Figures`]
+//! collects what was measured. [`Report::new`] combines the two; the renderers (text, Markdown,
+//! pictures, JSON) need nothing else.
 //!
-//! This crate runs nothing and prints nothing. It knows no kernel: which runs to make is told
-//! in a study's own words, and whoever carries them out hands in the answers.
+//! This crate runs nothing, prints nothing and knows no kernel: a study states which runs to make,
+//! and the caller carries them out and supplies the answers.
 
 mod document;
 mod figures;

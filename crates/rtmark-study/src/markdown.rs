@@ -1,4 +1,4 @@
-//! A report as a page of the documentation.
+//! Reports as pages of the documentation.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use crate::document::Report;
 use crate::picture::picture;
 use crate::text::{cells, differences, reasons};
 
-/// What Markdown would take for something else.
+/// Escapes what Markdown would interpret.
 pub(crate) fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for c in text.chars() {
@@ -19,7 +19,8 @@ pub(crate) fn escaped(text: &str) -> String {
 }
 
 impl Report {
-    /// The page, and the pictures that it shows, by their files' names; `generator` measured.
+    /// Returns the page and the pictures on it, by file name. `generator` is the program that
+    /// measured.
     pub fn page(&self, generator: &str) -> (String, Vec<(String, String)>) {
         let mut page = format!("# {}\n\n**{}**\n\n", escaped(&self.title), escaped(&self.question));
         let _ = writeln!(

@@ -1,6 +1,6 @@
-//! Numbers as people read them.
+//! Numbers formatted for people.
 
-/// Digits after the point that say enough of a number.
+/// Returns how many digits after the point a number needs.
 fn digits(value: f64) -> usize {
     match value.abs() {
         large if large >= 100.0 => 0,
@@ -9,20 +9,20 @@ fn digits(value: f64) -> usize {
     }
 }
 
-/// A number with as many digits as say something, thousands apart.
+/// Formats a number with the digits it needs, thousands grouped.
 pub fn number(value: f64) -> String {
     let whole = value.fract() == 0.0 && value.abs() < 1e15;
     fixed(value, if whole { 0 } else { digits(value) })
 }
 
-/// A number with so many digits after the point, thousands apart.
+/// Formats a number with a fixed number of digits after the point, thousands grouped.
 pub fn fixed(value: f64, digits: usize) -> String {
     let text = format!("{value:.digits$}");
     let (sign, text) = text.strip_prefix('-').map_or(("", text.as_str()), |rest| ("-", rest));
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let mut grouped = String::from(sign);
     for (at, digit) in whole.chars().enumerate() {
-        // Four digits are read at a glance.
+        // Four digits are readable without grouping.
         if at > 0 && whole.len() > 4 && (whole.len() - at).is_multiple_of(3) {
             grouped.push('\u{202f}');
         }
@@ -35,7 +35,7 @@ pub fn fixed(value: f64, digits: usize) -> String {
     grouped
 }
 
-/// How many times something is something else.
+/// Formats a ratio, such as `1.5×`.
 pub fn times(value: f64) -> String {
     format!("{}×", fixed(value, digits(value).max(1)))
 }
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_have_as_many_digits_as_say_something() {
+    fn numbers_have_the_digits_they_need() {
         let shown = |value| number(value).replace('\u{202f}', " ");
         assert_eq!(shown(3198.0), "3198");
         assert_eq!(shown(1_234_567.2), "1 234 567");

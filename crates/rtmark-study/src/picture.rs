@@ -1,4 +1,4 @@
-//! Published and measured figures as dots on a logarithmic axis, in SVG.
+//! Charts of published and measured figures as dots on a logarithmic axis, in SVG.
 
 use std::fmt::Write as _;
 
@@ -23,8 +23,8 @@ fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// The table as a picture, where at least two of its rows have a ratio of figures above zero and
-/// all of those count the same.
+/// Draws a table, if at least two of its rows have a ratio of figures above zero and all of those
+/// have the same unit.
 pub fn picture(table: &Table) -> Option<String> {
     let above = |value: Option<f64>| value.filter(|value| *value > 0.0);
     let drawn: Vec<(&Row, f64, f64)> = table
@@ -99,7 +99,8 @@ pub fn picture(table: &Table) -> Option<String> {
     Some(svg)
 }
 
-/// Round numbers between two powers of ten: 1, 2, 5 of each decade, or 1 where there are many.
+/// Returns round numbers between two powers of ten: 1, 2 and 5 of each decade, or 1 if there are
+/// many decades.
 fn marks(from: f64, to: f64) -> Vec<f64> {
     let steps: &[f64] = if to - from > 2.5 { &[1.0] } else { &[1.0, 2.0, 5.0] };
     let decades = from.floor() as i32..=to.ceil() as i32;

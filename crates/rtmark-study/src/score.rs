@@ -1,9 +1,8 @@
-//! The scoreboard: every figure that was published, what we measure in its place, and whether the
-//! two agree.
+//! The scoreboard: every published figure, what we measure in its place, and whether the two agree.
 //!
-//! A figure with the same span has a band in which the ratio must lie; one that leaves it is a
-//! change to look at. A figure whose span or program is another one has no ratio, and one that
-//! nothing measures says why. Nothing is left out.
+//! A figure with the same span has a band for the ratio; a ratio outside it signals a change to
+//! examine. A figure whose span or program differs has no ratio, and one that nothing measures
+//! states the reason. Nothing is left out.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -17,36 +16,36 @@ use crate::formula::{Formula, FormulaError};
 use crate::markdown::escaped;
 use crate::number::{fixed, number, times};
 
-/// The ratios that count as agreement: a tenth more, or as many times less.
+/// The ratios that count as agreement: up to one tenth more, or less by the same factor.
 const AGREES: (f64, f64) = (1.0 / 1.1, 1.1);
 
-/// A published figure, in a study's file.
+/// A published figure in a study's file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ScoreFile {
-    /// What it is of.
+    /// What it measures.
     pub what: String,
     /// The figure as published.
     pub published: f64,
-    /// What it counts; of ours, too.
+    /// The unit of the published figure and of ours.
     #[serde(default)]
     pub unit: String,
-    /// The formula of ours.
+    /// The formula of our figure.
     #[serde(default)]
     pub measured: Option<String>,
-    /// The same with other settings, where the published ones are not known.
+    /// The same formula for other settings, if the published ones are unknown.
     #[serde(default)]
     pub others: Vec<String>,
-    /// Where the ratio of measured to published lies.
+    /// The band expected for the ratio of measured to published.
     #[serde(default)]
     pub band: Option<(f64, f64)>,
-    /// What makes span or program another one, so that there is no ratio.
+    /// How the span or program differs, so that there is no ratio.
     #[serde(default)]
     pub differs: Option<String>,
-    /// Why it does not agree, or is not measured.
+    /// Why the figures disagree, or why ours is missing.
     #[serde(default)]
     pub why: Option<String>,
-    /// The chip that it was published for, where that is the one that is simulated.
+    /// The chip it was published for, if that is the simulated one.
     #[serde(default)]
     pub chip: Option<String>,
 }
@@ -90,18 +89,18 @@ pub struct Score {
     pub reason: Option<String>,
 }
 
-/// How a published figure and ours stand to each other.
+/// How a published figure and ours compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
-    /// They agree to a tenth.
+    /// They agree within one tenth.
     Covered,
-    /// They do not, by as much as is stated.
+    /// They differ by a stated ratio.
     Apart,
-    /// The ratio has left the band that is stated.
+    /// The ratio has left its stated band.
     Left,
-    /// Span or program is another one.
+    /// The span or program differs.
     Unlike,
-    /// Nothing of ours measures it.
+    /// We have no measurement of it.
     Missing,
 }
 
@@ -118,7 +117,7 @@ impl Verdict {
         }
     }
 
-    const fn told(self) -> &'static str {
+    const fn description(self) -> &'static str {
         match self {
             Self::Covered => "covered: ours is within a tenth of it",
             Self::Apart => "not covered: ours is further off, by what is stated",
@@ -130,37 +129,37 @@ impl Verdict {
 }
 
 impl ScoreFile {
-    /// Whether it says all that it must, and nothing that contradicts.
+    /// Checks that the entry is complete and consistent.
     pub(crate) fn check(&self) -> Result<(), String> {
         let refuse = |problem: &str| Err(format!("score `{}`: {problem}", self.what));
         if self.published <= 0.0 {
-            return refuse("`published` is no figure");
+            return refuse("`published` is not a positive figure");
         }
         match (&self.measured, self.band, &self.differs) {
             (Some(_), Some((least, most)), None) => {
                 let agrees = AGREES.0 <= least && most <= AGREES.1;
                 if least.is_nan() || most.is_nan() || least <= 0.0 || least >= most {
-                    return refuse("`band` wants two positive ratios, the smaller one first");
+                    return refuse("`band` needs two positive ratios, the smaller one first");
                 }
                 if !agrees && self.why.is_none() {
-                    return refuse("a band beyond a tenth wants its `why`");
+                    return refuse("a band beyond a tenth needs a `why`");
                 }
                 Ok(())
             }
             (_, None, Some(_)) if self.others.is_empty() => Ok(()),
             (None, None, None) if self.why.is_some() && self.others.is_empty() => Ok(()),
             _ => refuse(
-                "it wants `measured` with a `band`, or what `differs`, or `why` nothing is measured",
+                "it needs `measured` with a `band`, or what `differs`, or `why` nothing is measured",
             ),
         }
     }
 
-    /// All its formulas.
+    /// Parses all its formulas.
     pub(crate) fn formulas(&self) -> Result<Vec<Formula>, FormulaError> {
         self.measured.iter().chain(&self.others).map(|text| Formula::read(text)).collect()
     }
 
-    /// What was measured for it.
+    /// Computes the score from the figures.
     pub(crate) fn scored(&self, figures: &Figures) -> Result<Score, FormulaError> {
         let mut values = Vec::new();
         for formula in self.formulas()? {
@@ -193,7 +192,7 @@ impl ScoreFile {
 }
 
 impl Score {
-    /// How the two stand to each other.
+    /// Compares the two figures.
     pub fn verdict(&self) -> Verdict {
         let within = |(least, most): (f64, f64), ratio: f64| least <= ratio && ratio <= most;
         match (self.ratio, self.band) {
@@ -205,7 +204,7 @@ impl Score {
         }
     }
 
-    /// Figure, published, measured, ratio, verdict with its reason.
+    /// Returns the cells: figure, published, measured, ratio, and verdict with its reason.
     fn cells(&self) -> [String; 5] {
         let with = |value: f64| format!("{} {}", number(value), self.unit).trim_end().to_owned();
         let verdict = self.verdict();
@@ -227,7 +226,7 @@ impl Score {
     }
 }
 
-/// The scores of a study, or of several: each after the study's name, where there is one.
+/// Renders the scores of one or several studies, each after the study's name if there is one.
 fn lines(scores: &[(Option<&str>, &Score)]) -> String {
     let named = scores.iter().any(|(study, _)| study.is_some());
     let mut page = String::new();
@@ -247,19 +246,19 @@ fn lines(scores: &[(Option<&str>, &Score)]) -> String {
     page
 }
 
-/// How many figures have which verdict.
+/// Renders how many figures have which verdict.
 fn counts(verdicts: &[Verdict]) -> String {
     let each = Verdict::ALL.iter().filter_map(|verdict| {
         let count = verdicts.iter().filter(|one| *one == verdict).count();
-        (count > 0).then(|| format!("{count} {}", verdict.told()))
+        (count > 0).then(|| format!("{count} {}", verdict.description()))
     });
     format!("{} published figures: {}.", verdicts.len(), each.collect::<Vec<_>>().join("; "))
 }
 
-/// The ratios of one chip, or of all.
+/// Renders the spread of ratios of one chip, or of all.
 fn spread(page: &mut String, chip: &str, mut ratios: Vec<f64>) {
     ratios.sort_by(f64::total_cmp);
-    // The smallest one at or above that part of all, as everywhere in reports.
+    // The smallest ratio at or above that share of all, as everywhere in reports.
     let at = |part: f64| {
         let rank = (part * ratios.len() as f64).ceil().max(1.0) as usize;
         ratios.get(rank - 1).copied().map(times).unwrap_or_default()
@@ -281,17 +280,17 @@ fn spread(page: &mut String, chip: &str, mut ratios: Vec<f64>) {
 }
 
 impl Report {
-    /// Its figures whose ratio has left the band that is stated.
+    /// Returns the scores whose ratio has left the stated band.
     pub fn left(&self) -> impl Iterator<Item = &Score> {
         self.scores.iter().filter(|score| score.verdict() == Verdict::Left)
     }
 
-    /// Whether it sets published rows beside the chips that they were published for.
+    /// Returns whether it compares published rows with the chips they were published for.
     pub(crate) fn of_boards(&self) -> bool {
         self.scores.iter().any(|score| score.chip.is_some())
     }
 
-    /// The part of the page that tells of every published figure.
+    /// Renders the part of the page that lists every published figure.
     pub(crate) fn scores_page(&self, page: &mut String) {
         if self.scores.is_empty() {
             return;
@@ -320,7 +319,7 @@ impl Report {
         page.push_str(&lines(&scores));
     }
 
-    /// Writes the scores for a terminal.
+    /// Renders the scores for a terminal.
     pub(crate) fn scores_text(&self, text: &mut String) {
         for score in &self.scores {
             let [what, published, measured, ratio, told] = score.cells();
@@ -337,7 +336,7 @@ impl Report {
     }
 }
 
-/// One table with every figure that the studies' sources published: a page.
+/// Renders a page with one table of every figure that the studies' sources published.
 pub fn scoreboard(reports: &[Report]) -> String {
     let mut page = String::from(
         "# Scoreboard\n\nEvery figure that the write-ups published, beside ours. Written by \
@@ -374,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ratio_that_leaves_its_band_is_told_even_where_it_agrees() {
+    fn a_ratio_outside_its_band_is_reported_even_if_it_agrees() {
         for (ratio, band, expected) in [
             (1.02, (0.95, 1.05), Verdict::Covered),
             (0.92, (0.9, 1.0), Verdict::Covered),
@@ -392,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn a_score_says_what_it_must() {
+    fn a_score_must_be_complete() {
         let check = |text: &str| {
             let file: ScoreFile = toml::from_str(text).expect(text);
             file.check()
@@ -416,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn ratios_are_told_by_rank() {
+    fn ratios_are_summarized_by_rank() {
         let mut page = String::new();
         spread(&mut page, "x", vec![2.5, 0.5, 1.0, 1.2]);
         assert_eq!(page, "| x | 4 | 0.50× | 0.50× | 1.00× | 1.20× | 2.50× | 1 | 2 | 2 | 3 |\n");

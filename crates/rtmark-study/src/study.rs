@@ -1,4 +1,4 @@
-//! What a study is: its file in `data/studies`.
+//! The format of studies: their files in `data/studies`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,27 +17,27 @@ pub struct Study {
     pub id: String,
     /// Its title.
     pub title: String,
-    /// What it asks.
+    /// The question it asks.
     pub question: String,
     /// What was published.
     pub published: PublishedFile,
     /// What we measure in its place, in a few sentences.
     pub ours: String,
-    /// Socs that differ from a built-in one by first register writes.
+    /// Socs that differ from a built-in one in their initial register writes.
     #[serde(default)]
     pub soc: Vec<DerivedSoc>,
     /// What is measured.
     pub run: Vec<Run>,
-    /// Figures worked out of what was measured.
+    /// Figures computed from the measurements.
     #[serde(default)]
     pub figure: Vec<FigureFile>,
-    /// What is set beside each other.
+    /// Tables that compare figures.
     #[serde(default)]
     pub table: Vec<TableFile>,
     /// Every figure that was published.
     #[serde(default)]
     pub score: Vec<ScoreFile>,
-    /// Why it differs.
+    /// Why the figures differ.
     #[serde(default)]
     pub explanation: Vec<Explanation>,
 }
@@ -52,56 +52,56 @@ pub struct PublishedFile {
     pub board: String,
     /// How it was measured.
     pub how: Vec<String>,
-    /// What one would have to know to repeat it, and is not told.
+    /// What one would need to know to repeat it, but the publication does not state.
     #[serde(default)]
     pub unstated: Vec<String>,
 }
 
-/// A soc with other first register writes than a built-in one.
+/// A soc that differs from a built-in one in its initial register writes.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DerivedSoc {
     /// Its name.
     pub name: String,
-    /// The built-in one.
+    /// The name of the built-in soc.
     pub of: String,
-    /// What differs, in words.
+    /// The differences in words.
     pub description: String,
-    /// Registers' addresses and the values that are written to them first.
+    /// Addresses of registers and the values written to them initially.
     pub write: Vec<(u32, u32)>,
 }
 
-/// One firmware on one soc, and what is asked of it.
+/// One firmware on one soc, and what is measured with it.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Run {
-    /// What figures of it begin with.
+    /// The prefix of the names of its figures.
     #[serde(rename = "as")]
     pub name: String,
     /// The kernel.
     pub kernel: KernelId,
     /// The soc, or QEMU's machine.
     pub soc: String,
-    /// The profile that it is built by; the kernel's own where none is named.
+    /// The build profile; by default the kernel's own.
     #[serde(default)]
     pub profile: Option<String>,
-    /// Settings that differ from the profile's, or that matter here: `opt=3`.
+    /// Settings that differ from the profile's, or that matter here, such as `opt=3`.
     #[serde(default)]
     pub settings: Vec<String>,
     /// Where it runs.
     #[serde(default)]
     pub on: On,
-    /// Scenarios, by the names that figures have for them.
+    /// Scenarios, by the names used for their figures.
     pub scenarios: BTreeMap<String, ScenarioId>,
-    /// Of these, those whose cycles are attributed to functions.
+    /// The scenarios among these whose cycles are attributed to functions.
     #[serde(default)]
     pub attribute: BTreeSet<String>,
-    /// Of these, those that are interrupted at every moment.
+    /// The scenarios among these that are interrupted at every moment.
     #[serde(default)]
     pub interrupt: BTreeSet<String>,
 }
 
-/// Where a run is made, and what is counted there.
+/// The platform of a run, and the unit it counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum On {
@@ -115,27 +115,27 @@ pub enum On {
     Qemu,
 }
 
-/// A figure, in a file.
+/// A figure in a study's file.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FigureFile {
     /// Its name.
     pub name: String,
-    /// What it is worked out by.
+    /// The formula that computes it.
     #[serde(default)]
     pub formula: Option<String>,
-    /// Or the functions of an attributed scenario whose parts it adds up.
+    /// Alternatively, the attributed scenario whose functions' shares it adds up.
     #[serde(default)]
     pub of: Option<String>,
-    /// Patterns of their names.
+    /// Patterns of the functions' names.
     #[serde(default)]
     pub functions: Vec<Pattern>,
-    /// Which part.
+    /// Which share of each function.
     #[serde(default)]
     pub share: ShareOf,
 }
 
-/// What of a function's part in a span is meant.
+/// Which share of a function in a span.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ShareOf {
@@ -150,58 +150,57 @@ pub enum ShareOf {
     Calls,
 }
 
-/// The parts of functions in an attributed scenario.
+/// The shares of functions in an attributed scenario.
 #[derive(Clone, Debug)]
 pub struct FunctionShare<'a> {
-    /// The scenario, as figures name it.
+    /// The scenario's name in figures.
     pub of: &'a str,
     /// Patterns of the functions' names.
     pub functions: &'a [Pattern],
-    /// Which part.
+    /// Which share of each function.
     pub share: ShareOf,
 }
 
-/// What a figure is asked for.
+/// How a figure is obtained.
 #[derive(Clone, Debug)]
 pub enum Asked<'a> {
     /// A formula over other figures.
     Formula(Formula),
-    /// Functions' parts.
+    /// The shares of functions.
     Functions(FunctionShare<'a>),
 }
 
-/// Rows that belong together.
+/// A table of related rows.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TableFile {
     /// Its title.
     pub title: String,
-    /// What its figures count, where they all count the same.
+    /// The unit of its figures, if they all have the same.
     #[serde(default)]
     pub unit: String,
     /// The rows.
     pub row: Vec<TableRow>,
 }
 
-/// One figure of theirs beside one of ours, or one of ours alone.
+/// A published figure beside one of ours, or one of ours alone.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TableRow {
-    /// What it is.
+    /// What it measures.
     pub what: String,
-    /// What it counts, where not what the table says.
+    /// Its unit, if it differs from the table's.
     #[serde(default)]
     pub unit: Option<String>,
     /// The published figure.
     #[serde(default)]
     pub published: Option<f64>,
-    /// The formula of ours.
+    /// The formula of our figure.
     pub measured: String,
-    /// What the published figure counts, where that is another basis: the two are then in no
-    /// ratio.
+    /// The unit of the published figure, if its basis differs; there is no ratio then.
     #[serde(default)]
     pub published_unit: Option<String>,
-    /// What makes its span or program another one: the two are then in no ratio, either.
+    /// How the span or program differs; there is no ratio then, either.
     #[serde(default)]
     pub differs: Option<String>,
 }
@@ -212,14 +211,14 @@ pub struct TableRow {
 pub struct Explanation {
     /// What it explains.
     pub title: String,
-    /// The text; `{formula}` stands for a figure.
+    /// The text, in which `{formula}` is replaced by a figure.
     pub text: String,
-    /// Conditions on which its words rest.
+    /// The conditions on which the wording depends.
     #[serde(default)]
     pub holds: Vec<String>,
 }
 
-/// A study that was refused.
+/// A study that was rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{origin}: {problem}")]
 pub struct StudyError {
@@ -230,7 +229,7 @@ pub struct StudyError {
 }
 
 impl FigureFile {
-    /// What it is asked for.
+    /// Returns how the figure is obtained.
     ///
     /// # Errors
     /// When it is neither a formula nor functions of a scenario.
@@ -248,12 +247,12 @@ impl FigureFile {
     }
 }
 
-/// What stands after a scenario's name in a figure's, and what it is.
+/// Suffixes of a scenario's name in names of figures.
 pub(crate) const OF_SERIES: [&str; 10] =
     ["first", "min", "max", "largest", "mean", "cold", "ns", "count", "flash", "sum"];
-/// Series of at most so many samples have each of them by its number, from `at1`.
+/// In series with at most this many samples, each sample is a figure, numbered from `at1`.
 pub(crate) const FEW: u64 = 16;
-/// What stands after the name of a scenario that is interrupted in a figure's.
+/// Suffixes of an interrupted scenario's name in names of figures.
 pub(crate) const OF_INTERRUPTED: [&str; 4] =
     ["handler_min", "handler_max", "delay_min", "delay_max"];
 
@@ -261,8 +260,8 @@ impl Study {
     /// Reads a study's file; `origin` names it in errors.
     ///
     /// # Errors
-    /// When it is not TOML of this form, or a formula in it cannot be read or names what the
-    /// study does not measure.
+    /// When it is not TOML of this format, or a formula in it cannot be read or names something
+    /// that the study does not measure.
     pub fn from_toml(origin: &str, text: &str) -> Result<Self, StudyError> {
         let refuse = |problem: String| StudyError { origin: origin.to_owned(), problem };
         let study: Self = toml::from_str(text).map_err(|error| refuse(error.to_string()))?;
@@ -296,7 +295,7 @@ impl Study {
             }
         }
         let names = |formula: &Formula, known: &BTreeSet<String>| {
-            // What a program says of itself is known when it has run.
+            // Facts that a program reports about itself are known only after it has run.
             let fact =
                 |name: &str| name.rsplit_once(".fact.").is_some_and(|(of, _)| series.contains(of));
             match formula.names().into_iter().find(|name| !known.contains(*name) && !fact(name)) {
@@ -320,7 +319,7 @@ impl Study {
                 }
             }
             if !known.insert(figure.name.clone()) {
-                return Err(format!("figure `{}` is there already", figure.name));
+                return Err(format!("figure `{}` is defined already", figure.name));
             }
         }
         let read = |text: &str| Formula::read(text).map_err(|error| error.to_string());
@@ -338,7 +337,7 @@ impl Study {
             for condition in &explanation.holds {
                 let formula = read(condition)?;
                 if !formula.is_condition() {
-                    return Err(format!("`{condition}` is no condition: it compares nothing"));
+                    return Err(format!("`{condition}` is not a condition: it compares nothing"));
                 }
                 names(&formula, &known)?;
             }
@@ -346,17 +345,17 @@ impl Study {
         Ok(())
     }
 
-    /// The soc of that name that the study derives from another one.
+    /// Returns the soc that the study derives under this name.
     pub fn derived(&self, name: &str) -> Option<&DerivedSoc> {
         self.soc.iter().find(|soc| soc.name == name)
     }
 }
 
 impl DerivedSoc {
-    /// The soc's file, given that of the one it is derived from.
+    /// Returns the text of the soc's file, given that of the soc it derives from.
     ///
     /// # Errors
-    /// When that is no TOML, or lacks a first write to one of the registers.
+    /// When that text is not TOML, or lacks an initial write to one of the registers.
     pub fn text(&self, base: &str) -> Result<String, String> {
         let mut soc: toml::Table =
             base.parse().map_err(|error: toml::de::Error| error.to_string())?;
@@ -393,21 +392,22 @@ const BUILTIN: &[(&str, &str)] = builtin![
     "preempt-response.toml",
 ];
 
-/// The study of published rows beside the chips that they were published for.
+/// The study that compares published rows with the chips they were published for.
 const BOARDS: (&str, &str) = ("data/validation.toml", rtmark_files::text("data/validation.toml"));
 
-/// Published rows of kernels that are here, beside the chips that they were published for.
+/// Returns published rows of kernels included here, compared with the chips they were published
+/// for.
 ///
 /// # Errors
-/// Never for a program that was tested.
+/// Never in a tested build.
 pub fn against_boards() -> Result<Study, StudyError> {
     Study::from_toml(BOARDS.0, BOARDS.1)
 }
 
-/// The studies that came with this program.
+/// Returns the built-in studies.
 ///
 /// # Errors
-/// Never for a program that was tested; the files are read like any other's.
+/// Never in a tested build; the files are read like any others.
 pub fn builtin() -> Result<Vec<Study>, StudyError> {
     BUILTIN.iter().map(|(origin, text)| Study::from_toml(origin, text)).collect()
 }
@@ -447,7 +447,7 @@ explanation = [{ title = "e", text = "It is {k.a.max}.", holds = ["half < k.a"] 
     }
 
     #[test]
-    fn what_nothing_measures_is_refused() {
+    fn unmeasured_names_are_rejected() {
         Study::from_toml("x", GOOD).expect("good");
         let refusal = |from: &str, to: &str| {
             assert!(GOOD.contains(from), "{from}");
@@ -455,9 +455,9 @@ explanation = [{ title = "e", text = "It is {k.a.max}.", holds = ["half < k.a"] 
         };
         assert!(refusal("half + part", "half + whole").contains("nothing measures `whole`"));
         assert!(refusal("{k.a.max}", "{k.b.max}").contains("k.b.max"));
-        assert!(refusal("half < k.a", "half").contains("no condition"));
+        assert!(refusal("half < k.a", "half").contains("not a condition"));
         assert!(refusal("\"k.a\", band", "\"k.b\", band").contains("nothing measures `k.b`"));
-        assert!(refusal("[0.95, 1.1]", "[0.5, 1.1]").contains("wants its `why`"));
+        assert!(refusal("[0.95, 1.1]", "[0.5, 1.1]").contains("needs a `why`"));
         assert!(refusal("of = \"k.a\"", "of = \"k.b\"").contains("not attributed"));
         assert!(refusal("[\"a\"]", "[\"b\"]").contains("no scenario `b`"));
         assert!(refusal("\"half\"", "\"k.a\"").contains("already"));
@@ -467,7 +467,7 @@ explanation = [{ title = "e", text = "It is {k.a.max}.", holds = ["half < k.a"] 
     }
 
     #[test]
-    fn a_derived_soc_has_other_first_writes() {
+    fn a_derived_soc_has_different_initial_writes() {
         let base =
             "name = 'a'\ndescription = 'A'\n[[init]]\nregister = 'R'\naddress = 0x10\nvalue = 1\n";
         let mut derived = DerivedSoc {

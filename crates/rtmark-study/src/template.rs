@@ -1,6 +1,7 @@
-//! Texts with figures in them: `takes {division.c} cycles`, `{100 * part / whole:0} %`.
+//! Texts with figures in them, such as `takes {division.c} cycles` or `{100 * part / whole:0} %`.
 //!
-//! What stands in braces is a formula; after a colon, how many digits are to follow the point.
+//! Each pair of braces contains a formula, optionally followed by a colon and the number of digits
+//! after the point.
 
 use crate::formula::{Formula, FormulaError};
 use crate::number;
@@ -16,10 +17,10 @@ enum Part {
 }
 
 impl Template {
-    /// Reads a template.
+    /// Parses a template. An opening brace without a closing one extends to the end of the text.
     ///
     /// # Errors
-    /// When a brace lacks its other one or holds no formula.
+    /// When braces do not contain a formula.
     pub fn read(text: &str) -> Result<Self, FormulaError> {
         // A text of several lines is one paragraph.
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -39,7 +40,7 @@ impl Template {
         Ok(Self(parts))
     }
 
-    /// The formulas in it.
+    /// Returns its formulas.
     pub fn formulas(&self) -> impl Iterator<Item = &Formula> {
         self.0.iter().filter_map(|part| match part {
             Part::Figure(formula, _) => Some(formula),
@@ -47,7 +48,7 @@ impl Template {
         })
     }
 
-    /// The text with its figures; one that there is not is `n/a`.
+    /// Returns the text with its figures filled in; a missing figure becomes `n/a`.
     pub fn fill(&self, of: impl Fn(&str) -> Result<f64, String>) -> String {
         let told = |part: &Part| match part {
             Part::Text(text) => text.clone(),
@@ -60,7 +61,7 @@ impl Template {
         self.0.iter().map(told).collect()
     }
 
-    /// The pieces of text between its figures.
+    /// Returns the pieces of text between its figures.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         self.0.iter().filter_map(|part| match part {
             Part::Text(text) => Some(text.as_str()),
@@ -74,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_come_into_the_text() {
+    fn figures_are_filled_in() {
         let of = |name: &str| if name == "a" { Ok(1.5) } else { Err("none".to_owned()) };
         let fill = |text: &str| Template::read(text).expect("good").fill(of);
         assert_eq!(fill("It is {a} or\n  {100 * a:1}, not {b}."), "It is 1.50 or 150.0, not n/a.");

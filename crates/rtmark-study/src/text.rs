@@ -1,11 +1,11 @@
-//! A report for a terminal.
+//! Reports for a terminal.
 
 use std::fmt::Write as _;
 
 use crate::document::{Report, Row, Table};
 use crate::number::{number, times};
 
-/// Cells of a row: what, published, measured, ratio.
+/// Returns the cells of a row: what, published, measured, ratio.
 pub fn cells(row: &Row) -> [String; 4] {
     let with = |unit: &str, value: f64| {
         let value = number(value);
@@ -22,7 +22,7 @@ pub fn cells(row: &Row) -> [String; 4] {
     ]
 }
 
-/// The reasons for what there is not, each once.
+/// Returns the reasons for missing figures, each once.
 pub fn reasons(table: &Table) -> Vec<String> {
     let mut reasons: Vec<String> = Vec::new();
     for row in &table.rows {
@@ -36,7 +36,7 @@ pub fn reasons(table: &Table) -> Vec<String> {
     reasons
 }
 
-/// What keeps rows from having a ratio, with the rows of each.
+/// Returns the differences that prevent a ratio, each with its rows.
 pub fn differences(table: &Table) -> Vec<String> {
     let mut found: Vec<(&str, Vec<&str>)> = Vec::new();
     for row in &table.rows {
@@ -72,7 +72,7 @@ fn wrapped(text: &str, width: usize, indent: &str) -> String {
 const HEADS: [&str; 4] = ["", "published", "measured", "ratio"];
 
 impl Report {
-    /// The report as text of at most this width where words allow it.
+    /// Renders the report as text of at most this width, if the words allow it.
     pub fn text(&self, width: usize) -> String {
         let width = width.max(40);
         let mut text = format!("{} · {}\n", self.id, self.title);
@@ -116,7 +116,7 @@ impl Report {
             for broken in explained.broken() {
                 let told = match broken.holds {
                     Some(_) => "does not hold here, so the words above are wrong",
-                    None => "cannot be told here: a figure is missing",
+                    None => "cannot be evaluated here: a figure is missing",
                 };
                 text.push_str(&wrapped(
                     &format!("! {}: {told}", broken.condition),

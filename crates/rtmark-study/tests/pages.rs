@@ -1,5 +1,5 @@
-//! The pages in docs/studies are what the command writes of their data, and that data is of the
-//! studies as they are now. With RTMARK_BLESS=1 the pages are written anew of the data that is there.
+//! The pages in docs/studies are what the command writes for their data, and the data belongs to
+//! the current studies. With RTMARK_BLESS=1, the pages are rewritten from the existing data.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ fn text(name: &str) -> String {
     std::fs::read_to_string(folder().join(name)).unwrap_or_default()
 }
 
-/// The same file, written anew where that is asked for.
+/// Returns whether the file equals the current text, after rewriting it on request.
 fn written(name: &str, text_now: &str) -> bool {
     if std::env::var_os("RTMARK_BLESS").is_some() {
         std::fs::write(folder().join(name), text_now).expect("writable");
@@ -31,7 +31,7 @@ fn kept(id: &str) -> (String, Report) {
 }
 
 #[test]
-fn pages_are_written_of_their_data_and_the_studies() {
+fn pages_match_their_data_and_the_studies() {
     let anew = "write it anew with `rtmark study --all --out docs/studies`";
     let mut wanted = BTreeSet::new();
     for study in builtin().expect("good") {
@@ -55,7 +55,7 @@ fn pages_are_written_of_their_data_and_the_studies() {
 }
 
 #[test]
-fn the_scoreboard_is_of_these_pages() {
+fn the_scoreboard_matches_the_pages() {
     let reports: Vec<_> = builtin().expect("good").iter().map(|study| kept(&study.id).1).collect();
     let anew = "write it anew with `rtmark study --all --out docs/studies`";
     assert!(written("scoreboard.md", &scoreboard(&reports)), "docs/studies/scoreboard.md: {anew}");
@@ -74,7 +74,7 @@ fn the_scoreboard_is_of_these_pages() {
 }
 
 #[test]
-fn what_boards_say_is_written_of_its_data() {
+fn the_validation_page_matches_its_data() {
     let anew = "write it anew with `rtmark study validation --out docs`";
     let study = against_boards().expect("good");
     let (generator, report) = kept("../validation");
@@ -101,7 +101,7 @@ fn every_word_of_the_pages_holds_and_every_figure_is_there() {
 }
 
 #[test]
-fn a_report_of_another_study_is_told() {
+fn a_report_of_another_study_is_detected() {
     let studies = builtin().expect("good");
     let (_, report) = kept(&studies[0].id);
     assert!(!report.is_of(&studies[1]));
@@ -115,7 +115,7 @@ fn a_report_of_another_study_is_told() {
     assert!(!report.is_of(&other), "another word");
 }
 
-/// Boards that sources name, and the chips on them that are simulated.
+/// Boards named by sources, and the simulated chips on them.
 const CHIPS: [(&str, &str); 5] = [
     ("STM32L432KB", "STM32L432"),
     ("RP2350 Pimoroni Explorer", "RP2350"),
@@ -125,7 +125,7 @@ const CHIPS: [(&str, &str); 5] = [
 ];
 
 #[test]
-fn every_published_row_of_a_kernel_and_chip_that_are_here_is_set_beside_ours() {
+fn every_published_row_of_an_included_kernel_and_chip_is_compared_with_ours() {
     let catalogue = rtmark_model::Catalogue::builtin().expect("good");
     let published = rtmark_import::published(&catalogue, "0").expect("good");
     let boards = against_boards().expect("good");
@@ -144,7 +144,7 @@ fn every_published_row_of_a_kernel_and_chip_that_are_here_is_set_beside_ours() {
         let (_, chip) = chip.unwrap_or_else(|| panic!("{}: no chip for {row}", series.key.soc));
         let mean = series.readings.summarised().and_then(|summary| summary.mean).expect("a mean");
         let score = boards.score.iter().find(|score| {
-            // As printed, or in nanoseconds.
+            // As printed, or converted to nanoseconds.
             let value = if score.unit == "us" { score.published * 1e3 } else { score.published };
             score.chip.as_deref() == Some(*chip)
                 && score.what.ends_with(row.as_str())

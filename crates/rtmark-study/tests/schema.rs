@@ -1,4 +1,4 @@
-//! The published schema of `rtmark study --format json` is that of the types.
+//! The published schema of `rtmark study --format json` matches the types.
 
 #[test]
 fn the_published_schema_is_current() {

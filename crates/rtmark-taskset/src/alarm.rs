@@ -1,8 +1,8 @@
-//! What an image costs whose tasks a timer's alarms release: the kernels in Rust.
+//! Calibration of images whose tasks are released by timer alarms: the kernels in Rust.
 //!
-//! A task, the runner, works; what comes meanwhile makes its job longer. Every other job of the
-//! runner's is left alone, so that what the others take longer for is told to the cycle, with all that
-//! caches and buffers lose.
+//! One task, the runner, executes a long job, and whatever occurs meanwhile prolongs it. Every
+//! other job of the runner is left undisturbed, so the difference gives the cost of the disturbance
+//! to the cycle, with all effects of caches and buffers.
 
 use rtmark_plan::{Cost, Costs, Figure, Order, Protocol};
 
@@ -12,44 +12,44 @@ use crate::calibrate::{
 use crate::image::{Alarm, Bench, Pended, Row, SetError, Stretch, Table};
 use crate::run::{Mark, Wanted};
 
-/// Cycles of a tick of these tables, about.
+/// Approximate cycles of a tick in these tables.
 const TICK: u64 = 15_000;
 
-/// Ticks that are looked at.
+/// Ticks observed.
 const TICKS: u64 = 240;
 
-/// Ticks from one job of the runner's to the next.
+/// Ticks from one job of the runner to the next.
 const PERIOD: u64 = 20;
 
-/// Rounds of the runner's job: less than three ticks.
+/// Loop rounds of the runner's job: less than three ticks.
 const LONG: u64 = 10_000;
 
-/// The tick of what is released while the runner works.
+/// The tick at which tasks are released while the runner works.
 const DUE: u64 = 1;
 
-/// The tick of what never comes.
+/// The tick of releases that never occur.
 pub(crate) const NEVER: u64 = 100_000;
 
-/// Cycles by which interrupts move from one of the runner's jobs to the next.
+/// Cycles by which interrupts shift from one job of the runner to the next.
 const DRIFT: u64 = 7;
 
-/// What a run showed of the runner, the table's first row.
+/// What a run showed about the runner, which is the table's first row.
 struct Shown {
-    /// Cycles that its jobs took longer for than when they were left alone, less the time from
-    /// releases of others to their ends; with how many of those came.
+    /// For each disturbed job, the cycles by which it was longer than an undisturbed one, without
+    /// the time from the others' first release to their last end; with the number of releases.
     longer: Vec<(u64, u64)>,
-    /// From releases to jobs' first instructions, where nothing else ran in between; with how many
-    /// tasks were released at once.
+    /// Cycles from releases to the first instructions of jobs, if nothing ran in between; with the
+    /// number of tasks released at once.
     starts: Vec<(u64, u64)>,
-    /// From an end to the next beginning, where nothing was released between them.
+    /// Cycles from an end to the next beginning, if nothing was released in between.
     ends: Vec<u64>,
-    /// From the timer's interrupt becoming pending to its return, within the runner's jobs, where it
-    /// released one task.
+    /// Cycles from the timer's interrupt becoming pending to the handler's return, for interrupts
+    /// within the runner's jobs that released one task.
     handled: Vec<u64>,
 }
 
 impl Bench {
-    /// Measures an image whose tasks are released by alarms.
+    /// Calibrates an image whose tasks are released by alarms.
     pub(crate) fn calibrate_alarm(&self, alarm: Alarm) -> Result<Calibration, SetError> {
         let (few, many) = (1_000, 11_000);
         let (mut thousand, mut stretch, mut job) = (0, 0, 0);
@@ -68,7 +68,7 @@ impl Bench {
         Ok(Calibration { thousand, stretch, job, costs })
     }
 
-    /// How long a job of one of the image's tasks takes at the most, undisturbed.
+    /// Returns the longest undisturbed job of one of the image's tasks, in cycles.
     fn quiet_job(&self, alarm: Alarm, slot: usize, stretches: &[Stretch]) -> Result<u64, SetError> {
         let rows = self.alone_at(slot, stretches);
         let table = Table { tick: 4 * tick(alarm), ..table(alarm, rows) };
@@ -77,8 +77,9 @@ impl Bench {
         Ok(Seen::of(jobs, "a job")?.worst)
     }
 
-    /// A task with tasks that are never released, so that it is the image's task `slot`. Where levels
-    /// are the image's own, it is the first row, and the others are those above it.
+    /// Returns rows in which the first task of interest becomes the image's task `slot`, the others
+    /// being never released. If priority levels belong to the image, its row comes first and the
+    /// others are above it.
     fn alone_at(&self, slot: usize, stretches: &[Stretch]) -> Vec<Row> {
         let own = row(slot as u64 + 1, 1, 0, stretches);
         let never = |at: usize| row(at as u64 + 1, 1, NEVER, &[]);
@@ -113,7 +114,8 @@ impl Bench {
             }
         }
         let tick = Seen::of(ticks, "an alarm")?;
-        // Each of the others that are released at once has an alarm of its own in a bound.
+        // In a bound, each of the other tasks released at the same time counts with an alarm of its
+        // own.
         let alone = |(cycles, due): (u64, u64)| cycles.saturating_sub((due - 1) * tick.worst);
         let start = Seen::of(starts.into_iter().map(alone), "a start")?;
         let end = Seen::of(ends, "an end")?;
@@ -126,25 +128,26 @@ impl Bench {
             let Seen { least, worst: cycles, samples } = seen;
             costs.known.insert(cost, Figure { cycles, scenario, least, samples });
         };
-        add(Cost::Tick, tick, "what an alarm takes of a job that goes on");
+        add(Cost::Tick, tick, "time that an alarm adds to a job that continues");
         add(Cost::Start, start, "from releases to the first instructions of jobs");
         add(Cost::End, end, "from an end to the next task");
         let messages = self.messages()?;
         let held = end.worst.max(handled.worst).max(lock.worst).max(messages.longest());
         let held = Seen { worst: held, ..end };
         add(Cost::HeldBack, held, "the longest call or handler");
-        add(Cost::Lock, lock, "take and give, nobody waiting");
+        add(Cost::Lock, lock, "take and give, no task waiting");
         for (cost, seen, scenario) in messages.costs() {
             add(cost, seen, scenario);
         }
-        add(Cost::Interrupt, interrupt, "what a handler takes of a job that goes on");
+        add(Cost::Interrupt, interrupt, "time that a handler adds to a job that continues");
         add(Cost::Wake, wake, "from an interrupt to the task that it wakes");
         add(Cost::Wait, wait, "from an end to the next task, waiting for an interrupt");
         Ok(costs)
     }
 
-    /// Tables in which others are released while the runner works, one or several, above it or below,
-    /// and wait again before the rest of all tasks or behind it.
+    /// Returns tables in which one or several other tasks are released while the runner works,
+    /// above or below it in priority, and enter their next wait before or after all remaining
+    /// tasks.
     fn release_tables(&self, alarm: Alarm) -> Vec<Table> {
         let most = self.tasks() as u64;
         let runner = |priority| row(priority, PERIOD, 0, &[plain(LONG)]);
@@ -153,7 +156,8 @@ impl Bench {
         for count in 1..most {
             let waiting = most - 1 - count;
             for (period, others) in [(2 * PERIOD, 10), (PERIOD / 2, 30)] {
-                // Above the runner, and with tasks that wait for later above those or between.
+                // Above the runner, with tasks that wait for later releases above those or in
+                // between.
                 for first in [2, 2 + waiting] {
                     let mut rows = vec![runner(1)];
                     rows.extend((0..count).map(|n| row(first + n, period, DUE, &short)));
@@ -162,7 +166,8 @@ impl Bench {
                     tables.push(table(alarm, rows));
                 }
             }
-            // Below it; those that wait for later are above, where the timer's level is.
+            // Below the runner; tasks that wait for later releases are above it, at the timer's
+            // level.
             let mut rows = vec![runner(most - waiting)];
             rows.extend((0..count).map(|n| row(1 + n, 2 * PERIOD, DUE, &short)));
             let above = most - waiting + 1;
@@ -170,20 +175,21 @@ impl Bench {
             if waiting > 0 || self.order == Order::Batches {
                 tables.push(table(alarm, rows));
             }
-            // Nobody works.
+            // No task has a long job.
             let rows = (0..=count).map(|n| row(1 + n, 2 + 2 * n, 0, &short)).collect();
             tables.push(table(alarm, rows));
         }
         tables
     }
 
-    /// Runs a table of which the first row is the runner.
+    /// Runs a table whose first row is the runner.
     fn shown(&self, alarm: Alarm, table: &Table) -> Result<Shown, SetError> {
         let marks = self.marks(table, TICKS, Wanted::All)?;
         let mut shown =
             Shown { longer: Vec::new(), starts: Vec::new(), ends: Vec::new(), handled: Vec::new() };
         let mut jobs = vec![0; table.rows.len()];
-        // Where nothing began or ended since, it went straight on from the release.
+        // If nothing began or ended since the release, the path to the first instruction was
+        // direct.
         let mut last = 0;
         for &(mark, cycle) in marks.iter().filter(|(mark, _)| is_begin(*mark) || is_end(*mark)) {
             if let Mark::Begin(task) = mark {
@@ -203,7 +209,7 @@ impl Bench {
         let quiet = runs.iter().filter(|run| !others(run)).map(|run| took(run)).min();
         let quiet = quiet.map_or_else(|| self.runner_alone(alarm, table), Ok)?;
         for run in runs.into_iter().filter(|run| others(run)) {
-            // Others' releases are those in this job; together they last until the last one's end.
+            // The others' releases within this job; together they last until the last of them ends.
             let due = |cycle: &u64| (run[0].1..run[run.len() - 1].1).contains(cycle);
             let releases = table.rows[1..].iter().flat_map(|row| {
                 (0..TICKS).map(|job| table.release(row, job, alarm.start)).filter(due)
@@ -222,7 +228,7 @@ impl Bench {
         Ok(shown)
     }
 
-    /// The runner's job where nobody else is ever released.
+    /// Returns the length of the runner's job if no other task is ever released.
     fn runner_alone(&self, alarm: Alarm, of: &Table) -> Result<u64, SetError> {
         let mut rows = of.rows.clone();
         for row in &mut rows[1..] {
@@ -233,7 +239,7 @@ impl Bench {
         Ok(Seen::of(jobs, "a job")?.least)
     }
 
-    /// A lock taken and given back, at each level that has one above it.
+    /// Measures taking and releasing a lock, at each level that has one above it.
     fn alarm_locks(&self, alarm: Alarm) -> Result<Seen, SetError> {
         let (with, without) = (
             [plain(SHORT), locked(SHORT), plain(SHORT)],
@@ -266,8 +272,8 @@ impl Bench {
         found.ok_or(SetError::Unseen("a lock"))
     }
 
-    /// One of two locks, the other one's section being around it or within it, at each level and with
-    /// each ceiling of both; none where the image does not nest them.
+    /// Measures one of two locks while the other one's section encloses it or is nested in it, at
+    /// each level and with each ceiling of both. Returns `None` if the image does not nest them.
     fn alarm_nested(&self, alarm: Alarm) -> Result<Option<Seen>, SetError> {
         let mut found: Option<Seen> = None;
         if self.protocol != Protocol::Ceiling {
@@ -282,7 +288,7 @@ impl Bench {
             {
                 let mut rows = self.alone_at(slot, &with);
                 for (user, lock) in [(first, 0), (second, 1)] {
-                    // Whose row is the measured one has both anyhow.
+                    // If the user is the measured row itself, it takes both locks anyway.
                     if user > slot {
                         let lock = Stretch { lock: Some(lock), ..plain(SHORT) };
                         rows[user - slot].stretches.push(lock);
@@ -301,12 +307,13 @@ impl Bench {
         Ok(found)
     }
 
-    /// An interrupt that wakes nobody, one that wakes a task until it runs, and the wait for the next.
+    /// Measures an interrupt that wakes no task, one that wakes a task until it runs, and the wait
+    /// for the next interrupt.
     fn alarm_interrupts(&self, alarm: Alarm) -> Result<(Seen, Seen, Seen), SetError> {
         let tick = tick(alarm);
         let runner = row(1, PERIOD, 0, &[plain(LONG)]);
         let pended = |distance| Pended { rounds: 0, distance, offset: tick + DRIFT };
-        // In every other job of the runner's, each time a little later.
+        // In every other job of the runner, each time slightly later.
         let rare = pended(2 * PERIOD * tick + DRIFT);
         let alone = Table { interrupts: vec![rare], ..table(alarm, vec![runner.clone()]) };
         let (mut handlers, mut wakes, mut waits) = (Vec::new(), Vec::new(), Vec::new());
@@ -316,7 +323,7 @@ impl Bench {
             let mut rows = vec![runner.clone(), woken.clone()];
             rows.extend((1..above).map(|n| row(1 + n, 1, NEVER, &[])));
             let busy = Table { interrupts: vec![rare], ..table(alarm, rows) };
-            // Alone, it comes while the processor sleeps.
+            // On its own, it occurs while the processor sleeps.
             let idle = Table { interrupts: vec![pended(7_001)], ..table(alarm, vec![woken]) };
             let marks = self.marks(&idle, TICKS, Wanted::All)?;
             let pend = |mark: Mark| matches!(mark, Mark::Pended(_));
@@ -327,7 +334,7 @@ impl Bench {
                     wakes.extend(wake);
                 }
             } else {
-                // Who waits for an interrupt ends while another one has been released.
+                // A task that waits for an interrupt ends while another one has been released.
                 let long = Row { stretches: vec![plain(LONG)], ..busy.rows[1].clone() };
                 let other = row(1, PERIOD, 2, &[plain(SHORT)]);
                 let turns = Table {
@@ -345,8 +352,8 @@ impl Bench {
         ))
     }
 
-    /// How much longer the runner's jobs took for an interrupt that came within them, less what the
-    /// task took that it woke; and how long that one took to begin.
+    /// Returns by how much the runner's jobs were longer because of an interrupt within them, minus
+    /// the time of the task it woke; and how long that task took to begin.
     fn interrupted(
         &self,
         table: &Table,
@@ -373,7 +380,7 @@ impl Bench {
     }
 }
 
-/// A tick of about [`TICK`] cycles, whole counts of the timer.
+/// Returns a tick of about [`TICK`] cycles that is a whole number of timer counts.
 fn tick(alarm: Alarm) -> u64 {
     TICK.next_multiple_of(alarm.granule)
 }
@@ -383,7 +390,7 @@ fn table(alarm: Alarm, rows: Vec<Row>) -> Table {
 }
 
 impl Table {
-    /// How many tasks the clock releases in a cycle; at least the one that is asked for.
+    /// Returns how many tasks the clock releases in the given cycle, and at least 1.
     fn due(&self, released: u64, start: u64) -> u64 {
         let due = |row: &&Row| {
             let first = start + row.offset * self.tick;
@@ -394,7 +401,7 @@ impl Table {
     }
 }
 
-/// The marks from the beginning to the end of each job of a task.
+/// Returns the marks from the beginning to the end of each job of a task.
 fn jobs_of(marks: &[(Mark, u64)], task: usize) -> Vec<&[(Mark, u64)]> {
     let mut found = Vec::new();
     let mut begun = None;

@@ -1,58 +1,59 @@
-//! What the image itself takes: a round of its loop, and the kernel's doings, at the worst of what was seen.
+//! Calibration of an image: a round of its loop and the kernel's operations, in the worst case
+//! seen.
 //!
-//! All of it is measured on the image that runs sets: its code lies where it lies then. The sets that
-//! measure are made so that one thing at a time can be seen between two marks.
+//! Everything is measured on the image that runs sets, so its code is at the same addresses. The
+//! measuring sets are built so that a single effect is visible between two marks.
 
 use rtmark_plan::{Cost, Costs, Figure};
 
 use crate::image::{Bench, Clock, MOST_TASKS, Pended, Row, SetError, Stretch, Table};
 use crate::run::{Mark, Wanted};
 
-/// Cycles of a tick in which nothing else comes between.
+/// Cycles of a tick long enough that nothing else intervenes.
 const QUIET_TICK: u64 = 400_000;
 
-/// Cycles of a tick for what is measured often.
+/// Cycles of a tick for frequent measurements.
 const TICK: u64 = 30_000;
 
-/// Ticks that are looked at.
+/// Ticks observed.
 const TICKS: u64 = 200;
 
-/// Ticks that a job takes which is interrupted.
+/// Length in ticks of a job that is interrupted.
 const JOB_TICKS: u64 = 10;
 
-/// Cycles of a tick where ends of jobs are moved through all of a call.
+/// Cycles of a tick while the ends of jobs are moved across a whole call.
 const SHORT_TICK: u64 = 8_000;
 
-/// Cycles in which every call that waits has come to its end, twice.
+/// Cycles within which every waiting call has finished, twice over.
 const CALL: u64 = 2_400;
 
-/// By how many cycles ends are moved.
+/// Cycles by which ends are moved.
 const STEP: u64 = 6;
 
-/// Rounds of jobs that only have to be there.
+/// Rounds of jobs that only have to exist.
 pub(crate) const SHORT: u64 = 20;
 
-/// What was measured on an image.
+/// The calibration of an image.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Calibration {
     /// Cycles of a thousand rounds of the loop.
     pub thousand: u64,
-    /// Cycles of a stretch around its rounds.
+    /// Overhead of a stretch around its rounds, in cycles.
     pub stretch: u64,
-    /// Cycles of a job around its stretches.
+    /// Overhead of a job around its stretches, in cycles.
     pub job: u64,
-    /// What the kernel costs.
+    /// The costs of the kernel.
     pub costs: Costs,
 }
 
 impl Calibration {
-    /// As many rounds as fit into so many cycles, with the stretch around them.
+    /// Returns how many rounds fit into `cycles` together with the overhead of a stretch.
     pub fn rounds(&self, cycles: u64) -> u64 {
         cycles.saturating_sub(self.stretch) * 1000 / self.thousand.max(1)
     }
 }
 
-/// The least and the largest of what was seen.
+/// The least and the largest value seen.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen {
     pub least: u64,
@@ -83,7 +84,8 @@ impl Seen {
     }
 }
 
-/// Spans from marks of one kind to the next of another, unless one of a third kind lies between.
+/// Returns the spans from marks of one kind to the next of another, unless a mark of a third kind
+/// is in between.
 pub(crate) fn spans(
     marks: &[(Mark, u64)],
     from: impl Fn(Mark) -> bool,
@@ -116,7 +118,7 @@ pub(crate) fn locked(rounds: u64) -> Stretch {
     Stretch { rounds, lock: Some(0), inner: None }
 }
 
-/// A section with one lock and, within it, one with another lock: so many rounds each.
+/// Returns a section with one lock and, nested in it, one with another lock, of `rounds` each.
 pub(crate) fn nested(rounds: u64) -> [Stretch; 2] {
     [Stretch { rounds, lock: Some(0), inner: Some(1) }, plain(rounds)]
 }
@@ -130,10 +132,10 @@ fn table(rows: Vec<Row>) -> Table {
 }
 
 impl Bench {
-    /// Measures the image.
+    /// Calibrates the image.
     ///
     /// # Errors
-    /// When a run ends by itself, or what is to be measured does not happen.
+    /// When a run ends by itself, or an event to be measured does not occur.
     pub fn calibrate(&self) -> Result<Calibration, SetError> {
         if let Clock::Alarm(alarm) = self.clock {
             return self.calibrate_alarm(alarm);
@@ -152,7 +154,7 @@ impl Bench {
         Ok(Calibration { thousand, stretch, job, costs })
     }
 
-    /// How long a job of one task alone takes at the most.
+    /// Returns the longest job of a single task, in cycles.
     fn alone(&self, stretches: &[Stretch]) -> Result<u64, SetError> {
         let rows = vec![row(1, 1, 0, stretches)];
         let table = Table { tick: QUIET_TICK, ..table(rows) };
@@ -162,7 +164,7 @@ impl Bench {
     }
 
     fn costs(&self, thousand: u64) -> Result<Costs, SetError> {
-        // A job that goes on for ever.
+        // A job that never ends.
         let endless = [plain(u64::from(u32::MAX))];
         let ticks = self.ticks(0, &endless)?;
         let tick = Seen::of(ticks.clone(), "a tick")?;
@@ -170,10 +172,10 @@ impl Bench {
         let mut wakes: Vec<Seen> = Vec::new();
         let mut ends = Vec::new();
         for count in 1..MOST_TASKS as u64 {
-            // Released below whom the tick interrupts: the tick alone takes longer.
+            // Released below the task that the tick interrupts: only the tick takes longer.
             releases.push(Seen::of(self.ticks(count, &endless)?, "a tick with releases")?);
-            // Released above it: the first one runs. Whether others wait for later makes a
-            // difference to the tick, which then looks when.
+            // Released above it: the first one runs. Whether others wait for later releases affects
+            // the tick, which then checks when they are due.
             let mut seen = Vec::new();
             for waiting in [0, 1] {
                 let mut rows = vec![row(1, 1_000_000, 0, &endless)];
@@ -185,7 +187,7 @@ impl Bench {
                 ends.extend(spans(&marks, is_end, is_switched, is_tick));
             }
             wakes.push(Seen::of(seen, "a wake")?);
-            // At all distances, so that they go anywhere into the list of those that wait.
+            // With all periods, so that they are inserted anywhere in the list of waiting tasks.
             let rows = (0..=count).map(|n| row(1 + n, 2 + 2 * n, 0, &[plain(SHORT)])).collect();
             let marks = self.marks(&table(rows), TICKS, Wanted::All)?;
             ends.extend(spans(&marks, is_end, is_switched, is_tick));
@@ -212,7 +214,7 @@ impl Bench {
             costs.known.insert(cost, Figure { cycles, scenario, least, samples });
         };
         add(Cost::Tick, tick.worst + reload, tick, "ticks without releases");
-        add(Cost::Release, release, releases[1], "ticks with one release more");
+        add(Cost::Release, release, releases[1], "ticks with one more release");
         add(
             Cost::Start,
             start,
@@ -223,12 +225,12 @@ impl Bench {
         let messages = self.messages()?;
         let held = end.worst.max(call.worst).max(longest.worst).max(messages.longest());
         add(Cost::HeldBack, held, end, "the longest call");
-        add(Cost::Lock, lock.worst, lock, "take and give, nobody waiting");
+        add(Cost::Lock, lock.worst, lock, "take and give, no task waiting");
         for (cost, seen, scenario) in messages.costs() {
             add(cost, seen.worst, seen, scenario);
         }
         let (interrupt, wake, wait) = self.interrupts()?;
-        add(Cost::Interrupt, interrupt.worst + reload, interrupt, "a handler that wakes nobody");
+        add(Cost::Interrupt, interrupt.worst + reload, interrupt, "a handler that wakes no task");
         add(
             Cost::Wake,
             wake.worst + refill + again,
@@ -250,9 +252,10 @@ impl Bench {
         Ok(costs)
     }
 
-    /// Ticks that interrupt a job without taking it off, with so many releases below it.
+    /// Returns the length of ticks that interrupt a job without preempting it, with `released`
+    /// releases below it.
     fn ticks(&self, released: u64, endless: &[Stretch]) -> Result<Vec<u64>, SetError> {
-        // Each release comes once: those below never run, and never wait again.
+        // Each release occurs once: the tasks below never run, and so never wait again.
         let mut found = Vec::new();
         for offset in [5, 6, 7] {
             let mut rows = vec![row(MOST_TASKS as u64, 1_000_000, 0, endless)];
@@ -264,12 +267,12 @@ impl Bench {
             let marks = self.marks(&table(rows), ticks, Wanted::All)?;
             let done = |mark: Mark| mark == Mark::TickDone;
             let all = spans(&marks, is_tick, done, |mark| mark == Mark::Switched);
-            // Ticks 1 and 2 come before the job.
+            // Ticks 1 and 2 precede the job.
             let at = usize::try_from(offset).unwrap_or(0);
             if released == 0 {
                 found.extend(all.into_iter().skip(4));
             } else {
-                // The one that releases is the longest of those near it.
+                // The tick that releases tasks is the longest of those nearby.
                 let near = all.iter().skip(at.saturating_sub(2)).take(4);
                 found.extend(near.max().copied());
             }
@@ -277,7 +280,7 @@ impl Bench {
         Ok(found)
     }
 
-    /// A lock taken and given back, and the longer of the two calls, where nobody waits.
+    /// Measures taking and releasing a lock without contention, and the longer of the two calls.
     fn locks(&self) -> Result<(Seen, Seen), SetError> {
         let job = [plain(SHORT), locked(SHORT), plain(SHORT), locked(SHORT), plain(SHORT)];
         let [outer, inner] = nested(SHORT);
@@ -298,15 +301,15 @@ impl Bench {
         Ok((both, takes.with(gives)))
     }
 
-    /// What a job's start takes longer for if its task was taken off in the middle of the call by
-    /// which it waited: the rest of that call comes after the release. FreeRTOS has a task that was
-    /// switched away before it yields itself yield once more then.
+    /// Returns the extra time a job takes to start if its task was preempted in the middle of the
+    /// call by which it waited: the rest of that call runs after the release. FreeRTOS makes a
+    /// task that was switched away before its yield yield once more then.
     fn again(&self, thousand: u64, wake: u64) -> Result<u64, SetError> {
         let mut worst = wake;
         let rounds = |cycles: u64| cycles * 1000 / thousand.max(1);
         let latest = rounds(SHORT_TICK);
         for step in 0..CALL / STEP {
-            // It ends at another moment before the tick that releases the other one.
+            // It ends at a different moment before the tick that releases the other task.
             let job = [plain(latest.saturating_sub(rounds(step * STEP)))];
             let rows = vec![row(1, 4, 0, &job), row(2, 4, 1, &[plain(SHORT)])];
             let marks = self.marks(&Table { tick: SHORT_TICK, ..table(rows) }, 12, Wanted::All)?;
@@ -316,8 +319,8 @@ impl Bench {
         Ok(worst - wake)
     }
 
-    /// What a job takes longer for after a tick, and after another task, beyond what can be seen of
-    /// them: caches and buffers that they have filled with other code.
+    /// Returns the extra time of a job after a tick, and after another task, beyond what is visible
+    /// of those: the refill of caches and buffers that they filled with other code.
     fn reloads(&self, thousand: u64) -> Result<(u64, u64), SetError> {
         let job = [plain(JOB_TICKS * TICK * 1000 / thousand.max(1))];
         let quiet = self.alone(&job)?;
@@ -332,7 +335,7 @@ impl Bench {
                 let within = &marks[at..=at + length];
                 let took = within[length].1 - began;
                 let ticks = within.iter().filter(|(mark, _)| is_tick(*mark)).count() as u64;
-                // From a tick until it is over, or until the task is over that it has released.
+                // From a tick until its end, or until the end of the task that it released.
                 let seen: u64 = if within.iter().any(|(mark, _)| is_begin_above(*mark)) {
                     spans(within, is_tick, is_end, |_| false).iter().sum::<u64>()
                         + spans(within, is_end, is_switched, is_tick).iter().sum::<u64>()
@@ -345,15 +348,16 @@ impl Bench {
         };
         let alone = row(1, 2 * JOB_TICKS, 0, &job);
         let reload = beyond(vec![alone.clone()])?;
-        // One that runs in every tick.
+        // A task that runs in every tick.
         let refill = beyond(vec![alone, row(2, 1, 0, &[plain(SHORT)])])?;
         Ok((reload, refill.max(reload)))
     }
 
-    /// An interrupt that wakes nobody, one that wakes a task until it runs, and the wait for the next.
+    /// Measures an interrupt that wakes no task, one that wakes a task until it runs, and the wait
+    /// for the next interrupt.
     fn interrupts(&self) -> Result<(Seen, Seen, Seen), SetError> {
         let endless = [plain(u64::from(u32::MAX))];
-        // At no whole part of a tick, so that they come at all places of it.
+        // The distance is not a divisor of the tick, so interrupts occur at all phases of it.
         let pended = Pended { rounds: 0, distance: 7_001, offset: 11_000 };
         let rows = vec![row(1, 1_000_000, 0, &endless)];
         let alone = Table { interrupts: vec![pended], ..table(rows) };
@@ -366,7 +370,7 @@ impl Bench {
             let woken = Row { interrupt: Some(0), ..row(1 + above, 1, 0, &[plain(SHORT)]) };
             let rows = vec![row(1, 1_000_000, 0, &endless), woken.clone()];
             let busy = Table { interrupts: vec![pended], ..table(rows) };
-            // Alone, it goes off to the idle task.
+            // On its own, it switches to the idle task when it waits.
             let idle = Table { interrupts: vec![pended], ..table(vec![woken]) };
             for table in [busy, idle] {
                 let marks = self.marks(&table, TICKS, Wanted::All)?;
@@ -379,10 +383,12 @@ impl Bench {
         Ok((interrupt, Seen::of(wakes, "a wake")?, Seen::of(waits, "a wait")?))
     }
 
-    /// To a lock's holder and back to whom waited, and the longer of the two ways.
+    /// Measures the switch to a lock's holder and back to the waiting task, and the longer of the
+    /// two.
     fn contended(&self, thousand: u64) -> Result<(Seen, Seen), SetError> {
         let of = |ticks: u64| ticks * TICK * 1000 / thousand.max(1);
-        // The holder has the lock from its first tick to its fourth; the other one comes at its second.
+        // The holder has the lock from its first tick to its fourth; the other task arrives at its
+        // second.
         let rows = vec![
             row(1, 10, 0, &[plain(SHORT), locked(of(3)), plain(SHORT)]),
             row(5, 10, 2, &[plain(SHORT), locked(SHORT), plain(SHORT)]),
@@ -394,7 +400,7 @@ impl Bench {
         let back = |mark: Mark| matches!(mark, Mark::Given) || tick(mark);
         let back = spans(&marks, |it| it == Mark::Give, |it| it == Mark::Taken, back);
         let (to, back) =
-            (Seen::of(to, "a wait for a lock")?, Seen::of(back, "a give to whom waits")?);
+            (Seen::of(to, "a wait for a lock")?, Seen::of(back, "a give to a waiting task")?);
         let both = Seen {
             least: to.least + back.least,
             worst: to.worst + back.worst,

@@ -1,4 +1,4 @@
-//! The image of task sets, and the table in it: `firmware/c/plan.h` describes both.
+//! The image of task sets and the table in it; `firmware/c/plan.h` describes both.
 
 use rtmark_firmware::probes::{self, Kind, Record, SECTION};
 use rtmark_firmware::{SelectError, select};
@@ -7,7 +7,7 @@ use rtmark_sim::{Image, LoadError, Machine, Soc};
 
 use crate::run::{FIRST_INTERRUPT, Mark, Traffic, Wanted};
 
-/// The most tasks that the table holds; an image may have fewer.
+/// The most tasks in the table; an image may have fewer.
 pub const MOST_TASKS: usize = 8;
 
 /// The most locks.
@@ -19,25 +19,25 @@ pub const MOST_INTERRUPTS: usize = 2;
 /// The most queues.
 pub const MOST_QUEUES: usize = 4;
 
-/// The most messages that a queue holds.
+/// The largest capacity of a queue.
 pub const MOST_ITEMS: u64 = 32;
 
-/// Words of a queue's traffic.
+/// Words of traffic counters per queue.
 const TRAFFIC_WORDS: usize = 3;
 
-/// The most stretches of a job.
+/// The most stretches per job.
 const MOST_STRETCHES: usize = 5;
 
-/// Words of a task in the table.
+/// Words per task in the table.
 const ROW_WORDS: usize = 7 + 2 * MOST_STRETCHES;
 
 /// The tick from which offsets count.
 pub(crate) const START: u64 = 2;
 
-/// The microsecond from which offsets count where a timer is set to releases.
+/// The microsecond from which offsets count if a timer is set to releases.
 const ALARM_START: u64 = 1000;
 
-/// Counts of such a timer in a second.
+/// Counts per second of such a timer.
 const ALARM_HZ: u64 = 1_000_000;
 
 /// The exception number of SysTick.
@@ -50,22 +50,22 @@ const LONGEST_TICK: u64 = 1 << 24;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SetError {
-    /// The image is not what it should be.
+    /// The image is not a valid image of task sets.
     #[error("the image of task sets: {0}")]
     Image(String),
-    /// The set does not go into the table.
+    /// The set does not fit the table.
     #[error("{0}")]
     Unfit(String),
-    /// The run did not go on to its end.
+    /// The run ended early.
     #[error("the run ended in cycle {cycle}: {how}")]
     Ended {
-        /// When.
+        /// The cycle in which it ended.
         cycle: u64,
-        /// How.
+        /// How it ended.
         how: String,
     },
-    /// What was to be measured did not happen.
-    #[error("{0} was not seen in a run that measures it")]
+    /// An event to be measured did not occur.
+    #[error("{0} did not occur in a run that measures it")]
     Unseen(&'static str),
 }
 
@@ -81,37 +81,37 @@ impl From<SelectError> for SetError {
     }
 }
 
-/// A stretch of a job: rounds of the loop, with a lock or without.
+/// A stretch of a job: rounds of the loop, with or without a lock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stretch {
     pub rounds: u64,
     /// The lock, from 0.
     pub lock: Option<usize>,
-    /// The lock that is taken in the middle of that one's section, for the rounds of the next entry.
+    /// The lock taken in the middle of this section, for the rounds of the next entry.
     pub inner: Option<usize>,
 }
 
 impl Stretch {
-    /// The locks that it takes, in order.
+    /// Returns the locks it takes, in order.
     pub fn locks(&self) -> impl Iterator<Item = usize> {
         self.lock.into_iter().chain(self.inner)
     }
 }
 
-/// A task as the table has it.
+/// A task as represented in the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Row {
     pub priority: u64,
-    /// In ticks.
+    /// Period in ticks.
     pub period: u64,
-    /// In ticks.
+    /// Offset in ticks.
     pub offset: u64,
-    /// What releases it instead of the clock, from 0.
+    /// The interrupt that releases it instead of the clock, from 0.
     pub interrupt: Option<usize>,
     pub stretches: Vec<Stretch>,
 }
 
-/// What goes into the table.
+/// The contents of the table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Table {
     pub tick: u64,
@@ -120,29 +120,29 @@ pub(crate) struct Table {
     pub queues: Vec<Channel>,
 }
 
-/// A queue as the table has it.
+/// A queue as represented in the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Channel {
     /// The row whose jobs send, from 0.
     pub from: usize,
     /// The row whose jobs receive.
     pub to: usize,
-    /// How many messages it holds.
+    /// Its capacity in messages.
     pub items: u64,
 }
 
-/// An interrupt that is pended from outside.
+/// An interrupt pended from outside the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Pended {
-    /// What its handler goes through.
+    /// Loop rounds of its handler.
     pub rounds: u64,
     /// Cycles from one to the next.
     pub distance: u64,
-    /// Cycles from the tick of the first releases to the first one.
+    /// Cycles from the tick of the first releases to the first interrupt.
     pub offset: u64,
 }
 
-/// The probes of the image.
+/// The addresses of the image's probes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Probes {
     /// Where jobs of each task begin.
@@ -151,7 +151,7 @@ pub(crate) struct Probes {
     pub ends: Vec<Vec<u32>>,
     /// Before and after a lock is taken.
     pub take: [Vec<u32>; 2],
-    /// Before and after it is given back.
+    /// Before and after a lock is released.
     pub give: [Vec<u32>; 2],
 }
 
@@ -160,16 +160,16 @@ pub(crate) struct Probes {
 pub(crate) enum Clock {
     /// SysTick, set to the table's tick.
     Tick,
-    /// A timer that is set to the next release.
+    /// A timer set to the next release.
     Alarm(Alarm),
 }
 
-/// A timer that is set to the next release.
+/// A timer set to the next release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Alarm {
     /// Its exception.
     pub exception: u16,
-    /// Cycles from one of its counts to the next.
+    /// Cycles per count.
     pub granule: u64,
     /// The cycle from which offsets count, the same in every run.
     pub start: u64,
@@ -183,17 +183,19 @@ pub struct Bench {
     pub(crate) clock: Clock,
     pub(crate) order: Order,
     pub(crate) protocol: Protocol,
-    /// The first of the interrupts that release tasks, by its exception.
+    /// The exception number of the first interrupt that releases tasks.
     pub(crate) interrupts_from: u16,
     table: u32,
     traffic: u32,
 }
 
 impl Bench {
-    /// Takes an image, as [`rtmark_firmware::Builder::build_plan`] brings it, of a kernel with this model.
+    /// Loads an image built by [`rtmark_firmware::Builder::build_plan`] for a kernel with this
+    /// model.
     ///
     /// # Errors
-    /// When it is none, does not fit the soc, or counts time by a tick where the model has alarms.
+    /// When it is not such an image, does not fit the soc, or counts time in ticks although the
+    /// model has alarms.
     pub fn new(soc: &Soc, elf: &[u8], model: &Model) -> Result<Self, SetError> {
         let wrong = |error: &dyn std::fmt::Display| SetError::Image(error.to_string());
         let image = Image::from_elf(elf).map_err(|error| wrong(&error))?;
@@ -242,8 +244,8 @@ impl Bench {
         Ok(bench)
     }
 
-    /// The cycle of the first release at offset 0, which comes as late whatever the table holds: the
-    /// timer is started before anybody looks at it.
+    /// Returns the cycle of the first release at offset 0, which does not depend on the table: the
+    /// timer is started before anything reads the table.
     fn first_alarm(&self, alarm: Alarm) -> Result<u64, SetError> {
         let row = Row {
             priority: 1,
@@ -260,12 +262,12 @@ impl Bench {
         pended.map(|(_, cycle)| *cycle).ok_or(SetError::Unseen("the first alarm"))
     }
 
-    /// How many tasks the image has.
+    /// Returns the number of tasks in the image.
     pub fn tasks(&self) -> usize {
         self.probes.begins.len()
     }
 
-    /// The exception that releases tasks.
+    /// Returns the number of the exception that releases tasks.
     pub(crate) fn exception(&self) -> u16 {
         match self.clock {
             Clock::Tick => SYSTICK,
@@ -273,8 +275,8 @@ impl Bench {
         }
     }
 
-    /// Which of the image's tasks each row is. Where levels are the image's own, the most urgent row is
-    /// its last task; where rounds go by the order of an array, the most urgent one is the first.
+    /// Returns which of the image's tasks each row is. If priority levels belong to the image, the
+    /// most urgent row is its last task; if rounds follow the order of an array, it is the first.
     pub(crate) fn slots(&self, rows: &[Row]) -> Vec<usize> {
         if self.order == Order::Rounds {
             let place = |at: usize| (std::cmp::Reverse(rows[at].priority), at);
@@ -292,11 +294,11 @@ impl Bench {
         }
     }
 
-    /// A machine that is about to run a set.
+    /// Returns a machine ready to run a set.
     pub(crate) fn machine(&self, table: &Table) -> Result<Machine, SetError> {
         let mut machine = self.fresh.clone();
         let slots = self.slots(&table.rows);
-        // Where locks have ceilings, a lock's number is that of its most urgent user.
+        // With priority ceilings, a lock is numbered after its most urgent user.
         let number = |lock: usize| match self.protocol {
             Protocol::Ceiling => {
                 let users = table.rows.iter().zip(&slots).filter(|(row, _)| row.takes(lock));
@@ -304,7 +306,7 @@ impl Bench {
             }
             _ => lock + 1,
         };
-        // A row counts the image's units.
+        // Times in a row are in units of the image.
         let units = match self.clock {
             Clock::Tick => 1,
             Clock::Alarm(alarm) => table.tick / alarm.granule,
@@ -323,15 +325,15 @@ impl Bench {
         }
         for (at, value) in (0_u32..).map(|at| self.table + 4 * at).zip(words) {
             let value = u32::try_from(value)
-                .map_err(|_| SetError::Unfit(format!("{value} is more than the table holds")))?;
+                .map_err(|_| SetError::Unfit(format!("{value} is out of the table's range")))?;
             machine
                 .poke_word(at, value)
-                .map_err(|_| SetError::Image("its table is in no memory".to_owned()))?;
+                .map_err(|_| SetError::Image("its table is outside of all memories".to_owned()))?;
         }
         Ok(machine)
     }
 
-    /// What went through the queues of a table on this machine.
+    /// Reads the traffic of a table's queues from the machine.
     pub(crate) fn traffic(&self, machine: &Machine, table: &Table) -> Vec<Traffic> {
         let bytes = machine.peek(self.traffic, 4 * TRAFFIC_WORDS * table.queues.len());
         let words = bytes.as_chunks().0.iter().map(|word| u64::from(u32::from_le_bytes(*word)));
@@ -343,7 +345,7 @@ impl Bench {
         words.as_chunks().0.iter().map(of).collect()
     }
 
-    /// Refuses what the table or the image does not hold.
+    /// Rejects a table that exceeds the capacity of the table format or the image.
     pub(crate) fn check(&self, table: &Table) -> Result<(), SetError> {
         let unfit = |text: String| Err(SetError::Unfit(text));
         let most = self.tasks();
@@ -355,7 +357,7 @@ impl Bench {
                 return unfit(format!("a tick of {} cycles; SysTick has 24 bits", table.tick));
             }
             Clock::Alarm(alarm) if !table.tick.is_multiple_of(alarm.granule) => {
-                return unfit("its times are no whole microseconds".to_owned());
+                return unfit("its times are not whole microseconds".to_owned());
             }
             _ => {}
         }
@@ -376,7 +378,7 @@ impl Row {
 }
 
 impl Table {
-    /// A row as the image has it, with times in its units and its numbers of locks.
+    /// Encodes a row as the image expects it, with its units of time and its numbering of locks.
     fn row_words(
         &self,
         at: usize,

@@ -1,11 +1,12 @@
-//! Task sets on the machine: a kernel's own binary, with the set written into it, beside its bounds.
+//! Runs task sets on the simulator, in a kernel's own binary, for comparison with their bounds.
 //!
-//! A [`Bench`] holds the image `plan` of a kernel for one soc. [`Bench::calibrate`] measures on that very image what
-//! a round of its loop takes and what the kernel costs; [`Bench::run`] writes a set into the image, runs
-//! it, and says how long each task's jobs took at the most, and where; [`Bench::search`] does so from many
-//! offsets, and [`Bench::timeline`] shows who ran in the one that took longest.
+//! A [`Bench`] holds a kernel's `plan` image for one soc. [`Bench::calibrate`] measures on that
+//! very image how long a round of its loop takes and what the kernel costs. [`Bench::run`] writes a
+//! set into the image, runs it, and returns each task's longest response and where it occurred;
+//! [`Bench::search`] repeats this for many offsets, and [`Bench::timeline`] shows what ran during
+//! the longest response.
 //!
-//! Nothing here knows how bounds are made, prints, or reads a file.
+//! This crate does not know how bounds are computed, prints nothing, and reads no files.
 
 mod alarm;
 mod calibrate;

@@ -1,4 +1,5 @@
-//! What messages cost on an image: how much longer jobs take that send, receive, or look in vain.
+//! The cost of messages on an image: how much longer jobs take that send, receive, or look into an
+//! empty queue.
 
 use rtmark_plan::Cost;
 
@@ -7,19 +8,19 @@ use crate::calibrate::{SHORT, Seen, is_tick, plain, row, spans};
 use crate::image::{Bench, Channel, Clock, MOST_QUEUES, Row, SetError, Table};
 use crate::run::{Mark, Wanted};
 
-/// Cycles of a tick, about: more than a job takes that finds most messages.
+/// Approximate cycles of a tick: more than a job takes that finds the most messages.
 const TICK: u64 = 30_000;
 
-/// How many queues a job has to do with, one after the other.
+/// How many queues a job uses, one after the other.
 const QUEUES: [usize; 3] = [1, 2, MOST_QUEUES];
 
 /// How many messages a job finds in a queue.
 const GATHERED: [u64; 3] = [1, 3, 12];
 
-/// Ticks that are looked at, with a message each: the longest queue begins again at its first place.
+/// Ticks observed, with one message each: enough for the longest queue to wrap around.
 const TICKS: u64 = 48;
 
-/// What was measured.
+/// The measured costs of messages.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Messages {
     send: Seen,
@@ -28,17 +29,21 @@ pub(crate) struct Messages {
 }
 
 impl Messages {
-    /// What the longest call takes.
+    /// Returns the length of the longest call.
     pub fn longest(&self) -> u64 {
         self.send.worst.max(self.receive.worst).max(self.look.worst)
     }
 
-    /// The costs, and how they were measured.
+    /// Returns the costs, and how they were measured.
     pub fn costs(self) -> [(Cost, Seen, &'static str); 3] {
         [
-            (Cost::Send, self.send, "what a send takes of a job, with room and nobody waiting"),
-            (Cost::Receive, self.receive, "what a receive takes of a job that finds a message"),
-            (Cost::Look, self.look, "what a look takes of a job that finds none"),
+            (
+                Cost::Send,
+                self.send,
+                "time that a send adds to a job, with room and no task waiting",
+            ),
+            (Cost::Receive, self.receive, "time that a receive adds to a job that finds a message"),
+            (Cost::Look, self.look, "time that a look adds to a job that finds none"),
         ]
     }
 
@@ -51,18 +56,18 @@ impl Messages {
     }
 }
 
-/// Which end of queues the measured task has.
+/// Which end of the queues the measured task has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum End {
     Sends,
-    /// From a task that is never released.
+    /// Receives from a task that is never released.
     Looks,
-    /// So many messages from each, sent one in a tick.
+    /// Receives this many messages per queue, sent one per tick.
     Receives(u64),
 }
 
 impl Bench {
-    /// Measures messages: in each of the image's tasks where each has its own code.
+    /// Measures messages, in each of the image's tasks if each has its own code.
     pub(crate) fn messages(&self) -> Result<Messages, SetError> {
         let slots = match self.clock {
             Clock::Tick if !self.order.takes_turns() => 0..1,
@@ -76,7 +81,7 @@ impl Bench {
         found.ok_or(SetError::Unseen("a message"))
     }
 
-    /// The same of one of the image's tasks.
+    /// Measures messages in one of the image's tasks.
     fn messages_of(&self, slot: usize) -> Result<Messages, SetError> {
         let without = self.jobs_with(slot, End::Looks, 0)?;
         let (mut sends, mut looks, mut receives) = (Vec::new(), Vec::new(), Vec::new());
@@ -98,8 +103,8 @@ impl Bench {
         Ok(Messages { send, receive, look })
     }
 
-    /// How long undisturbed jobs of a task take that has one end of so many queues, of which another one has
-    /// the other.
+    /// Returns the length of undisturbed jobs of a task that has one end of `count` queues, another
+    /// task having the other.
     fn jobs_with(&self, slot: usize, end: End, count: usize) -> Result<Seen, SetError> {
         let other = if slot == 0 { 1 } else { slot - 1 };
         let period = if let End::Receives(gathered) = end { gathered } else { 1 };
@@ -107,14 +112,14 @@ impl Bench {
             Clock::Tick => TICK,
             Clock::Alarm(alarm) => TICK.next_multiple_of(alarm.granule),
         };
-        // All of the image's tasks, so that a row's place is its slot.
+        // All of the image's tasks have a row, so a row's index is its slot.
         let row_at = |at: usize| -> Row {
             let runs = at == slot || at == other && end != End::Looks;
             let period = if at == slot { period } else { 1 };
             row(at as u64 + 1, period, if runs { 0 } else { NEVER }, &[plain(SHORT)])
         };
         let (from, to) = if end == End::Sends { (slot, other) } else { (other, slot) };
-        // Of what is sent at once with the look, one more may be there.
+        // A message sent at the same time as the look may be there in addition.
         let queue = Channel { from, to, items: period + 2 };
         let table = Table {
             tick,
@@ -125,13 +130,13 @@ impl Bench {
         let marks = self.marks(&table, TICKS, Wanted::Jobs)?;
         let (begins, ends) = (Mark::Begin(slot), Mark::End(slot));
         let jobs = spans(&marks, |it| it == begins, |it| it == ends, is_tick);
-        // The first one may find fewer messages than all others.
+        // The first job may find fewer messages than the others.
         Seen::of(jobs.into_iter().skip(1), "a job")
     }
 }
 
 impl Seen {
-    /// What each of so many things took that these jobs did and those did not.
+    /// Returns the cost of each of `times` things that these jobs did and the others did not.
     fn beyond(self, without: Self, times: u64) -> Self {
         Self {
             least: self.least.saturating_sub(without.worst) / times,

@@ -1,4 +1,4 @@
-//! A set on the machine: when its jobs were released, began and ended.
+//! Runs of a set on the simulator: when its jobs were released, began and ended.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::image::{
     Bench, Channel, Clock, MOST_ITEMS, Pended, Row, START, SetError, Stretch, Table,
 };
 
-/// The exception number of PendSV, by which FreeRTOS switches.
+/// The exception number of PendSV, which FreeRTOS uses for switches.
 pub(crate) const PENDSV: u16 = 14;
 
 /// The exception number of the first external interrupt.
@@ -20,20 +20,20 @@ pub(crate) const FIRST_INTERRUPT: u16 = 16;
 /// Cycles after which hits are collected.
 const SLICE: u64 = 4_000_000;
 
-/// What can be seen of a run.
+/// Observable events of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mark {
     /// A job of this task begins.
     Begin(usize),
-    /// One ends.
+    /// A job of this task ends.
     End(usize),
     /// A tick becomes pending.
     Tick,
-    /// Its handler has begun; where that is SysTick's, it is about to.
+    /// The tick's handler has begun; for SysTick, it is about to begin.
     TickEntered,
     /// The tick's handler has returned.
     TickDone,
-    /// A switch is over.
+    /// A context switch has completed.
     Switched,
     /// An interrupt becomes pending.
     Pended(usize),
@@ -41,20 +41,20 @@ pub(crate) enum Mark {
     Entered(usize),
     /// Its handler has returned.
     Handled(usize),
-    /// Before a lock is taken.
+    /// A lock is about to be taken.
     Take,
-    /// After that.
+    /// A lock has been taken.
     Taken,
-    /// Before it is given back.
+    /// A lock is about to be released.
     Give,
-    /// After that.
+    /// A lock has been released.
     Given,
 }
 
-/// Where the longest response was.
+/// Where the longest response occurred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Witness {
-    /// Which job, counted from 0.
+    /// Index of the job, from 0.
     pub job: u64,
     /// The cycle of its release.
     pub released: u64,
@@ -62,48 +62,49 @@ pub struct Witness {
     pub ended: u64,
 }
 
-/// What was seen of a task.
+/// Observations of a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Observed {
-    /// How many of its jobs ended.
+    /// The number of jobs that ended.
     pub jobs: u64,
-    /// The longest response: from the cycle in which the tick of its release became pending to its last
-    /// instruction.
+    /// The longest response in cycles, from the tick of the release becoming pending to the job's
+    /// last instruction.
     pub longest: u64,
-    /// Where that was; none where that job had not ended when the run was over.
+    /// Where it occurred; `None` if that job had not ended when the run was over.
     pub witness: Option<Witness>,
 }
 
-/// How long the processor was awake, from the beginning of a run's first job to that of its last one.
+/// How long the processor was awake, from the beginning of a run's first job to that of its last
+/// one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wake {
-    /// Cycles in all.
+    /// Cycles in total.
     pub cycles: u64,
-    /// Those in which it did not sleep.
+    /// Cycles in which it did not sleep.
     pub awake: u64,
 }
 
 impl Wake {
-    /// Both together.
+    /// Returns the sum of both.
     #[must_use]
     pub fn with(self, other: Self) -> Self {
         Self { cycles: self.cycles + other.cycles, awake: self.awake + other.awake }
     }
 }
 
-/// What went through a queue.
+/// The traffic of a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
-    /// Messages that were sent.
+    /// Messages sent.
     pub sent: u64,
-    /// Those of them that had been received in the end.
+    /// Messages received by the end of the run.
     pub received: u64,
-    /// Those that were not sent, because the queue was full.
+    /// Messages not sent because the queue was full.
     pub lost: u64,
 }
 
 impl Traffic {
-    /// Both together.
+    /// Returns the sum of both.
     #[must_use]
     pub fn with(self, other: Self) -> Self {
         Self {
@@ -114,14 +115,14 @@ impl Traffic {
     }
 }
 
-/// What was seen of a table's run.
+/// Observations of a table's run.
 struct Watched {
     marks: Vec<(Mark, u64)>,
     wake: Wake,
     queues: Vec<Traffic>,
 }
 
-/// A run.
+/// The result of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ran {
     /// The tasks, in the set's order.
@@ -130,12 +131,12 @@ pub struct Ran {
     pub queues: Vec<Traffic>,
     /// How long the processor was awake.
     pub wake: Wake,
-    /// Cycles that were run.
+    /// Cycles run.
     pub cycles: u64,
 }
 
 impl Bench {
-    /// Runs a table for so many ticks from the first release on, and returns all that was seen, in order.
+    /// Runs a table for `ticks` ticks from the first release on, and returns all marks in order.
     pub(crate) fn marks(
         &self,
         table: &Table,
@@ -145,7 +146,7 @@ impl Bench {
         self.watched(table, ticks, wanted).map(|watched| watched.marks)
     }
 
-    /// The same, how long the processor was awake, and what went through queues.
+    /// Runs a table like [`Bench::marks`], and also returns the awake time and the queues' traffic.
     fn watched(&self, table: &Table, ticks: u64, wanted: Wanted) -> Result<Watched, SetError> {
         self.check(table)?;
         let mut machine = self.machine(table)?;
@@ -180,7 +181,7 @@ impl Bench {
         }
         watched.insert(machine.watch(Watch::Pend(self.exception())), Mark::Tick);
         if wanted == Wanted::Timeline {
-            // SysTick is seldom held back.
+            // SysTick is rarely delayed.
             let clock = match self.clock {
                 Clock::Tick => Watch::Pend(self.exception()),
                 Clock::Alarm(alarm) => handler(&machine, alarm.exception - FIRST_INTERRUPT)?,
@@ -191,7 +192,7 @@ impl Bench {
                 watched.insert(machine.watch(entered), Mark::Entered(number));
             }
         }
-        // What comes before the first tick is short beside the ticks.
+        // The time before the first tick is short compared with the ticks.
         let before = match self.clock {
             Clock::Tick => table.tick.saturating_mul(START + 1),
             Clock::Alarm(alarm) => alarm.start,
@@ -213,7 +214,7 @@ impl Bench {
             beginnings.see(&hits, |watch| matches!(watched.get(&watch), Some(Mark::Begin(_))));
             let hits = hits.into_iter();
             let seen = hits.filter_map(|hit| Some((*watched.get(&hit.watch)?, hit.cycle.0)));
-            // The first wait may share its first instruction with those at jobs' ends.
+            // The first wait may share its first instruction with the waits at the ends of jobs.
             marks.extend(seen.filter(|(mark, _)| match mark {
                 Mark::Begin(task) => {
                     begun[*task] = true;
@@ -238,10 +239,10 @@ impl Bench {
         }
     }
 
-    /// Runs a set for so many cycles from its first release on.
+    /// Runs a set for `cycles` cycles from its first release on.
     ///
     /// # Errors
-    /// When it does not go into the image, or the run ends by itself.
+    /// When the set does not fit the image, or the run ends by itself.
     pub fn run(&self, set: &Set, calibration: &Calibration, cycles: u64) -> Result<Ran, SetError> {
         let table = self.table(set, calibration)?;
         let ticks = cycles.div_ceil(table.tick);
@@ -249,21 +250,21 @@ impl Bench {
         Ok(Ran { queues, wake, ..observed(&table, self.start(&table, &marks)?, &marks)? })
     }
 
-    /// The cycle from which offsets count.
+    /// Returns the cycle from which offsets count.
     pub(crate) fn start(&self, table: &Table, marks: &[(Mark, u64)]) -> Result<u64, SetError> {
         match self.clock {
-            // SysTick goes on by itself: its nth tick comes n - 1 periods after the first.
+            // SysTick is free-running: its nth tick is n - 1 periods after the first.
             Clock::Tick => Ok(first_tick(marks)? + (START - 1) * table.tick),
             Clock::Alarm(alarm) => Ok(alarm.start),
         }
     }
 
-    /// The number of one of a table's interrupts.
+    /// Returns the number of one of a table's interrupts on the soc.
     fn interrupt(&self, number: usize) -> u16 {
         self.interrupts_from.saturating_sub(FIRST_INTERRUPT) + number as u16
     }
 
-    /// Has all interrupts of a table pended that come before the run is over.
+    /// Schedules all interrupts of a table up to the end of the run.
     fn schedule(&self, machine: &mut Machine, table: &Table, start: u64, limit: u64) {
         for (number, pended) in table.interrupts.iter().enumerate() {
             let mut at = start + pended.offset;
@@ -275,8 +276,8 @@ impl Bench {
     }
 }
 
-/// The first and the last beginning of a job, as cycle and cycles slept so far: then the core is awake, and
-/// its sleep has been counted.
+/// The first and the last beginning of a job, each with the cycles slept so far. At these points
+/// the core is awake and its sleep has been counted.
 #[derive(Default)]
 struct Beginnings {
     first: Option<(u64, u64)>,
@@ -300,33 +301,35 @@ impl Beginnings {
     }
 }
 
-/// The first instruction of an interrupt's handler.
+/// Returns a watch on the first instruction of an interrupt's handler.
 fn handler(machine: &Machine, interrupt: u16) -> Result<Watch, SetError> {
     let none = |(vector, holds)| {
-        SetError::Image(format!("the vector at {vector:#x} holds {holds:#x}, which is no handler"))
+        SetError::Image(format!(
+            "the vector at {vector:#x} holds {holds:#x}, which is not a handler"
+        ))
     };
     machine.handler_watch(interrupt).map_err(none)
 }
 
-/// What is watched.
+/// Which events to observe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
-    /// Beginnings and ends of jobs.
+    /// The beginnings and ends of jobs.
     Jobs,
-    /// Everything but the beginnings of handlers.
+    /// Everything except the beginnings of handlers.
     All,
-    /// Those as well.
+    /// Everything.
     Timeline,
 }
 
-/// The cycle in which the first tick became pending.
+/// Returns the cycle in which the first tick became pending.
 fn first_tick(marks: &[(Mark, u64)]) -> Result<u64, SetError> {
     let tick = marks.iter().find(|(mark, _)| *mark == Mark::Tick);
     tick.map(|(_, cycle)| *cycle).ok_or(SetError::Unseen("the tick"))
 }
 
 impl Table {
-    /// The cycle of a job's release.
+    /// Returns the cycle of a job's release.
     pub(crate) fn release(&self, row: &Row, job: u64, start: u64) -> u64 {
         let pended = row.interrupt.and_then(|interrupt| self.interrupts.get(interrupt));
         start
@@ -354,7 +357,7 @@ fn observed(table: &Table, start: u64, marks: &[(Mark, u64)]) -> Result<Ran, Set
     }
     let cycles = marks.last().map_or(0, |(_, cycle)| *cycle);
     for (row, seen) in table.rows.iter().zip(&mut tasks) {
-        // What has not ended yet takes at least until then.
+        // A job that has not ended takes at least until the end of the run.
         let so_far = cycles.saturating_sub(release(row, seen.jobs));
         if so_far > seen.longest {
             (seen.longest, seen.witness) = (so_far, None);
@@ -364,7 +367,7 @@ fn observed(table: &Table, start: u64, marks: &[(Mark, u64)]) -> Result<Ran, Set
 }
 
 impl Bench {
-    /// Cycles of the unit in which the image counts a set's times.
+    /// Returns the unit in which the image counts a set's times, in cycles.
     pub(crate) fn unit(&self, set: &Set) -> u64 {
         match self.clock {
             Clock::Tick => set.tick,
@@ -372,7 +375,7 @@ impl Bench {
         }
     }
 
-    /// Whether the image has the nesting of a job's sections: one within another, at most.
+    /// Checks that the image supports the nesting of a job's sections: at most one within another.
     fn nests(&self, sections: &[Section]) -> Result<(), String> {
         let mut outers = sections.iter().filter_map(|section| section.inside).peekable();
         if outers.peek().is_some() && self.protocol == Protocol::Cooperative {
@@ -391,7 +394,7 @@ impl Bench {
         Ok(())
     }
 
-    /// A set as the image's table has it.
+    /// Converts a set to the image's table.
     pub(crate) fn table(&self, set: &Set, calibration: &Calibration) -> Result<Table, SetError> {
         let unit = self.unit(set);
         let units = if self.clock == Clock::Tick { "ticks" } else { "microseconds" };
@@ -404,7 +407,7 @@ impl Bench {
             let unfit = |text: &str| Err(SetError::Unfit(format!("{name}: {text}")));
             let whole = |cycles: u64, what: &str| {
                 if unit == 0 || !cycles.is_multiple_of(unit) {
-                    let text = format!("the {what} of {name} is no whole number of {units}");
+                    let text = format!("the {what} of {name} is not a whole number of {units}");
                     return Err(SetError::Unfit(text));
                 }
                 Ok(cycles / unit)
@@ -416,9 +419,9 @@ impl Bench {
             };
             let (sends, looks) = (ends(|it, at| it.from == at), ends(|it, at| it.to == at));
             if (task.sends, task.looks) != (sends, looks) {
-                return unfit("its messages are those of no queues");
+                return unfit("its messages belong to no queue");
             }
-            // Levels without gaps, from the one above the idle task's.
+            // Levels are consecutive, starting above the idle task.
             let level = levels.iter().position(|level| *level == task.priority).unwrap_or(0);
             let (period, offset, interrupt) = match task.release {
                 Release::Clock => {
@@ -435,7 +438,7 @@ impl Bench {
             });
         }
         let pended = set.interrupts.iter().enumerate().map(|(number, interrupt)| {
-            // Where it releases a task, that one's offset is its own.
+            // If it releases a task, the task's offset applies.
             let released = set.tasks.iter().find(|it| it.release == Release::Interrupt(number));
             let rounds = calibration.rounds(interrupt.work);
             let offset = released.map_or(0, |task| task.offset);
@@ -457,7 +460,8 @@ impl Bench {
     }
 }
 
-/// A job's work with its sections spread over it, in rounds; never more than is stated.
+/// Returns a job's work as stretches of rounds with its sections distributed over it, never more
+/// than stated.
 fn stretches(work: u64, sections: &[Section], calibration: &Calibration) -> Vec<Stretch> {
     let outermost = sections.iter().filter(|section| section.inside.is_none());
     let locked: u64 = outermost.clone().map(|section| section.cycles).sum();
@@ -468,7 +472,7 @@ fn stretches(work: u64, sections: &[Section], calibration: &Calibration) -> Vec<
     for section in outermost {
         stretches.push(plain(free / pieces));
         let inner = sections.iter().find(|inner| inner.inside == Some(section.lock));
-        // What is around the inner one comes in two parts.
+        // The section around the inner one is split into two parts.
         let within = inner.map_or(0, |inner| inner.cycles + calibration.stretch);
         stretches.push(Stretch {
             lock: Some(section.lock),

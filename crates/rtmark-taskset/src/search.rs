@@ -1,4 +1,4 @@
-//! The longest responses over many offsets.
+//! The search for the longest responses over many offsets.
 
 use oorandom::Rand64;
 use rtmark_plan::{Cost, Release, Set, Task};
@@ -7,45 +7,46 @@ use crate::calibrate::Calibration;
 use crate::image::{Bench, SetError};
 use crate::run::{Observed, Traffic, Wake, Witness};
 
-/// How much is tried.
+/// The effort of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Effort {
-    /// How many offsets are drawn besides the releases of all at once.
+    /// Number of random combinations of offsets, besides the stated and the adverse ones.
     pub offsets: u32,
-    /// Where the draw begins.
+    /// Seed of the random offsets.
     pub seed: u64,
-    /// The most cycles of one run.
+    /// The most cycles per run.
     pub cycles: u64,
 }
 
-/// The longest response of a task that was found.
+/// The longest response found for a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// The response.
+    /// The response in cycles.
     pub longest: u64,
-    /// Where it was; none where the job had not ended when the run was over.
+    /// Where it occurred; `None` if the job had not ended when the run was over.
     pub witness: Option<Witness>,
     /// The offsets of all tasks in that run, in cycles.
     pub offsets: Vec<u64>,
-    /// How many of its jobs were seen in all runs.
+    /// Number of its jobs seen in all runs.
     pub jobs: u64,
 }
 
-/// What a search brought.
+/// The result of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Searched {
     /// The tasks, in the set's order.
     pub tasks: Vec<Found>,
-    /// What went through the queues, in the set's order, all runs together.
+    /// The traffic of the queues in all runs, in the set's order.
     pub queues: Vec<Traffic>,
-    /// How long the processor was awake, all runs together.
+    /// How long the processor was awake in all runs.
     pub wake: Wake,
 }
 
 impl Bench {
-    /// Runs a set with the offsets it states, with all released at once, with those that are adverse to
-    /// tasks that take turns or locks, and with others that are drawn, each for its hyperperiod or the most
-    /// cycles of a run.
+    /// Runs a set with its stated offsets (all tasks released at once, if it states none), with
+    /// offsets that are adverse to tasks that take turns or locks, and with random ones. Each run
+    /// lasts for the hyperperiod, limited to `effort.cycles`, but at least for two of the longest
+    /// periods, and for one longest period more.
     ///
     /// # Errors
     /// As [`Bench::run`].
@@ -60,7 +61,8 @@ impl Bench {
         let mut found = vec![none; set.tasks.len()];
         let slowest = set.tasks.iter().map(|task| task.period).max().unwrap_or(1);
         let cycles = set.hyperperiod(effort.cycles).unwrap_or(effort.cycles).max(2 * slowest);
-        // An interrupt comes in any cycle, a release of the clock's in one of its units.
+        // An interrupt may occur in any cycle, a release by the clock only at multiples of its
+        // unit.
         let step = |task: &Task| match task.release {
             Release::Clock => self.unit(set).max(1),
             Release::Interrupt(_) => 1,
@@ -75,7 +77,7 @@ impl Bench {
             });
             drawn.collect()
         };
-        // The releases of all at once stand in the place of the first ones that are drawn.
+        // If the stated offsets release all tasks at once, the first draw is skipped.
         let first = u32::from(tried[0].iter().all(|offset| *offset == 0));
         tried.extend((0..effort.offsets + first).map(drawn).skip(first as usize));
         let mut wake = Wake::default();
@@ -102,8 +104,8 @@ impl Bench {
         Ok(Searched { tasks: found, queues, wake })
     }
 
-    /// Where tasks take turns: for each of them the offsets with which all others are woken at once, and
-    /// it just after they have begun.
+    /// For orders with turns: returns, for each task, offsets with which all others are woken at
+    /// once and it is woken just after they have begun.
     fn behind_all_others(
         &self,
         set: &Set,
@@ -123,8 +125,8 @@ impl Bench {
         (0..set.tasks.len()).map(of).collect()
     }
 
-    /// Where tasks preempt each other: for each section of a task the offsets with which all others are
-    /// released at once, just after that one's first job has taken the lock.
+    /// For preemptive orders: returns, for each section of a task, offsets with which all others
+    /// are released at once, just after that task's first job has taken the lock.
     fn within_sections(
         &self,
         set: &Set,
@@ -136,7 +138,7 @@ impl Bench {
             return found;
         }
         let cost = |cost| calibration.costs.known.get(&cost).map_or(0, |figure| figure.cycles);
-        // Sections of the most urgent task block nobody.
+        // Sections of the most urgent task block no other task.
         let blocks = |task: &Task| set.tasks.iter().any(|other| other.priority > task.priority);
         for (number, task) in set.tasks.iter().enumerate().filter(|(_, task)| blocks(task)) {
             let outermost = task.sections.iter().filter(|section| section.inside.is_none());
@@ -145,7 +147,8 @@ impl Bench {
             let mut begins = cost(Cost::Tick) + cost(Cost::Start);
             for section in outermost {
                 begins += between;
-                // A twentieth, as the start is known at its worst only.
+                // One twentieth into the section, because only the worst case of the start is
+                // known.
                 let within = begins + cost(Cost::Lock) + section.cycles / 20;
                 let release = |other: &Task| within.next_multiple_of(step(other));
                 let ends = begins + section.cycles;

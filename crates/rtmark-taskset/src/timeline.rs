@@ -1,7 +1,8 @@
-//! A run with a witness once more, to see who ran.
+//! Repeats a run with a witness to record what ran when.
 //!
-//! Marks tell it: of the jobs that have begun, the most urgent one runs, and where that waits for a
-//! lock, the lock's holder. Handlers go before jobs from their first instruction to their return.
+//! This follows from the marks: of the jobs that have begun, the most urgent one runs, or, if it
+//! waits for a lock, the lock's holder. Handlers take precedence over jobs from their first
+//! instruction to their return.
 
 use rtmark_plan::{Order, RanPlan, ReleasePlan, Set, Timeline, Who};
 
@@ -10,14 +11,14 @@ use crate::image::{Bench, SetError, Stretch, Table};
 use crate::run::{Mark, Wanted};
 use crate::search::Found;
 
-/// What is known of a task in a moment.
+/// The state of a task at a moment.
 #[derive(Clone, Debug, Default)]
 struct Job {
     begun: bool,
-    /// Locks that it has asked for in this job.
+    /// Number of locks it has requested in this job.
     asked: usize,
     waits: Option<usize>,
-    /// The locks that it holds, the innermost one last.
+    /// The locks it holds, the innermost last.
     holds: Vec<usize>,
 }
 
@@ -31,8 +32,8 @@ struct State<'a> {
 }
 
 impl Bench {
-    /// Who ran in a witness's run from the release of its job, and a little before, to the job's end. `None`
-    /// where there is no witness: the job had not ended.
+    /// Returns what ran in a witness's run from slightly before the release of its job to the job's
+    /// end, or `None` if there is no witness because the job had not ended.
     ///
     /// # Errors
     /// As [`Bench::run`].
@@ -89,11 +90,11 @@ impl Bench {
 }
 
 impl State<'_> {
-    /// The task whose job would run if no handler did.
+    /// Returns the task whose job would run if no handler did.
     fn job(&self) -> Option<usize> {
         let begun = (0..self.jobs.len()).filter(|at| self.jobs[*at].begun);
         let mut at = begun.max_by_key(|at| self.table.rows[*at].priority)?;
-        // No chain of waits is longer than there are tasks.
+        // No chain of waits is longer than the number of tasks.
         for _ in 0..self.jobs.len() {
             let Some(lock) = self.jobs[at].waits else { break };
             match self.jobs.iter().position(|job| job.holds.contains(&lock)) {
@@ -109,7 +110,7 @@ impl State<'_> {
             let name = self.set.interrupts.get(at)?.name.clone();
             return Some((Who::Interrupt(name), None));
         }
-        // While a round lasts, a tick is pending.
+        // During a round, a tick stays pending.
         let is_masked = self.order == Order::Rounds && self.jobs.iter().any(|job| job.begun);
         if self.clock && !is_masked {
             return Some((Who::Clock, None));

@@ -1,8 +1,9 @@
-//! What an image costs whose tasks give way only at the ends of their jobs and are released by a tick: lilos
-//! and the event loop.
+//! Calibration of images whose tasks yield only at the ends of their jobs and are released by a
+//! tick: lilos and the event loop.
 //!
-//! lilos masks interrupts while a round lasts, so that all of its costs lie between marks of jobs, ticks and
-//! handlers. Handlers of the event loop interrupt closures: what those cost is how much longer a job lasts.
+//! lilos masks interrupts during a round, so all of its costs are between marks of jobs, ticks and
+//! handlers. The event loop's handlers interrupt closures; their cost is how much longer a job
+//! takes.
 
 use rtmark_plan::{Cost, Costs, Figure, Order};
 
@@ -22,22 +23,23 @@ const TICK: u64 = 30_000;
 /// Cycles of a tick while interrupts move across it.
 const SHORT_TICK: u64 = 8_000;
 
-/// Cycles that a round in which nobody is polled, and the tick's handler before it, do not exceed.
+/// Upper limit for the cycles of a round that polls no task together with the preceding tick
+/// handler.
 const EMPTY_ROUND: u64 = 1_600;
 
-/// Cycles by which interrupts move from one to the next.
+/// Cycles by which interrupts shift from one to the next.
 const STEP: u64 = 3;
 
-/// Ticks that are looked at.
+/// Ticks observed.
 const TICKS: u64 = 60;
 
 /// Ticks from one job of a measured task to the next.
 const PERIOD: u64 = 12;
 
-/// Rounds of a job that lasts for some ticks.
+/// Rounds of a job that lasts for several ticks.
 const LONG: u64 = 30_000;
 
-/// What the kernel costs a task that waits or runs, as it was seen.
+/// The measured costs of the kernel for a task that waits or runs.
 struct Doings {
     tick: Seen,
     release: Seen,
@@ -51,7 +53,7 @@ struct Doings {
 }
 
 impl Bench {
-    /// Measures an image whose tasks take turns and are released by ticks.
+    /// Calibrates an image whose tasks take turns and are released by ticks.
     pub(crate) fn calibrate_turns(&self) -> Result<Calibration, SetError> {
         let (few, many) = (1_000, 11_000);
         let (mut thousand, mut stretch, mut job) = (0, 0, 0);
@@ -85,7 +87,7 @@ impl Bench {
             costs.known.insert(cost, Figure { cycles, scenario, least, samples });
         };
         add(Cost::Tick, seen.tick, "a tick without releases");
-        add(Cost::Release, seen.release, "ticks with one release more");
+        add(Cost::Release, seen.release, "ticks with one more release");
         add(
             Cost::Start,
             seen.start,
@@ -93,21 +95,22 @@ impl Bench {
         );
         add(Cost::End, seen.end, "from an end to the next job");
         let held = match self.order {
-            Order::Rounds => "a round in which nobody is polled",
+            Order::Rounds => "a round that polls no task",
             _ => "the longest call",
         };
         add(Cost::HeldBack, seen.held, held);
-        add(Cost::Lock, seen.lock, "what a lock takes of a job");
+        add(Cost::Lock, seen.lock, "time that a lock adds to a job");
         for (cost, seen, scenario) in messages.costs() {
             add(cost, seen, scenario);
         }
-        add(Cost::Interrupt, seen.interrupt, "a handler that wakes nobody");
+        add(Cost::Interrupt, seen.interrupt, "a handler that wakes no task");
         add(Cost::Wake, seen.wake, "from an interrupt to the task that it wakes");
         add(Cost::Wait, seen.wait, "from an end to the next job, waiting for an interrupt");
         Ok(costs)
     }
 
-    /// All of the image's tasks, each in its slot. Those without a row are never released.
+    /// Returns rows for all of the image's tasks, each in its slot. Tasks for which `row_of`
+    /// returns `None` are never released.
     fn filled(&self, row_of: impl Fn(usize) -> Option<Row>) -> Vec<Row> {
         let count = self.tasks();
         let priority = |slot: usize| (count - slot) as u64;
@@ -118,7 +121,7 @@ impl Bench {
         (0..count).map(of).collect()
     }
 
-    /// How long jobs of one of the image's tasks take that nothing disturbs.
+    /// Returns the length of undisturbed jobs of one of the image's tasks.
     fn alone_in(&self, slot: usize, stretches: &[Stretch]) -> Result<Seen, SetError> {
         let rows = self.filled(|at| (at == slot).then(|| row(1, 1, 0, stretches)));
         let table = Table { tick: QUIET_TICK, rows, ..Table::default() };
@@ -126,7 +129,8 @@ impl Bench {
         Seen::of(spans(&marks, is_begin, is_end, is_tick), "a job")
     }
 
-    /// A lock taken and given back: its calls, or how much longer a job takes with one.
+    /// Measures taking and releasing a lock: by its calls, or by how much longer a job takes with
+    /// one.
     fn turn_locks(&self) -> Result<Seen, SetError> {
         let mut found: Option<Seen> = None;
         for slot in 0..self.tasks() {
@@ -149,12 +153,13 @@ impl Bench {
         found.ok_or(SetError::Unseen("a lock"))
     }
 
-    /// From a tick to the first instruction of the only job that it releases, the processor being
-    /// asleep; and with so many tasks released besides that run after that one.
+    /// Measures from a tick to the first instruction of the only job that it releases, with the
+    /// processor asleep; `besides` further tasks are released at the same time and run after it.
     ///
-    /// The others wait for less long than it does, so that it goes behind them where timers are a list.
+    /// The other tasks wait for shorter times, so this one is inserted behind them if timers are a
+    /// list.
     fn starts(&self, slot: usize, besides: usize) -> Result<Seen, SetError> {
-        // Those that are released with it come after it in the image, in either order.
+        // The tasks released with it come after it in the image; their order does not matter.
         let rows = self.filled(|at| {
             let offset = if (slot..=slot + besides).contains(&at) { 0 } else { 5 };
             Some(row(1, PERIOD, offset, &[plain(SHORT)]))
@@ -164,8 +169,8 @@ impl Bench {
         Seen::of(spans(&marks, is_tick, begins, is_end), "a start")
     }
 
-    /// From an end to the beginning of another job that the same tick released, for all pairs of tasks
-    /// with those between them left out.
+    /// Measures from an end to the beginning of another job released by the same tick, for all
+    /// pairs of tasks, without releases of the tasks between them.
     fn ends(&self) -> Result<Vec<u64>, SetError> {
         let mut found = Vec::new();
         for last in 1..self.tasks() {
@@ -181,8 +186,8 @@ impl Bench {
         Ok(found)
     }
 
-    /// From an interrupt to the task that it wakes, the processor being asleep; and from that one's end to the
-    /// next job.
+    /// Measures from an interrupt to the task that it wakes, with the processor asleep, and from
+    /// the end of that task to the next job.
     fn wakes(&self) -> Result<(Seen, Seen), SetError> {
         let (mut wakes, mut waits) = (Vec::new(), Vec::new());
         let pend = |mark: Mark| matches!(mark, Mark::Pended(_));
@@ -194,7 +199,8 @@ impl Bench {
             let alone = Table { interrupts: vec![pended], ..table(rows) };
             let marks = self.marks(&alone, TICKS, Wanted::All)?;
             wakes.extend(spans(&marks, pend, |it| it == Mark::Begin(slot), is_tick));
-            // With it the tick comes that releases others, or while its job runs and they can queue up.
+            // The tick that releases the others occurs at the same time, or while the job runs so
+            // that they can queue up.
             let (rounds, before) = match self.order {
                 Order::Rounds => (SHORT, 0),
                 _ => (LONG / 10, TICK / 20),
@@ -210,7 +216,7 @@ impl Bench {
         Ok((Seen::of(wakes, "a wake")?, Seen::of(waits, "a wait")?))
     }
 
-    /// The rise from a number of releases in a tick to one more.
+    /// Measures how much one more release in a tick costs.
     fn release_rise(&self) -> Result<Seen, SetError> {
         let all = (0..self.tasks()).map(|besides| self.starts(0, besides));
         let all: Vec<Seen> = all.collect::<Result<_, _>>()?;
@@ -222,7 +228,7 @@ impl Bench {
         rises.reduce(Seen::with).ok_or(SetError::Unseen("a second task"))
     }
 
-    /// The start of each task alone, less a tick.
+    /// Measures the start of each task alone, without the tick.
     fn start_alone(&self, tick: Seen) -> Result<Seen, SetError> {
         let all = (0..self.tasks()).map(|slot| self.starts(slot, 0));
         let all = all.collect::<Result<Vec<_>, _>>()?.into_iter().reduce(Seen::with);
@@ -231,7 +237,7 @@ impl Bench {
         Ok(Seen { least, worst, samples })
     }
 
-    /// What lilos costs.
+    /// Measures the costs of lilos.
     fn rounds(&self) -> Result<Doings, SetError> {
         let idle = Table { tick: TICK, rows: self.filled(|_| None), ..Table::default() };
         let marks = self.marks(&idle, TICKS, Wanted::All)?;
@@ -256,8 +262,8 @@ impl Bench {
         })
     }
 
-    /// What a round in which nobody is polled delays at the most that is woken just after it has begun:
-    /// interrupts come at all distances from a tick that finds nothing to do.
+    /// Measures the longest delay that a round polling no task causes for a task woken just after
+    /// the round has begun: interrupts occur at all distances from a tick that finds nothing to do.
     fn empty_round(&self) -> Result<Seen, SetError> {
         let mut found: Option<Seen> = None;
         for slot in [0, self.tasks() - 1] {
@@ -279,7 +285,8 @@ impl Bench {
         found.ok_or(SetError::Unseen("a round"))
     }
 
-    /// What the event loop costs: its handlers by what they take of a job that goes on.
+    /// Measures the costs of the event loop; its handlers are measured by how much they prolong a
+    /// job.
     fn loops(&self, longest_message: u64) -> Result<Doings, SetError> {
         let runner = row(1, PERIOD, 0, &[plain(LONG)]);
         let quiet = self.alone_in(0, &runner.stretches)?;
@@ -295,7 +302,7 @@ impl Bench {
         let tick = Seen::of(each.map(|(longer, ticks)| longer.div_ceil(*ticks)), "a tick")?;
         let mut releases = Vec::new();
         for count in 1..self.tasks() {
-            // They wait for longer than all others do, and go behind those.
+            // These wait for longer than all others, and are inserted behind them.
             let rows = with(&|at| {
                 let is_due = at <= count;
                 let (period, offset) = if is_due { (2 * PERIOD, 1) } else { (PERIOD, 8) };
@@ -306,7 +313,7 @@ impl Bench {
                 jobs.iter().map(|(longer, ticks)| longer.saturating_sub(ticks * tick.least));
             releases.extend(beyond.map(|cycles| cycles.div_ceil(count as u64)));
         }
-        // In every other job, each time a little later.
+        // In every other job, each time slightly later.
         let distance = 2 * PERIOD * TICK + 7;
         let pended = Pended { rounds: 0, distance, offset: TICK + TICK / 3 };
         let interrupted = Table { interrupts: vec![pended], ..table(with(&|_| None)) };
@@ -333,7 +340,8 @@ fn table(rows: Vec<Row>) -> Table {
     Table { tick: TICK, rows, ..Table::default() }
 }
 
-/// How much longer jobs of the first task took than a quiet one, and how many ticks came in each.
+/// Returns how much longer than a quiet job each job of the first task took, and how many ticks it
+/// contained.
 fn first_task_jobs(marks: &[(Mark, u64)], quiet: u64) -> Vec<(u64, u64)> {
     let mut found = Vec::new();
     let mut begun = None;

@@ -1,4 +1,4 @@
-//! Task sets on kernels' own binaries, beside their bounds.
+//! Runs task sets on kernels' own binaries, and compares them with their bounds.
 
 use std::path::Path;
 
@@ -34,14 +34,14 @@ fn soc(name: &str) -> Soc {
     Soc::from_toml(&text).expect("in order")
 }
 
-/// What sets are drawn for a kernel. In turns, a job waits for the longest poll of all: there periods
-/// lie closer together, and less is asked for.
+/// Returns the parameters of random sets for a kernel. In turns, a job waits for the longest poll
+/// of all, so their periods are closer together and the load is lower.
 fn wish(draw: &mut Rand64, model: &Model, bench: &Bench, granule: u64) -> Wish {
     let tasks = (draw.rand_range(2..7) as usize).min(bench.tasks());
     let drawn = draw.rand_float();
     let (utilisation, tick, periods) = match model.order {
         Order::Batches | Order::Fifo => (0.2 + 0.5 * drawn, 12_000, (10, 50)),
-        // A round is to be shorter than a tick.
+        // A round has to be shorter than a tick.
         Order::Rounds => (0.1 + 0.6 * drawn, 60_000, (1, 6)),
         Order::Preemptive | Order::NonPreemptive => (0.3 + 0.55 * drawn, 12_000, (2, 50)),
     };
@@ -56,19 +56,19 @@ fn wish(draw: &mut Rand64, model: &Model, bench: &Bench, granule: u64) -> Wish {
     }
 }
 
-/// What a comparison of runs with bounds brought.
+/// The result of comparing runs with bounds.
 #[derive(Default)]
 struct Compared {
-    /// For each task how much longer the bound is, as a share of it.
+    /// For each task, how much longer the bound is, as a share of the bound.
     gaps: Vec<f64>,
-    /// Which runs are above theirs, or lost a message.
+    /// Runs that exceeded their bound or lost a message.
     above: Vec<String>,
-    /// Sets that have bounds.
+    /// The number of sets with bounds.
     sets: u64,
-    /// How many of them have queues, and the messages that were sent there.
+    /// The number of these sets that have queues, and of the messages sent through them.
     queued: u64,
     sent: u64,
-    /// How many of them have a section within another one.
+    /// The number of these sets with nested sections.
     nested: u64,
 }
 
@@ -83,7 +83,7 @@ fn compare(kernel: &str, name: &str, count: u64, seed: u64) -> Compared {
         Timer::Alarm => u64::from(soc.clock.0) / 1_000_000,
     };
     let mut draw = Rand64::new(u128::from(seed));
-    // By itself: the tasks of a seed stay what they are.
+    // Separate generators, so that the tasks of a seed do not depend on queues and nesting.
     let mut draw_queues = Rand64::new(u128::from(seed) << 32);
     let mut draw_nested = Rand64::new(u128::from(seed) << 33);
     let nests = model.protocol != Protocol::Cooperative;
@@ -101,7 +101,7 @@ fn compare(kernel: &str, name: &str, count: u64, seed: u64) -> Compared {
         compared.sets += 1;
         compared.nested += u64::from(nested > 0);
         compared.queued += u64::from(!set.queues.is_empty());
-        // Turns come together only from few offsets.
+        // Turns coincide only for few offsets, so try more.
         let offsets = if model.order.takes_turns() { 12 } else { 3 };
         let effort = Effort { offsets, seed: number, cycles: 2_000_000 };
         let searched = bench.search(&set, &calibration, effort).expect("it runs");
@@ -151,11 +151,12 @@ fn no_run_of_the_event_loop_exceeds_its_bound() {
     no_run_exceeds_its_bound("evloop");
 }
 
-/// `RTMARK_SETS=1200 cargo test -p rtmark-taskset -- --nocapture` draws more; `RTMARK_SEED=2` others.
+/// `RTMARK_SETS=1200 cargo test -p rtmark-taskset -- --nocapture` draws more sets, and
+/// `RTMARK_SEED=2` draws others.
 #[expect(clippy::print_stdout, reason = "the figures of a longer run are to be read")]
 fn no_run_exceeds_its_bound(kernel: &str) {
     let asked = |name| std::env::var(name).ok().and_then(|text| text.parse().ok());
-    // Of an executor's sets about half have a bound.
+    // About half of an executor's sets have a bound.
     let usual = if model(kernel).order.takes_turns() { 100 } else { 25 };
     let count = asked("RTMARK_SETS").unwrap_or(usual);
     let seed = asked("RTMARK_SEED").unwrap_or(1);
@@ -175,17 +176,18 @@ fn no_run_exceeds_its_bound(kernel: &str) {
             at(0.95),
             at(1.0)
         );
-        // The 95th percentile of few tasks is that of one or two of them.
+        // With few tasks, the 95th percentile rests on only one or two of them.
         let hides = at(0.5) > 20.0 || gaps.len() >= 100 && at(0.95) > 50.0;
         assert!(!hides, "{kernel}, {name}: the bound hides much");
     }
 }
 
-/// The longest responses over all offsets of a set, in steps of `unit` cycles; and how many runs that took.
+/// Returns the longest responses over all offsets of a set, in steps of `unit` cycles, and the
+/// number of runs that took.
 ///
-/// Only differences count. The first task stays; by each further one's offset all before it, which
-/// repeat after their hyperperiod, come to lie otherwise no more often than that has units in common with its
-/// own period.
+/// Only differences between offsets matter, so the first task stays fixed. The tasks before a
+/// further one repeat with their hyperperiod; relative to them, its offset makes a difference only
+/// modulo the greatest common divisor of that hyperperiod and its own period.
 fn over_all_offsets(
     bench: &Bench,
     calibration: &Calibration,
@@ -221,8 +223,9 @@ fn over_all_offsets(
     (exact, all)
 }
 
-/// Of small sets every offset can be tried: no run is above the bound, and the search comes near the
-/// longest of all. `unit` is that of the kernel's clock, and so are periods.
+/// Small sets allow trying every offset: no run exceeds the bound, and the search comes near the
+/// longest response of all. Periods are given in units of the kernel's clock, which is `unit`
+/// cycles.
 #[expect(clippy::print_stdout, reason = "the figures are to be read")]
 fn the_search_finds_what_all_offsets_have(
     (kernel, name): (&str, &str),
@@ -253,7 +256,8 @@ fn the_search_finds_what_all_offsets_have(
                 found.longest
             );
             assert!(*exact <= bound, "{exact} of {bound}: {set:?}");
-            // Which job is the first of a run, and where among releases that ends, decides a little.
+            // Which job comes first in a run, and at which release the run ends, makes a small
+            // difference.
             assert!(found.longest <= *exact + *exact / 50, "{found:?} {exact}: {set:?}");
             assert!(found.longest as f64 >= *exact as f64 * share, "{found:?} {exact}: {set:?}");
         }
@@ -269,7 +273,7 @@ fn locking(name: &str, priority: u32, work: u64, period: u64, held: u64) -> Task
 
 #[test]
 fn the_search_finds_what_all_offsets_have_with_freertos() {
-    // The lock of the lower one is held across ticks.
+    // The lower-priority task holds the lock across ticks.
     let sets = [
         vec![locking("a", 2, 9_000, 4, 1_500), locking("b", 1, 30_000, 7, 14_000)],
         vec![
@@ -333,7 +337,8 @@ fn the_search_finds_what_all_offsets_have_with_the_event_loop() {
     the_search_finds_what_all_offsets_have(("evloop", "stm32c031"), 12_000, &sets, 0.95);
 }
 
-/// Who ran in a longest response: the task itself for its work, others for theirs, and nobody twice.
+/// The timeline of a longest response shows the task itself for its work, others for theirs, and
+/// never two at once.
 #[test]
 fn a_timeline_accounts_for_the_response() {
     for kernel in Model::KERNELS {
@@ -341,7 +346,7 @@ fn a_timeline_accounts_for_the_response() {
         let calibration = bench.calibrate().expect("measured");
         let section = |cycles| Section { lock: 0, cycles, inside: None };
         let handled = Interrupt { name: "i".into(), distance: 250_000, work: 1_000 };
-        // The longest section has another one within it, where images have that.
+        // The longest section has another one nested in it, if images support that.
         let mut longest = vec![section(9_000)];
         if model(kernel).protocol != Protocol::Cooperative {
             longest.push(Section { lock: 1, cycles: 3_000, inside: Some(0) });
@@ -378,8 +383,8 @@ fn a_timeline_accounts_for_the_response() {
                     held += if ran.lock.is_some() { ran.until - ran.from } else { 0 };
                 }
             }
-            // With calls of locks, entries of handlers before their first instructions, and
-            // switches to others.
+            // Includes the calls of locks, the entries of handlers before their first instructions,
+            // and the switches to other tasks.
             assert!(
                 (task.work - 200..task.work + 800 * pieces).contains(&own),
                 "{kernel}, {}: {own} in {pieces} pieces",
@@ -401,7 +406,7 @@ fn a_timeline_accounts_for_the_response() {
     }
 }
 
-/// Three tasks in a row: the first one's jobs send what those of the second receive, which send to the third.
+/// Three tasks in a row: the first sends to the second, which sends to the third.
 fn in_a_row() -> Set {
     let tasks = vec![
         Task::new("a", 3, 1_000, 24_000),
@@ -416,21 +421,21 @@ fn in_a_row() -> Set {
     set
 }
 
-/// Each job sends one message, and what was sent was received, or waits for the next job.
+/// Each job sends one message, and each message sent was received or waits for the next job.
 #[test]
-fn messages_go_through_as_the_schedule_says() {
+fn messages_arrive_as_the_schedule_predicts() {
     for kernel in Model::KERNELS {
         let bench = bench(kernel, &soc("stm32c031"));
         let calibration = bench.calibrate().expect("measured");
         let set = in_a_row();
-        // The run ends 100 000 cycles later, when nobody works.
+        // The run ends 100 000 cycles later, when no task is running.
         for (cycles, long_jobs) in [(2_340_000, 11), (3_540_000, 16)] {
             let ran = bench.run(&set, &calibration, cycles).expect("it runs");
             assert_eq!(ran.tasks[2].jobs, long_jobs, "{kernel}");
             for (queue, traffic) in set.queues.iter().zip(&ran.queues) {
                 assert_eq!(traffic.sent, ran.tasks[queue.from].jobs, "{kernel}, {}", queue.name);
                 assert_eq!(traffic.lost, 0, "{kernel}, {}", queue.name);
-                // All that came before the receiver's last job has been received.
+                // Everything sent before the receiver's last job has been received.
                 let (from, to) = (&set.tasks[queue.from], &set.tasks[queue.to]);
                 let last = to.offset + to.period * (ran.tasks[queue.to].jobs - 1);
                 let before = (last - from.offset).div_ceil(from.period);
@@ -444,7 +449,8 @@ fn messages_go_through_as_the_schedule_says() {
     }
 }
 
-/// With forty messages for a job, a bound that leaves them out is exceeded, and one with them is not.
+/// With forty messages per job, a bound that omits them is exceeded, and one that includes them is
+/// not.
 #[test]
 fn what_messages_cost_matters() {
     for kernel in Model::KERNELS {
@@ -464,24 +470,24 @@ fn what_messages_cost_matters() {
         let bound = |set: &Set| model.bounds(set, costs)[1].as_ref().expect("bounded").response;
         let (with, less) = (bound(&set), bound(&without));
         assert!(less < longest && longest <= with, "{kernel}: {less} {longest} {with}");
-        // Ten gather in each queue here, or one more where two of them come together.
+        // Ten messages accumulate in each queue here, or one more if two of them coincide.
         set.tasks[1].receives = 4 * 11;
         let close = bound(&set);
         assert!(longest <= close && close < with, "{kernel}: {longest} {close} {with}");
     }
 }
 
-/// A message that comes late gathers with those after it: the receiver's period and deadline alone are three of the
-/// sender's periods, and four messages gather.
+/// A late message accumulates with those after it: the receiver's period and deadline alone span
+/// three of the sender's periods, yet four messages accumulate.
 #[test]
-fn as_many_gather_as_are_counted() {
+fn as_many_messages_accumulate_as_are_counted() {
     const TICK: u64 = 12_000;
     for kernel in ["freertos", "rtic"] {
         let bench = bench(kernel, &soc("stm32c031"));
         let calibration = bench.calibrate().expect("measured");
         let tasks = vec![
             Task { deadline: TICK, offset: 6 * TICK, ..Task::new("to", 3, 1_000, 20 * TICK) },
-            // From the first release of both until just behind the look.
+            // From the first release of both until just after the look.
             Task::new("between", 2, 6 * TICK + 2_000, 420 * TICK),
             Task::new("from", 1, 3_000, 7 * TICK),
         ];
@@ -501,14 +507,14 @@ fn as_many_gather_as_are_counted() {
     }
 }
 
-/// A queue that is too short for what gathers loses messages, and each of them is told.
+/// A queue that is too short loses messages, and every loss is reported.
 #[test]
-fn a_lost_message_is_told() {
+fn a_lost_message_is_reported() {
     for kernel in Model::KERNELS {
         let bench = bench(kernel, &soc("stm32c031"));
         let calibration = bench.calibrate().expect("measured");
         let mut set = in_a_row();
-        // Ten are sent until the receiver comes again.
+        // Ten messages are sent until the receiver runs again.
         set.queues[2].items = 4;
         let effort = Effort { offsets: 1, seed: 1, cycles: 2_400_000 };
         let searched = bench.search(&set, &calibration, effort).expect("it runs");
@@ -520,7 +526,7 @@ fn a_lost_message_is_told() {
 }
 
 #[test]
-fn nesting_that_an_image_lacks_is_said() {
+fn unsupported_nesting_is_reported() {
     let refused = |kernel: &str, sections: &[Section]| {
         let bench = bench(kernel, &soc("stm32c031"));
         let calibration = bench.calibrate().expect("measured");
@@ -542,7 +548,7 @@ fn nesting_that_an_image_lacks_is_said() {
 }
 
 #[test]
-fn what_does_not_go_into_the_image_is_said() {
+fn a_set_that_does_not_fit_the_image_is_reported() {
     let bench = bench("freertos", &soc("stm32c031"));
     let calibration = bench.calibrate().expect("measured");
     let of = |tasks: Vec<Task>| {
@@ -553,7 +559,7 @@ fn what_does_not_go_into_the_image_is_said() {
     assert!(of(vec![task("a", 12_001)]).contains("period of a"), "between ticks");
     let many = (0..9).map(|n| task(&format!("t{n}"), 12_000)).collect();
     assert!(of(many).contains("9 tasks"));
-    assert!(of(vec![Task { sends: 1, ..task("a", 12_000) }]).contains("those of no queue"));
+    assert!(of(vec![Task { sends: 1, ..task("a", 12_000) }]).contains("belong to no queue"));
     let queued = |count: usize, items: u64| {
         let tasks = vec![task("a", 12_000), Task { priority: 2, ..task("b", 24_000) }];
         let mut set = Set { tick: 12_000, tasks, ..Set::default() };

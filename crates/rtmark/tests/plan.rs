@@ -333,7 +333,7 @@ fn bad_input_is_named_with_line_and_reason() {
             "deadline of task one",
             "less than the 24000",
         ),
-        (circle, 9, "lock of task one", "wait for ever"),
+        (circle, 9, "lock of task one", "deadlock"),
         (
             format!("{task}work = {{ elf = \"none.elf\", function = \"step\" }}\n"),
             8,
@@ -349,7 +349,7 @@ fn bad_input_is_named_with_line_and_reason() {
         (format!("{task}work = 9\nstack = 20000\n"), 9, "stack of task one", "12288 of RAM"),
         (format!("{task}work = 9\nwrok = 9\n"), 9, "wrok", "unknown field"),
         (format!("{task}work = 9\npriority = 2\n"), 9, "priority", "duplicate key"),
-        (format!("{task}work = -9\n"), 8, "-9", "not negative"),
+        (format!("{task}work = -9\n"), 8, "-9", "cannot be negative"),
         ("[[task]\n".to_owned(), 4, "", ""),
         (String::new(), 1, "task", "no [[task]]"),
     ];
@@ -428,7 +428,7 @@ fn a_sweep_shows_from_which_clock_on_it_holds() {
         points[4..].iter().map(verdict).collect::<Vec<_>>(),
         ["misses", "misses", "tight", "holds"]
     );
-    // A period of 5 ms is no whole number of ticks of 10 ms.
+    // A period of 5 ms is not a whole number of ticks of 10 ms.
     assert!(points[..4].iter().all(|point| verdict(point) != "holds"), "{swept:#}");
 
     let refused = Command::new(env!("CARGO_BIN_EXE_rtmark"))
@@ -470,7 +470,7 @@ fn parts_of_a_sweep_are_joined() {
     };
     assert_eq!(joined(&names), (0, whole, String::new()));
     let (code, _, said) = joined(&names[1..]);
-    assert!(code == 12 && said.contains("of 6 points there are 4"), "{code}: {said}");
+    assert!(code == 12 && said.contains("4 of 6 points are there"), "{code}: {said}");
 }
 
 /// A function of a firmware is measured on the soc, and one that is not there is named.

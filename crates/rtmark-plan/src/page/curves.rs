@@ -1,4 +1,4 @@
-//! Breakdown of all kernels against number of tasks and period, as lines.
+//! Charts of breakdown utilization for all kernels, by number of tasks and by period.
 
 use maud::{Markup, html};
 
@@ -6,21 +6,21 @@ use super::{LEFT, WIDTH, place, words};
 use crate::answer::KernelPlan;
 use crate::curves::Curves;
 
-/// The height that a picture has for its lines.
+/// Height of the plot area.
 const HEIGHT: f64 = 180.0;
-/// Where lines end; their names stand behind.
+/// Right end of the plot area; the lines' labels are to its right.
 const END: f64 = WIDTH - 110.0;
-/// Where the uppermost line of the picture is.
+/// Top of the plot area.
 const TOP: f64 = 10.0;
 
-/// A line: a kernel and its points, as place along the picture and percent.
+/// A line: a kernel with its points, as index on the x axis and percent.
 struct Line<'a> {
     name: &'a str,
     class: &'static str,
     points: Vec<(usize, f64)>,
 }
 
-/// Both pictures, where kernels have curves.
+/// Renders both charts, or nothing if no kernel has curves.
 pub(super) fn breakdown(plans: &[KernelPlan]) -> Markup {
     let curves: Vec<(&str, &Curves)> = plans
         .iter()
@@ -61,15 +61,15 @@ pub(super) fn breakdown(plans: &[KernelPlan]) -> Markup {
     html! {
         h2 { "Load at which the first deadline is missed" }
         p.aside {
-            "By bounds with the costs of the suite's images. Where a line has no point, no load holds, or the \
-             kernel has not so many tasks there."
+            "From bounds with the costs of the suite's images. Where a line has no point, no load \
+             holds or the kernel does not support that many tasks."
         }
         (picture("Breakdown by number of tasks", "tasks", &tasks, &by_tasks))
         p.aside { "The work of each task that the clock releases, divided among several." }
         (picture("Breakdown by period", "periods", &periods, &by_period))
         p.aside {
-            "Periods, deadlines, distances and the tick, in percent of what the file states: half of them is \
-             as much work twice as often."
+            "Periods, deadlines, distances and the tick, in percent of what the file states: at \
+             50 %, the same work comes twice as often."
         }
     }
 }
@@ -115,7 +115,7 @@ fn picture(title: &str, unit: &str, places: &[String], lines: &[Line<'_>]) -> Ma
     }
 }
 
-/// Where lines' names stand: behind their last points, and none on another one.
+/// Places the lines' labels: next to their last points, without overlaps.
 fn name_places(lines: &[Line<'_>], down: impl Fn(f64) -> f64) -> Vec<Option<(usize, f64)>> {
     let mut taken: Vec<(usize, f64)> = Vec::new();
     let mut places = Vec::new();

@@ -1,6 +1,8 @@
-//! A plan as a page: who ran in each task's longest response, and what its bound is made of.
+//! A plan as an HTML page: a timeline of each task's longest response, and the composition of its
+//! bound.
 //!
-//! One file without a script; its pictures have the page's own colours and follow its theme.
+//! The page is a single file without scripts; its charts use the page's colours and follow its
+//! theme.
 
 mod curves;
 
@@ -12,20 +14,20 @@ use crate::timeline::{Timeline, Who};
 
 const STYLE: &str = include_str!("page.css");
 
-/// The width that pictures are drawn for; the page stretches them.
+/// Width of charts in their own units; the page scales them.
 const WIDTH: f64 = 1000.0;
-/// Where names of lanes end, and time begins.
+/// Left end of the time axis; lane labels are to its left.
 const LEFT: f64 = 110.0;
-/// Where time ends.
+/// Right end of the time axis.
 const RIGHT: f64 = WIDTH - 16.0;
-/// From one lane to the next.
+/// Distance between lanes.
 const LANE: f64 = 24.0;
-/// The height of a bar in it.
+/// Height of a bar in a lane.
 const BAR: f64 = 15.0;
-/// What is narrower would not be seen.
+/// Least width of a bar, so that it stays visible.
 const LEAST: f64 = 0.6;
 
-/// Colours of a page, by what took the time.
+/// Colours of a page, by what the time was spent on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Colour {
     Own,
@@ -90,14 +92,14 @@ impl Colour {
     }
 }
 
-/// From cycles to places in a picture.
+/// Maps cycles to x coordinates of a chart.
 struct Scale {
     from: f64,
     width: f64,
 }
 
 impl Scale {
-    /// Of a stretch of time, in cycles from a job's release.
+    /// Creates a scale for an interval, in cycles relative to a job's release.
     fn new(from: f64, until: f64) -> Self {
         Self { from, width: (until - from).max(1.0) }
     }
@@ -107,7 +109,7 @@ impl Scale {
         LEFT + share * (RIGHT - LEFT)
     }
 
-    /// Round numbers of microseconds, with the cycles that they are.
+    /// Returns axis ticks at round numbers of microseconds: their cycles and labels.
     fn ticks(&self, clock_hz: u64) -> Vec<(f64, String)> {
         let micro = clock_hz.max(1) as f64 / 1e6;
         let rough = self.width / micro / 8.0;
@@ -124,7 +126,7 @@ impl Scale {
     }
 }
 
-/// A number in a picture.
+/// Formats a coordinate.
 fn place(value: f64) -> String {
     format!("{value:.1}")
 }
@@ -157,7 +159,7 @@ fn axis(scale: &Scale, clock_hz: u64, top: f64, bottom: f64) -> Markup {
 }
 
 impl Document {
-    /// The plan as a page of HTML, complete in itself.
+    /// Renders the plan as a self-contained HTML page.
     pub fn page(&self) -> String {
         let page = html! {
             (DOCTYPE)
@@ -202,12 +204,12 @@ impl KernelPlan {
                 }
                 "."
             }
-            p { "Verdict and bounds rest on costs " (self.costs_of.told()) "." }
+            p { "Verdict and bounds rest on costs " (self.costs_of.description()) "." }
             @if let Some(wake) = self.run.as_ref().and_then(|run| run.wake) {
-                p { (wake.told(self.utilisation_percent)) }
+                p { (wake.sentence(self.utilisation_percent)) }
             }
             @for queue in self.run.iter().flat_map(|run| &run.queues) {
-                p { (queue.told()) }
+                p { (queue.sentence()) }
             }
             @if let Some(why) = not_run { p { "Not run: " (why) "." } }
             ul.legend {
@@ -249,7 +251,7 @@ impl KernelPlan {
         }
     }
 
-    /// Who ran, a lane for each task, the most urgent one above, and one for handlers.
+    /// Draws what ran: a lane per task, the most urgent at the top, and one for handlers.
     fn gantt(
         &self,
         task: &TaskPlan,
@@ -330,10 +332,10 @@ fn said(who: &Who, from: u64, until: u64, lock: Option<&str>, witness: &WitnessP
     format!("{}{holding}: {} cycles, from {after} on", name(who), until - from)
 }
 
-/// What a bar is made of: colour, what is said of it, and cycles.
+/// The pieces of a bar: colour, tooltip and cycles.
 type Pieces = Vec<(Colour, String, f64)>;
 
-/// What bounds are made of, and what the longest run was.
+/// Draws the composition of the bounds and of the longest run as bars.
 fn bars(task: &TaskPlan, suite: Option<&TaskPlan>, run: Option<&TaskRun>, clock_hz: u64) -> Markup {
     let mut rows: Vec<(&str, Pieces, f64)> = Vec::new();
     let mut add = |name, terms: &[Term]| {
@@ -359,7 +361,7 @@ fn bars(task: &TaskPlan, suite: Option<&TaskPlan>, run: Option<&TaskRun>, clock_
     let longest = ends.fold(0.0, f64::max);
     let earliest = rows.iter().map(|(_, _, before)| *before).fold(0.0, f64::max);
     let deadline = task.deadline as f64;
-    // A deadline far away would leave no room for what is before it.
+    // A distant deadline would leave too little room for the bars.
     let near = deadline < 2.0 * longest;
     let scale = Scale::new(-earliest, if near { longest.max(deadline) } else { longest } * 1.02);
     let bottom = 6.0 + rows.len() as f64 * LANE;
@@ -383,7 +385,7 @@ fn bars(task: &TaskPlan, suite: Option<&TaskPlan>, run: Option<&TaskRun>, clock_
     }
 }
 
-/// A bound's terms, those of a colour together.
+/// Returns the terms of a bound as pieces, grouped by colour.
 fn pieces(terms: &[Term]) -> Pieces {
     let of = |colour: Colour| {
         let own = terms.iter().filter(move |term| Colour::of(term.kind) == colour);
@@ -394,7 +396,7 @@ fn pieces(terms: &[Term]) -> Pieces {
     Colour::ALL.into_iter().flat_map(of).collect()
 }
 
-/// What a run's cycles went to between a release and its job's end.
+/// Returns how a run's cycles were spent between a release and the end of its job, as pieces.
 fn shares(own: &str, witness: &WitnessPlan, timeline: &Timeline) -> Pieces {
     let within = Timeline {
         ran: timeline

@@ -1,4 +1,4 @@
-//! What is wrong with a system's file, and cycles of what is right.
+//! Checks of system files, and their conversion to cycles.
 
 use std::ops::Range;
 
@@ -7,35 +7,36 @@ use toml::Spanned;
 use super::{LockFile, Priority, QueueFile, System, TaskFile, Time, Work};
 use crate::set::{Interrupt, Queue, Release, Section, Set, Task};
 
-/// The most that a file has of anything.
+/// The most tasks, interrupts or locks in a file.
 const MOST: usize = 1_000;
 
-/// A second has so many of the unit in which timers are set that count no ticks.
+/// Timer units per second for kernels that do not count ticks.
 const MICROSECONDS: u64 = 1_000_000;
 
-/// The bytes of a stack where none are stated.
+/// The default stack size in bytes.
 const STACK: u64 = 512;
 
-/// What of a soc a system has to fit.
+/// The properties of a soc that a system has to fit.
 #[derive(Clone, Copy, Debug)]
 pub struct Chip {
-    /// Cycles a second, by which work that is stated in units of time is made cycles.
+    /// The soc's clock in Hz, which converts work stated in units of time to cycles.
     pub hertz: u64,
-    /// Cycles a second at which it runs: fewer, where a slower clock is asked about.
+    /// The clock at which it runs, in Hz: lower than `hertz` when a plan is asked about a slower
+    /// clock.
     pub clock: u64,
-    /// Bytes of its RAM.
+    /// RAM in bytes.
     pub ram: u64,
 }
 
-/// A system's file that is refused.
+/// An error in a system file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{file}:{line}: {key}: {problem}")]
 pub struct SystemError {
     /// The file.
     pub file: String,
-    /// The line, from 1.
+    /// The line number, from 1.
     pub line: usize,
-    /// The key, with the name of what it belongs to.
+    /// The key, with the name of the object it belongs to.
     pub key: String,
     /// What is wrong.
     pub problem: String,
@@ -52,7 +53,7 @@ impl System {
     /// Reads and checks a file.
     ///
     /// # Errors
-    /// When it is no TOML, has a key that is unknown or lacks one, or contradicts itself.
+    /// When it is not valid TOML, has an unknown key, lacks a required one, or contradicts itself.
     pub fn from_toml(file: &str, text: &str) -> Result<Self, SystemError> {
         let read = toml::from_str::<Self>(text).map_err(|error| {
             let span = error.span().unwrap_or(0..0);
@@ -70,12 +71,12 @@ impl System {
         Ok(system)
     }
 
-    /// The file's text.
+    /// Returns the text of the file.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The system with another tick, in ticks a second.
+    /// Returns the system with another tick, in Hz.
     #[must_use]
     pub fn with_tick(&self, hertz: u64) -> Self {
         let span = self.tick.as_ref().map_or(0..0, Spanned::span);
@@ -83,7 +84,7 @@ impl System {
         Self { tick: Some(Spanned::new(span, time)), ..self.clone() }
     }
 
-    /// What a file says of its priorities: that they are to be found.
+    /// Returns whether priorities are to be assigned automatically.
     pub fn assigns(&self) -> bool {
         self.task.iter().any(|task| matches!(task.priority.get_ref(), Priority::Word(_)))
     }
@@ -104,7 +105,8 @@ impl System {
         }
     }
 
-    /// A refusal of something found by whoever runs what the file names: its soc, kernels, functions.
+    /// Returns an error about something the file names that the caller resolved: its soc, kernels
+    /// or functions.
     pub fn refusal<T>(
         &self,
         at: &Spanned<T>,
@@ -117,15 +119,16 @@ impl System {
     fn check(&self) -> Result<(), SystemError> {
         if self.task.is_empty() {
             let problem = "there is no [[task]]";
-            return Err(self.refuse(&self.soc, "task", problem, "state the tasks"));
+            return Err(self.refuse(&self.soc, "task", problem, "add at least one [[task]]"));
         }
         if self.kernels.is_empty() {
             let problem = "no kernel is named";
-            return Err(self.refuse(&self.soc, "kernels", problem, "name one, as [\"freertos\"]"));
+            let hint = "name one, for example [\"freertos\"]";
+            return Err(self.refuse(&self.soc, "kernels", problem, hint));
         }
         if self.task.len().max(self.interrupt.len()).max(self.locks.len()) > MOST {
-            let problem = format!("more than {MOST} of a kind");
-            return Err(self.refuse(&self.soc, "task", problem, "divide the system"));
+            let problem = format!("more than {MOST} tasks, interrupts or locks");
+            return Err(self.refuse(&self.soc, "task", problem, "split the system"));
         }
         self.unique(self.task.iter().map(|task| &task.name), "task")?;
         self.unique(self.interrupt.iter().map(|it| &it.name), "interrupt")?;
@@ -135,8 +138,8 @@ impl System {
         if let Some(slack) = &self.slack_percent
             && !(0.0..100.0).contains(slack.get_ref())
         {
-            let problem = format!("{} is no percentage from 0 to below 100", slack.get_ref());
-            return Err(self.refuse(slack, "slack_percent", problem, "state one"));
+            let problem = format!("{} is not a percentage from 0 to below 100", slack.get_ref());
+            return Err(self.refuse(slack, "slack_percent", problem, "state one in this range"));
         }
         for task in &self.task {
             self.check_task(task)?;
@@ -151,8 +154,13 @@ impl System {
             }
             if *queue.items.get_ref() == 0 {
                 let key = format!("items of queue {}", queue.name.get_ref());
-                let problem = "a queue of no items takes none";
-                return Err(self.refuse(&queue.items, key, problem, "give it room for one"));
+                let problem = "a queue without room holds no messages";
+                return Err(self.refuse(
+                    &queue.items,
+                    key,
+                    problem,
+                    "give it room for at least one",
+                ));
             }
         }
         self.check_lock_order()
@@ -173,7 +181,7 @@ impl System {
             if known.insert(text) {
                 return Ok(());
             }
-            let problem = format!("`{text}` is there twice");
+            let problem = format!("`{text}` occurs twice");
             Err(self.refuse(name, key, problem, "give one of them another name"))
         })
     }
@@ -191,7 +199,8 @@ impl System {
             }
             (Some(period), Some(_)) => {
                 let problem = "its jobs are released by the clock and by an interrupt";
-                return Err(self.refuse(period, of("period"), problem, "leave out one of them"));
+                let hint = "remove either `period` or `on`";
+                return Err(self.refuse(period, of("period"), problem, hint));
             }
             (None, None) => {
                 let problem = "nothing releases its jobs";
@@ -205,7 +214,8 @@ impl System {
                 return Err(self.refuse(&task.priority, of("priority"), problem, "correct it"));
             }
             Priority::Level(_) if self.assigns() => {
-                let problem = "it is stated, where those of other tasks are to be assigned";
+                let problem =
+                    "it is a number, but the priorities of other tasks are to be assigned";
                 let hint = "write \"assign\" for every task, or for none";
                 return Err(self.refuse(&task.priority, of("priority"), problem, hint));
             }
@@ -221,8 +231,9 @@ impl System {
             if let Some(inside) = &lock.inside {
                 let outer = task.lock.iter().find(|it| it.name.get_ref() == inside.get_ref());
                 if outer.is_none_or(|outer| outer.name.get_ref() == lock.name.get_ref()) {
-                    let problem = format!("the task does not hold `{}` then", inside.get_ref());
-                    let hint = "state the outer section as well, of another lock";
+                    let problem =
+                        format!("the task does not hold `{}` at that point", inside.get_ref());
+                    let hint = "state the outer section as well, with another lock";
                     return Err(self.refuse(inside, of("lock"), problem, hint));
                 }
             }
@@ -230,7 +241,7 @@ impl System {
         Ok(())
     }
 
-    /// Locks that tasks take inside each other must have an order.
+    /// Checks that nested locks are always taken in the same order.
     fn check_lock_order(&self) -> Result<(), SystemError> {
         let nested: Vec<(&TaskFile, &LockFile, &Spanned<String>)> = self
             .task
@@ -239,7 +250,7 @@ impl System {
             .filter_map(|(task, lock)| Some((task, lock, lock.inside.as_ref()?)))
             .collect();
         for (task, lock, outer) in &nested {
-            // From the inner lock outwards: whoever comes back to the inner one closes a circle.
+            // Walk outwards from the inner lock; reaching it again closes a cycle.
             let mut chain = vec![outer.get_ref().as_str()];
             let mut at = 0;
             while at < chain.len() {
@@ -250,7 +261,7 @@ impl System {
                     if further == lock.name.get_ref() {
                         let problem = format!(
                             "{} is taken inside {}, and elsewhere the other way round: tasks that \
-                             wait for each other wait for ever",
+                             wait for each other deadlock",
                             lock.name.get_ref(),
                             outer.get_ref()
                         );
@@ -268,12 +279,13 @@ impl System {
         Ok(())
     }
 
-    /// Makes cycles of it; `measured` says how many a job's or handler's work takes that is to be measured,
-    /// or that this is not known yet: then it counts as one cycle, and what depends on it is not checked.
+    /// Converts the system to cycles. `measured` returns the cycles of work that has to be
+    /// measured, or `None` if they are not known yet: such work counts as one cycle, and checks
+    /// that depend on it are skipped.
     ///
     /// # Errors
-    /// When it does not fit the chip, asks for more than all of the processor, or something cannot
-    /// be measured.
+    /// When the system does not fit the chip, demands more than the whole processor, or refers to
+    /// something that cannot be measured.
     pub fn set(
         &self,
         chip: Chip,
@@ -286,7 +298,8 @@ impl System {
             };
             let hint = match at.get_ref() {
                 Work::Function(_) => {
-                    "`elf` is a path from this file's folder, and `function` a symbol of that file"
+                    "`elf` is a path relative to this file's folder, and `function` a symbol in \
+                     that ELF file"
                 }
                 Work::Scenario(_) | Work::Time(_) => "`rtmark list scenarios` names the scenarios",
             };
@@ -294,7 +307,7 @@ impl System {
                 found.map_err(|problem| self.refuse(at, format!("work of {of}"), problem, hint))?;
             if found == Some(0) {
                 let hint = "state at least one cycle";
-                return Err(self.refuse(at, format!("work of {of}"), "it is nothing", hint));
+                return Err(self.refuse(at, format!("work of {of}"), "it is zero", hint));
             }
             Ok(found)
         };
@@ -320,10 +333,10 @@ impl System {
         for queue in &self.queue {
             self.messages(queue, &mut set)?;
         }
-        // A clock that is too slow is an answer.
+        // At a slower clock, overload is a valid result rather than an error.
         if set.utilisation() > 1000 && chip.clock == chip.hertz {
             let problem = format!(
-                "tasks and handlers ask for {:.1} % of the processor",
+                "tasks and handlers demand {:.1} % of the processor",
                 set.utilisation_exact() * 100.0
             );
             let first = &self.task[0].work;
@@ -331,17 +344,19 @@ impl System {
                 first,
                 "work of all tasks",
                 problem,
-                "ask for less, or choose a faster soc",
+                "reduce the work, or choose a faster soc",
             ));
         }
         let stack = |task: &TaskFile| task.stack.as_ref().map_or(STACK, |stack| *stack.get_ref());
         let stacks = self.task.iter().fold(0, |sum: u64, task| sum.saturating_add(stack(task)));
         if stacks > chip.ram {
-            let problem =
-                format!("all stacks are {stacks} bytes, and the soc has {} of RAM", chip.ram);
+            let problem = format!(
+                "all stacks together are {stacks} bytes, but the soc has {} of RAM",
+                chip.ram
+            );
             let most = self.task.iter().max_by_key(|task| stack(task)).unwrap_or(&self.task[0]);
             let key = format!("stack of task {}", most.name.get_ref());
-            let hint = "state smaller stacks, or choose another soc";
+            let hint = "make stacks smaller, or choose another soc";
             return Err(match &most.stack {
                 Some(at) => self.refuse(at, key, problem, hint),
                 None => self.refuse(&most.name, key, problem, hint),
@@ -350,7 +365,8 @@ impl System {
         Ok(set)
     }
 
-    /// Each job of one end sends a message; each of the other one receives what has gathered.
+    /// Adds a queue: each job of its sender sends a message, and each job of its receiver takes all
+    /// that have accumulated.
     fn messages(&self, queue: &QueueFile, set: &mut Set) -> Result<(), SystemError> {
         let place = |end: &Spanned<String>| {
             set.tasks.iter().position(|task| task.name == *end.get_ref()).unwrap_or(0)
@@ -360,21 +376,23 @@ impl System {
         set.connect(Queue { name, from, to, items }).map_err(|gathered| {
             let key = format!("items of queue {}", queue.name.get_ref());
             let problem = format!(
-                "{gathered} messages can gather from one job of {} to the end of the next, and it \
-                 holds {items}",
+                "{gathered} messages can accumulate from one job of {} to the end of the next, \
+                 but it holds {items}",
                 queue.to.get_ref()
             );
-            let hint = "give it more room, or let the receiver come more often";
+            let hint = "give it more room, or shorten the receiver's period";
             self.refuse(&queue.items, key, problem, hint)
         })
     }
 
     fn positive(&self, at: &Spanned<Time>, key: &str, chip: Chip) -> Result<u64, SystemError> {
         let cycles = at.get_ref().cycles(chip.clock);
-        // Sums of these stay far below what a number holds.
+        // The limit keeps sums of times far below the range of `u64`.
         if cycles == 0 || cycles > 1 << 46 {
-            let problem =
-                format!("{cycles} cycles are {}", if cycles == 0 { "nothing" } else { "too long" });
+            let problem = format!(
+                "{cycles} cycles are {}",
+                if cycles == 0 { "too short" } else { "too long" }
+            );
             return Err(self.refuse(at, key, problem, "state another time"));
         }
         Ok(cycles)
@@ -404,7 +422,7 @@ impl System {
                 let index = on
                     .as_ref()
                     .and_then(|on| set.interrupts.iter().position(|it| it.name == *on.get_ref()));
-                // Both were checked when the file was read.
+                // Reading the file has checked that the interrupt exists.
                 let index = index.unwrap_or(0);
                 let distance = set.interrupts.get(index).map_or(1, |it| it.distance);
                 (distance, Release::Interrupt(index))
@@ -428,7 +446,7 @@ impl System {
             let around = outer.map(|outer| outer.length.get_ref().cycles(chip.hertz));
             if let Some(room) = around.or(work).filter(|room| cycles > *room) {
                 let problem = format!(
-                    "`{}` is held for {cycles} cycles, of {room} that there are",
+                    "`{}` is held for {cycles} cycles, but only {room} are available",
                     lock.name.get_ref()
                 );
                 let hint = "a section is part of the task's `work`, or of the section around it";
@@ -439,17 +457,19 @@ impl System {
             sections.push(Section { lock: lock_of(&lock.name), cycles, inside });
         }
         if let Some(work) = work.filter(|work| outermost > *work) {
-            let problem = format!("locks are held for {outermost} cycles, of {work} that it works");
+            let problem =
+                format!("locks are held for {outermost} cycles, but the task's work is {work}");
             return Err(self.refuse(
                 &file.name,
                 of("lock"),
                 problem,
-                "hold them for less, or say that they are nested, with `inside`",
+                "hold them for less time, or mark nested ones with `inside`",
             ));
         }
         let late = work.filter(|work| deadline < *work && chip.clock == chip.hertz);
         if let Some(work) = late {
-            let problem = format!("{deadline} cycles are less than the {work} that a job executes");
+            let problem =
+                format!("{deadline} cycles are less than the {work} cycles of a job's work");
             let at = file.deadline.as_ref().or(file.period.as_ref());
             let hint = "no kernel can meet that";
             return Err(match at {

@@ -1,7 +1,7 @@
-//! A system as its file describes it, and what is wrong with one.
+//! System description files and their validation.
 //!
-//! [`System::from_toml`] reads and checks whatever can be checked without a soc; [`System::set`] makes cycles of
-//! it, and checks the rest. Every refusal names file, line and key.
+//! [`System::from_toml`] reads a file and checks whatever can be checked without a soc;
+//! [`System::set`] converts it to cycles and checks the rest. Every error names file, line and key.
 
 mod check;
 mod time;
@@ -13,7 +13,7 @@ use toml::Spanned;
 pub use check::{Chip, SystemError};
 pub use time::{Function, Time, Work};
 
-/// An example of every key, for `rtmark plan --init`.
+/// An example with every key, printed by `rtmark plan --init`.
 pub const EXAMPLE: &str = include_str!("example.toml");
 
 /// A system: tasks with deadlines, what they share, and where they are to run.
@@ -152,7 +152,7 @@ pub struct QueueFile {
 }
 
 impl System {
-    /// The JSON schema of such a file, for editors that check TOML by one.
+    /// Returns the JSON schema of system files, for editors that validate TOML.
     pub fn json_schema() -> schemars::Schema {
         schemars::schema_for!(Self)
     }

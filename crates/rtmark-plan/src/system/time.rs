@@ -1,4 +1,4 @@
-//! Times in a system's file: cycles, or units of time.
+//! Times in a system file: cycles, or a number with a unit.
 
 use std::fmt;
 
@@ -6,10 +6,10 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
-/// A time as it is written: `1200` and `"1200 cycles"` are cycles, `"120us"` is time.
+/// A time as written: `1200` and `"1200 cycles"` are cycles, `"120us"` is a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Time {
-    /// Cycles of the processor.
+    /// Processor cycles.
     Cycles(u64),
     /// Picoseconds.
     Picoseconds(u64),
@@ -19,7 +19,7 @@ const UNITS: [(&str, u64); 4] =
     [("ns", 1_000), ("us", 1_000_000), ("ms", 1_000_000_000), ("s", 1_000_000_000_000)];
 
 impl Time {
-    /// The cycles of a processor with so many a second, rounded to the nearest.
+    /// Converts to cycles at a clock of `hertz`, rounded to the nearest.
     pub fn cycles(self, hertz: u64) -> u64 {
         match self {
             Self::Cycles(cycles) => cycles,
@@ -30,15 +30,15 @@ impl Time {
         }
     }
 
-    /// Reads one.
+    /// Parses a time.
     ///
     /// # Errors
-    /// With what was expected in its place.
+    /// With the expected form.
     pub fn read(text: &str) -> Result<Self, String> {
         let wanted = || {
             let text = text.escape_debug();
             format!(
-                "`{text}` is no time: write cycles as 1200, or a time as \"120us\" or \"1.5ms\""
+                "`{text}` is not a time: write cycles as 1200, or a time as \"120us\" or \"1.5ms\""
             )
         };
         let text = text.trim();
@@ -75,7 +75,7 @@ impl Visitor<'_> for TimeVisitor {
     }
 
     fn visit_i64<E: de::Error>(self, value: i64) -> Result<Time, E> {
-        u64::try_from(value).map(Time::Cycles).map_err(|_| E::custom("a time is not negative"))
+        u64::try_from(value).map(Time::Cycles).map_err(|_| E::custom("a time cannot be negative"))
     }
 
     fn visit_u64<E: de::Error>(self, value: u64) -> Result<Time, E> {
@@ -113,14 +113,14 @@ impl JsonSchema for Time {
     }
 }
 
-/// What a job executes: a time, a function of somebody's own ELF file, or a scenario.
+/// What a job executes: a stated time, a function of the user's own ELF file, or a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Work {
-    /// So long.
+    /// A stated time.
     Time(Time),
-    /// As long as a function took at the most in a run of its firmware.
+    /// The longest call of a function in a run of its firmware.
     Function(Function),
-    /// As long as the largest sample of a scenario of this kernel's.
+    /// The largest sample of one of this kernel's scenarios.
     Scenario(String),
 }
 
@@ -168,7 +168,7 @@ impl<'de> Visitor<'de> for WorkVisitor {
             Measured { elf: None, function: None, scenario: Some(scenario) } => {
                 Ok(Work::Scenario(scenario))
             }
-            _ => Err(de::Error::custom("either `elf` and `function`, or `scenario`")),
+            _ => Err(de::Error::custom("expected either `elf` and `function`, or `scenario`")),
         }
     }
 }

@@ -7,9 +7,8 @@ use rtmark_sim::{Access, AccessKind, Cycles, Machine, Register, Soc};
 use super::row::{ExceptionRow, ExceptionTest, Handler, Moment, PathStep};
 use crate::Failure;
 
-/// Registers of the core that are set before any row: tracing on (DEMCR.TRCENA), all counters
-/// count (DWT_CTRL), and stores are not buffered (ACTLR.DISDEFWBUF), as in the programs that
-/// were measured.
+/// Core registers set before any row: tracing on (DEMCR.TRCENA), all counters counting (DWT_CTRL),
+/// and unbuffered stores (ACTLR.DISDEFWBUF), as in the measured programs.
 const SET_UP: [(u32, u32); 3] =
     [(0xE000_EDFC, 1 << 24), (0xE000_1000, 0x003E_0001), (0xE000_E008, 2)];
 const VTOR: u32 = 0xE000_ED08;
@@ -19,8 +18,8 @@ const SYST_RVR: u32 = 0xE000_E014;
 const SYST_CVR: u32 = 0xE000_E018;
 const DWT: std::ops::Range<u32> = 0xE000_1004..0xE000_101C;
 const BASEPRI_MAX: &str = "basepri_max";
-/// Where vector tables lie, and an endless loop that is interrupted for what is measured inside
-/// a handler: nothing of a row does.
+/// Addresses of vector tables, and of an endless loop that is interrupted for measurements inside a
+/// handler; no row uses them otherwise.
 const VECTORS_IN_FLASH: u32 = 0;
 const VECTORS_IN_SRAM: u32 = 0x2000_0000;
 const VECTORS_IN_GPRAM: u32 = 0x1100_1F00;
@@ -30,7 +29,7 @@ const BX_LR: [u8; 2] = [0x70, 0x47];
 /// More steps than any row takes.
 const STEPS: usize = 2_000;
 
-/// Machines that are ready to run rows.
+/// Machines ready to run rows.
 #[derive(Debug)]
 pub struct PreparedRun {
     usual: Machine,
@@ -60,7 +59,7 @@ impl PreparedRun {
     }
 }
 
-/// Where an instruction is: in the program, or in a handler, and at which step.
+/// The location of an instruction: in the program or in a handler, at a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Part {
     Thread,
@@ -68,7 +67,7 @@ enum Part {
 }
 
 impl Part {
-    /// As a row names a step.
+    /// Parses a step as named in rows.
     fn parse(text: &str) -> Option<(Self, usize)> {
         let (part, step) = text.split_once(' ')?;
         let part = match part.strip_prefix("handler") {
@@ -79,19 +78,19 @@ impl Part {
     }
 }
 
-/// What a run of a row has shown.
+/// What a run of a row showed.
 #[derive(Debug, Default)]
 pub struct Shown {
-    /// What counters held when they were read.
+    /// Counters' values when they were read.
     readings: HashMap<(Part, usize), u32>,
-    /// Registers that were loaded last, by number.
+    /// The registers loaded last, by number.
     loaded: HashMap<u8, u32>,
-    /// What each exception interrupted: the first step that was not executed.
+    /// What each exception interrupted: the first step not executed.
     interrupted: Vec<(Part, usize)>,
 }
 
 impl Shown {
-    /// What a counter, of so many bits, advanced between two steps that read it.
+    /// Returns by how much a counter, given its width, advanced between two steps that read it.
     pub fn difference(&self, from: &str, to: &str, counter: &str) -> Option<u64> {
         let reading = |text| self.readings.get(&Part::parse(text)?).copied();
         let passed = reading(to)?.wrapping_sub(reading(from)?);
@@ -102,18 +101,18 @@ impl Shown {
         self.loaded.get(&register).copied()
     }
 
-    /// The first step that was not executed before the first exception.
+    /// Returns the first step not executed before the first exception.
     pub fn next(&self) -> Option<u64> {
         self.interrupted.first().map(|&(_, step)| step as u64)
     }
 }
 
-/// A row that is being run.
+/// A row being run.
 struct Run<'a> {
     machine: Machine,
     thread: &'a [PathStep],
     handlers: &'a [Handler],
-    /// What is executed, interrupted first.
+    /// The active parts, the interrupted ones first.
     parts: Vec<Part>,
     entered: usize,
     shown: Shown,
@@ -131,7 +130,7 @@ impl Run<'_> {
         self.machine.register(Register::Pc)
     }
 
-    /// Where the next instruction is.
+    /// Returns the location of the next instruction.
     fn here(&self) -> Option<(Part, usize)> {
         let part = *self.parts.last()?;
         let pc = self.pc();
@@ -139,7 +138,7 @@ impl Run<'_> {
         Some((part, step))
     }
 
-    /// Executes until a step has been, or all; `None` where the program goes another way.
+    /// Executes up to and including a step, or returns `None` if the program takes another path.
     fn go(&mut self, last: (Part, usize)) -> Option<()> {
         for _ in 0..STEPS {
             let (before, pc) = (self.here(), self.pc());
@@ -163,7 +162,7 @@ impl Run<'_> {
             let next =
                 self.handlers.get(self.entered).map(|it| (it.exception, it.steps[0].address));
             if next == Some((now, self.pc())) && (now != active || self.pc() != pc) {
-                // Of a handler that is followed by the next one, where it ends.
+                // If a handler is followed by the next one, where it ends.
                 let &left = self.parts.last()?;
                 let (part, step) = before.unwrap_or((left, 0));
                 self.shown.interrupted.push((part, step + usize::from(executed)));
@@ -174,8 +173,8 @@ impl Run<'_> {
         None
     }
 
-    /// After an instruction: notes what it loaded, and corrects what memory holds otherwise
-    /// than on the chip.
+    /// After an instruction, records what it loaded, and corrects values that memory held
+    /// differently on the chip.
     fn note(&mut self, at: (Part, usize), access: Option<Access>) {
         let Some(access) = access.filter(|access| access.kind == AccessKind::Read) else { return };
         let step = &self.steps(at.0)[at.1];
@@ -196,7 +195,7 @@ impl Run<'_> {
     }
 }
 
-/// The register that a load of a single word names.
+/// Returns the destination register of a single-word load.
 fn loaded_register(bytes: &[u8]) -> Option<u8> {
     let half = |at: usize| Some(u16::from_le_bytes([*bytes.get(at)?, *bytes.get(at + 1)?]));
     let first = half(0)?;
@@ -212,11 +211,12 @@ fn loaded_register(bytes: &[u8]) -> Option<u8> {
     }
 }
 
-/// Puts the vector table and the priorities in place.
+/// Installs the vector table and the priorities.
 fn prepare(machine: &mut Machine, row: &ExceptionRow, handlers: &[Handler]) -> Option<()> {
     let table = match row.vectors.as_deref() {
-        // The rows say SRAM, where a word with the handler's address was found; the cycles are
-        // those of vectors in flash: nine with the bus idle, and more by the phase of its reads.
+        // The rows say SRAM, where a word with the handler's address was found; but the cycles are
+        // those of vectors in flash: nine with the bus idle, and more depending on the phase of its
+        // reads.
         _ if row.kind == ExceptionTest::Sweep => VECTORS_IN_FLASH,
         Some("gpram") => VECTORS_IN_GPRAM,
         _ => VECTORS_IN_SRAM,
@@ -253,7 +253,7 @@ fn set_registers(machine: &mut Machine, registers: &[u32]) -> Option<()> {
     Some(())
 }
 
-/// Runs a row that is no sweep; `None` where it cannot be run.
+/// Runs a row other than a sweep; returns `None` if it cannot be run.
 pub fn run(prepared: &PreparedRun, row: &ExceptionRow) -> Option<Shown> {
     let (thread, handlers) = (row.thread()?, row.handlers()?);
     let mut machine = prepared.machine(row);
@@ -275,7 +275,7 @@ pub fn run(prepared: &PreparedRun, row: &ExceptionRow) -> Option<Shown> {
     run_behind(machine, row, &lead, &thread, &handlers, last)
 }
 
-/// Runs a program behind what comes before it.
+/// Runs a program after the instructions that precede it.
 fn run_behind(
     mut machine: Machine,
     row: &ExceptionRow,
@@ -296,7 +296,7 @@ fn run_behind(
     Some(run.shown)
 }
 
-/// Runs what is measured inside a handler.
+/// Runs what was measured inside a handler.
 fn run_inside(mut machine: Machine, row: &ExceptionRow, handlers: &[Handler]) -> Option<Shown> {
     let handler = handlers.first()?;
     machine.poke(LOOP, &B_SELF).ok()?;
@@ -317,7 +317,7 @@ fn run_inside(mut machine: Machine, row: &ExceptionRow, handlers: &[Handler]) ->
         machine.set_register(Register::R(number as u8), value);
     }
     if let (Some(BASEPRI_MAX), Some(0)) = (row.special.as_deref(), row.first_written) {
-        // It only becomes more urgent, and holds what earlier runs have left.
+        // BASEPRI_MAX only raises the urgency, so the register keeps what earlier runs left.
         machine.set_register(Register::Basepri, row.read_back.unwrap_or_default());
     }
     let parts = vec![Part::Thread, Part::Handler(0)];
@@ -327,12 +327,12 @@ fn run_inside(mut machine: Machine, row: &ExceptionRow, handlers: &[Handler]) ->
     Some(run.shown)
 }
 
-/// Whether it is a wide STR with an immediate offset.
+/// Returns whether the step is a wide STR with an immediate offset.
 fn is_store(step: &PathStep) -> bool {
     matches!(*step.bytes, [low, 0xF8, _, _] if low >> 4 == 0xC)
 }
 
-/// How many instructions behind the store that pends were executed before an exception.
+/// Returns how many instructions after the pending store were executed before an exception.
 pub fn between(row: &ExceptionRow, shown: &Shown, exception: usize) -> Option<u64> {
     let &(part, step) = shown.interrupted.get(exception)?;
     let (handlers, thread) = (row.handlers()?, row.thread()?);

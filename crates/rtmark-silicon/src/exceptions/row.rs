@@ -5,28 +5,28 @@ use serde_json::Value;
 
 use crate::corpus::{bytes, hex, register};
 
-/// One instruction as the file has it: address, opcode, and the registers that it changed.
+/// An instruction as written in the file: address, opcode, and the registers it changed.
 type Written = (String, String, String);
 
 /// One row of the file.
 #[derive(Debug, Deserialize)]
 pub struct ExceptionRow {
     pub kind: ExceptionTest,
-    /// Which test it comes from, and its number there.
+    /// The test it comes from, and its number there.
     pub test: String,
     pub run: u64,
     pub cause: String,
-    /// Where the interrupted code, the handler and the vector table lay.
+    /// Where the interrupted code, the handler and the vector table were.
     pub code: String,
     pub handler: Option<String>,
     pub vectors: Option<String>,
     pub line_buffer: bool,
-    /// The DWT counter that was read.
+    /// The DWT counter read.
     pub counter: String,
     #[serde(default)]
     pub measured: Vec<Difference>,
-    /// Instructions executed behind the store that pends, before the handler of the first
-    /// exception and that of the second one.
+    /// Instructions executed after the pending store, before the handlers of the first and of the
+    /// second exception.
     pub instructions_between_pend_and_entry: Option<u64>,
     pub instructions_between_second_pend_and_entry: Option<u64>,
     /// The priorities of interrupts 0 and 1, in hexadecimal.
@@ -36,17 +36,17 @@ pub struct ExceptionRow {
     #[serde(default)]
     pub lead: String,
     regs: String,
-    /// The index of the store that pends.
+    /// The index of the store that pends an exception.
     pub pend: Option<usize>,
     #[serde(default)]
     thread: Vec<Written>,
     #[serde(default)]
     handlers: Vec<WrittenHandler>,
-    /// The special register that a handler writes, with what it held before and then.
+    /// The special register that a handler writes, with the values written first and read back.
     pub special: Option<String>,
     pub first_written: Option<u32>,
     pub read_back: Option<u32>,
-    /// What registers of SysTick held when they were read.
+    /// SysTick registers when they were read.
     pub values: Option<Values>,
     pub reload: Option<u32>,
     #[serde(default)]
@@ -58,7 +58,7 @@ pub struct ExceptionRow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ExceptionTest {
-    /// A store pends, or SysTick counts and interrupts nothing.
+    /// A store pends an exception, or SysTick counts without interrupting.
     Single,
     /// SysTick interrupts one program at many moments.
     Sweep,
@@ -76,7 +76,7 @@ impl ExceptionTest {
     }
 }
 
-/// What a counter advanced between two of its readings.
+/// How far a counter advanced between two readings.
 #[derive(Debug, Deserialize)]
 pub struct Difference {
     pub from: String,
@@ -99,7 +99,7 @@ pub struct Values {
 }
 
 impl Values {
-    /// The registers that they were read into, with them.
+    /// Returns the registers that received these values, with the values.
     pub const fn by_register(&self) -> [(u8, u32); 4] {
         [(3, self.csr_first_read), (4, self.csr_second_read), (6, self.cvr_r6), (7, self.cvr_r7)]
     }
@@ -109,9 +109,9 @@ impl Values {
 #[derive(Clone, Debug)]
 pub struct PathStep {
     pub address: u32,
-    /// The opcode's bytes as memory holds them.
+    /// The opcode's bytes in memory order.
     pub bytes: Vec<u8>,
-    /// Registers by number with the values that they have after it.
+    /// The registers it changed, by number, with their new values.
     pub changes: Vec<(u8, u32)>,
 }
 
@@ -127,11 +127,11 @@ pub struct Handler {
 #[derive(Debug)]
 pub struct Moment {
     pub reload: u32,
-    /// Where the program lay.
+    /// Address of the program.
     pub address: u32,
-    /// The index of the first instruction that was not executed.
+    /// The index of the first instruction not executed.
     pub next: u64,
-    /// Cycles from the program's instruction of this index to the handler.
+    /// The index of the program's instruction from which `cycles` counts, up to the handler.
     pub from: u64,
     pub cycles: u64,
     pub cpicnt: Option<u64>,
@@ -146,7 +146,7 @@ fn step((address, opcode, changes): &Written) -> Option<PathStep> {
     Some(PathStep { address: hex(address)?, bytes: bytes(opcode)?, changes: changes.collect() })
 }
 
-/// The number of an exception by its name.
+/// Returns the number of an exception by its name.
 fn exception(name: &str) -> Option<u32> {
     match name {
         "NMI" => Some(2),
@@ -156,7 +156,7 @@ fn exception(name: &str) -> Option<u32> {
 }
 
 impl ExceptionRow {
-    /// The interrupted program; `None` for a row out of form.
+    /// Returns the interrupted program, or `None` for a malformed row.
     pub fn thread(&self) -> Option<Vec<PathStep>> {
         self.thread.iter().map(step).collect()
     }
@@ -169,7 +169,7 @@ impl ExceptionRow {
         handlers.collect()
     }
 
-    /// What was executed right before the program, without a branch between.
+    /// Returns the instructions executed immediately before the program, with no branch in between.
     pub fn lead(&self) -> Option<Vec<PathStep>> {
         let lead = self.lead.split_whitespace().map(|text| {
             let (address, opcode) = text.split_once(':')?;
@@ -186,12 +186,12 @@ impl ExceptionRow {
         Some(lead[lead.len() - count..].to_vec())
     }
 
-    /// Registers where the program begins: R0 to R12, SP, LR, xPSR.
+    /// Returns the registers at the program's start: R0 to R12, SP, LR, xPSR.
     pub fn registers(&self) -> Option<Vec<u32>> {
         self.regs.split_whitespace().map(hex).collect()
     }
 
-    /// The moments of a sweep; `None` for a row out of form.
+    /// Returns the moments of a sweep, or `None` for a malformed row.
     pub fn moments(&self) -> Option<Vec<Moment>> {
         let at = |name: &str| self.columns.iter().position(|column| column == name);
         let moments = self.moments.iter().map(|cells| {

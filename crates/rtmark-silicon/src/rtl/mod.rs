@@ -1,8 +1,9 @@
 //! Scores the Hazard3 against cycle traces of its RTL.
 //!
-//! The traces are beside the measurements of chips, in `rtl`, and no part of the project either.
-//! Every program is executed by the model, which is not told the path; all that the RTL did is
-//! compared: each instruction's cycle, traps, register writes, registers and memory at the end.
+//! The traces are stored beside the measurements of chips, in `rtl`, and are not part of the
+//! project either. The model executes every program without being given its path, and everything
+//! the RTL did is compared: the cycle of each instruction, traps, register writes, and registers
+//! and memory at the end.
 
 mod program;
 mod replay;
@@ -19,24 +20,24 @@ use program::{Line, Meta, Program, bytes};
 use replay::agreement;
 use score::{Kind, Scores};
 
-/// The word that asks for these scores.
+/// The argument that requests these scores.
 pub const WORD: &str = "rtl";
 
 const FILE: &str = "hazard3-cycles-train.jsonl.xz";
 
-/// Where the traces are, if they are.
+/// Returns the file of traces, if it exists.
 pub fn file(measurements: &Path) -> Option<PathBuf> {
     let file = measurements.parent()?.join("rtl").join(FILE);
     file.is_file().then_some(file)
 }
 
-/// The settings of all runs, and the programs by their kinds.
+/// Reads the common settings, and the programs with their kinds.
 fn read(file: &Path) -> Result<(Meta, Vec<(Kind, Program)>), Failure> {
     let (mut meta, mut programs) = (None, Vec::new());
     for line in corpus::read::<Line>(file)? {
         match line {
             Line::Meta { base, data_base, data_block } => {
-                let data = bytes(&data_block).ok_or("the block of data is no hexadecimal text")?;
+                let data = bytes(&data_block).ok_or("the data block is not hexadecimal text")?;
                 meta = Some(Meta { base, data_base, data });
             }
             Line::Random(program) => programs.push((Kind::Random, program)),
@@ -45,11 +46,11 @@ fn read(file: &Path) -> Result<(Meta, Vec<(Kind, Program)>), Failure> {
             Line::C(program) => programs.push((Kind::Compiled, program)),
         }
     }
-    let meta = meta.ok_or("the file lacks its first line, which says where programs lie")?;
+    let meta = meta.ok_or("the file lacks its first line, which states the programs' address")?;
     Ok((meta, programs))
 }
 
-/// The scores of all programs.
+/// Returns the scores of all programs.
 fn scores(file: &Path) -> Result<Scores, Failure> {
     let (meta, programs) = read(file)?;
     let each = programs.par_iter().flat_map_iter(|(kind, program)| {
@@ -57,7 +58,7 @@ fn scores(file: &Path) -> Result<Scores, Failure> {
         program.runs.iter().map(move |run| {
             let id = &program.id;
             let agreement = agreement(meta, program, run)
-                .ok_or_else(|| format!("{id}: the program cannot be run; is the file whole?"))?;
+                .ok_or_else(|| format!("{id}: the program cannot be run; is the file complete?"))?;
             Ok((*kind, program.id.as_str(), run, agreement))
         })
     });
@@ -70,7 +71,7 @@ fn scores(file: &Path) -> Result<Scores, Failure> {
     Ok(scores)
 }
 
-/// Writes the scores, or the runs of programs whose id contains a text and that differ.
+/// Prints the scores, or the differing runs of programs whose id contains a text.
 pub fn tell(measurements: &Path, missed: Option<&str>) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     let Some(file) = file(measurements) else {

@@ -1,8 +1,8 @@
-//! Programs of the corpus with what the RTL did, as its lines have them.
+//! Programs of the corpus with what the RTL did, as represented in its lines.
 
 use serde::Deserialize;
 
-/// Where all programs lie, and the block of data that some have.
+/// The address of all programs, and the data block that some have.
 #[derive(Debug)]
 pub struct Meta {
     pub base: u32,
@@ -10,7 +10,7 @@ pub struct Meta {
     pub data: Vec<u8>,
 }
 
-/// One line of the file: the settings of all, or a program.
+/// One line of the file: the common settings, or a program.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Line {
@@ -32,10 +32,11 @@ pub struct Program {
     /// `x1` to `x31` at reset.
     #[serde(default)]
     pub regs: Vec<u32>,
-    /// Cycle, line, level, and whether it falls when taken.
+    /// Interrupt events: cycle, line, level, and whether the line falls when the interrupt is
+    /// taken.
     #[serde(default)]
     pub ev: Vec<(u64, u16, u8, u8)>,
-    /// Where it does not go on in sequence: distance to the place before, offset.
+    /// Jumps of the path: distance to the previous jump, and offset.
     #[serde(default)]
     pub path: Vec<u32>,
     pub runs: Vec<Run>,
@@ -53,16 +54,16 @@ pub struct Run {
     pub dw: u8,
     /// The cycle of the first instruction.
     pub t0: u64,
-    /// Instructions.
+    /// The number of instructions.
     pub n: usize,
     pub total: u64,
-    /// Their cycles, coded.
+    /// The cycles of each instruction, encoded.
     pub d: Option<String>,
-    /// Cycles of 64 at a time.
+    /// The cycles of each group of 64 instructions.
     pub w: Option<Vec<u64>>,
     pub path: Option<Vec<u32>>,
     pub traps: Option<Vec<Trap>>,
-    /// Instructions that raise exceptions, by number and code.
+    /// Instructions that raise exceptions, by number, with the exception's code.
     #[serde(default)]
     pub exc: Vec<(usize, u8)>,
     pub regs_end: Vec<u32>,
@@ -70,13 +71,14 @@ pub struct Run {
     pub mcrc: String,
 }
 
-/// The bytes that hexadecimal digits stand for.
+/// Decodes hexadecimal digits to bytes.
 pub fn bytes(hex: &str) -> Option<Vec<u8>> {
     (0..hex.len() / 2).map(|at| u8::from_str_radix(hex.get(2 * at..2 * at + 2)?, 16).ok()).collect()
 }
 
 impl Run {
-    /// Each instruction's cycles; `None` where the run has them not one by one.
+    /// Returns the cycles of each instruction, or `None` if the run does not record them
+    /// individually.
     pub fn deltas(&self) -> Option<Vec<u64>> {
         let mut deltas = Vec::with_capacity(self.n);
         let mut rest = self.d.as_deref()?.chars();

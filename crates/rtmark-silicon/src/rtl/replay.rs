@@ -1,4 +1,4 @@
-//! Runs a program on the model, by executing it, and compares all that the RTL did.
+//! Executes a program on the model, and compares everything the RTL did.
 
 use rtmark_sim::riscv::{Drive, Follow, Input, PortWaits, Trapped};
 use rtmark_sim::{Cycles, FaultPolicy, Machine, Register, Soc};
@@ -10,10 +10,10 @@ use super::program::{Meta, Program, Run, Trap, bytes};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Agreement {
     pub instructions: u64,
-    /// Those whose place and cycles are the RTL's.
+    /// Instructions whose address and cycles equal the RTL's.
     pub exact: u64,
     pub entries: u64,
-    /// Interrupts that are entered in the same cycle before the same instruction.
+    /// Interrupts entered in the same cycle and before the same instruction.
     pub exact_entries: u64,
     pub whole: bool,
     pub registers: bool,
@@ -28,7 +28,7 @@ pub struct Trace {
     base: u32,
     wanted: usize,
     until: u64,
-    /// Place and cycle of each instruction.
+    /// The address and cycle of each instruction.
     pub left: Vec<(u32, u64)>,
     writes: crc32fast::Hasher,
     pub traps: Vec<Trap>,
@@ -41,7 +41,8 @@ impl Follow for Trace {
         }
     }
 
-    /// The RTL's writes were recorded up to the last instruction's cycle.
+    /// Records a register write. The RTL's writes were recorded up to the cycle of the last
+    /// instruction.
     fn wrote(&mut self, register: u8, value: u32, cycle: u64) {
         if cycle >= self.until {
             return;
@@ -69,7 +70,7 @@ fn soc() -> Result<Soc, rtmark_sim::SocError> {
     Soc::from_toml(include_str!("soc.toml"))
 }
 
-/// Runs a program as a run of the RTL was set.
+/// Executes a program with the settings of a run of the RTL.
 pub fn execute(meta: &Meta, program: &Program, run: &Run) -> Option<(Trace, Machine)> {
     let mut machine = Machine::new(&soc().ok()?);
     machine.set_fault_policy(FaultPolicy::Deliver);
@@ -101,7 +102,7 @@ pub fn execute(meta: &Meta, program: &Program, run: &Run) -> Option<(Trace, Mach
     Some((trace, machine))
 }
 
-/// The place of each instruction of a run.
+/// Returns the address of each instruction of a run.
 pub fn places(program: &Program, run: &Run, deltas: usize) -> Option<Vec<u32>> {
     let path = run.path.as_ref().unwrap_or(&program.path);
     let mut jumps = path.as_chunks::<2>().0.iter().scan(0, |index, [distance, place]| {
@@ -123,7 +124,7 @@ pub fn places(program: &Program, run: &Run, deltas: usize) -> Option<Vec<u32>> {
     Some(places)
 }
 
-/// Runs a program and compares.
+/// Runs a program and compares it with the RTL.
 pub fn agreement(meta: &Meta, program: &Program, run: &Run) -> Option<Agreement> {
     let records_traps = run.traps.is_some();
     let rtl_traps = run.traps.as_deref().unwrap_or_default();
@@ -146,14 +147,14 @@ pub fn agreement(meta: &Meta, program: &Program, run: &Run) -> Option<Agreement>
         |traps: &[Trap]| traps.iter().filter(|trap| trap.1 == 1).copied().collect::<Vec<_>>();
     let (own, rtl) = (entries(&trace.traps), entries(rtl_traps));
     let same = |(own, rtl): &(&Trap, &Trap)| (own.0, own.2, own.3) == (rtl.0, rtl.2, rtl.3);
-    // Only some kinds have their traps recorded.
+    // Traps are recorded only for some kinds of programs.
     let traps_equal = !records_traps
         || trace.traps.len() == rtl_traps.len()
             && trace.traps.iter().zip(rtl_traps).all(|(own, rtl)| {
                 (own.0, own.1, own.3) == (rtl.0, rtl.1, rtl.3)
                     && (own.1 == 2 || (own.2, own.4) == (rtl.2, rtl.4))
             });
-    // An exception's number is that of the instruction after it.
+    // An exception is recorded with the number of the following instruction.
     let raised = trace.traps.iter().filter(|trap| trap.1 == 0).map(|trap| (trap.3 - 1, trap.2));
     let exceptions_equal = records_traps || raised.eq(run.exc.iter().copied());
     let registers = (1..32)
@@ -173,7 +174,7 @@ pub fn agreement(meta: &Meta, program: &Program, run: &Run) -> Option<Agreement>
     })
 }
 
-/// As many instructions as stand in groups of 64 whose cycles agree.
+/// Returns the number of instructions, and how many of them are in groups of 64 whose cycles agree.
 fn sums(trace: &Trace, run: &Run) -> (u64, u64) {
     let at = |index: usize| trace.left.get(index).map(|(_, cycle)| *cycle);
     let groups = run.w.as_deref().unwrap_or_default();

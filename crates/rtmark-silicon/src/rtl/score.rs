@@ -1,4 +1,4 @@
-//! Shares of what agrees, by kind of program and wait states.
+//! Agreement with the RTL by kind of program and wait states.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,7 +7,7 @@ use super::replay::Agreement;
 use crate::score::{finished, table};
 use crate::test::Half;
 
-/// What a program is.
+/// The kind of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     Random,
@@ -27,7 +27,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// How many agree.
+/// How many items agree.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Score {
     pub runs: u64,
@@ -36,7 +36,7 @@ pub struct Score {
     pub exact: u64,
     pub entries: u64,
     pub exact_entries: u64,
-    /// Runs whose registers and memory at the end, register writes and traps are the RTL's.
+    /// Runs whose registers and memory at the end, register writes and traps equal the RTL's.
     pub registers: u64,
     pub memory: u64,
     pub writes: u64,
@@ -44,7 +44,7 @@ pub struct Score {
 }
 
 impl Agreement {
-    /// Whether nothing differs.
+    /// Returns whether everything agrees.
     pub const fn is_whole(&self) -> bool {
         self.whole && self.registers && self.writes && self.memory && self.traps
     }
@@ -65,7 +65,7 @@ impl Score {
     }
 }
 
-/// The scores by kind and wait states, of both halves.
+/// The scores of both halves, by kind and wait states.
 #[derive(Debug, Default)]
 pub struct Scores(pub BTreeMap<(Kind, (u8, u8)), [Score; 2]>);
 
@@ -73,7 +73,7 @@ fn share(part: u64, whole: u64) -> String {
     match whole {
         0 => "-".to_owned(),
         _ if part == whole => "100 %".to_owned(),
-        // Rounded down: nothing that is missed reads as 100 %.
+        // Rounded down, so that a miss never reads as 100 %.
         _ => format!("{:.3} %", (part as f64 / whole as f64 * 1e5).floor() / 1e3),
     }
 }
@@ -85,7 +85,7 @@ impl Scores {
         self.0.entry((kind, waits)).or_default()[half].add(agreement);
     }
 
-    /// As a table.
+    /// Renders the scores as a table.
     pub fn table(&self) -> String {
         let mut table = table(&[
             "programs, wait states",

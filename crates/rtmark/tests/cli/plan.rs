@@ -29,7 +29,7 @@ fn what_is_wrong_with_a_file_is_said_with_its_line() {
             assert!(shown.contains(word), "{word}: {shown}");
         }
     };
-    refused("period = \"2ms\"", "period = \"2mins\"", &["system.toml:", "is no time"]);
+    refused("period = \"2ms\"", "period = \"2mins\"", &["system.toml:", "is not a time"]);
     refused("stm32f405", "stm32f4O5", &["system.toml:4: soc", "stm32f4O5"]);
     // The firmware's folder has one kernel, and it is none of these.
     refused(
@@ -48,7 +48,9 @@ fn a_tick_that_cannot_be_is_refused_at_its_own_line() {
     let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let folder = tempfile::tempdir().expect("a scratch folder");
     let path = folder.path().join("system.toml");
-    for (tick, reason) in [("0us", "0 cycles"), ("5", "not 33600000"), ("33us", "no whole part")] {
+    for (tick, reason) in
+        [("0us", "0 cycles"), ("5", "not 33600000"), ("33us", "not a whole number")]
+    {
         let text = example().replacen("tick = \"100us\"", &format!("tick = \"{tick}\""), 1);
         std::fs::write(&path, text.replace("\"5\"", "5")).expect("writable");
         let mut plan = rtmark(folder.path());

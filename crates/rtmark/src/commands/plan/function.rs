@@ -1,4 +1,4 @@
-//! How long a function of somebody's own firmware takes, at the most, in one run of it.
+//! The longest call of a function in one run of the user's own firmware.
 
 use std::path::Path;
 
@@ -8,14 +8,14 @@ use rtmark_runner::socs::SocFile;
 use rtmark_sim::{Image, Machine, Register, Stop};
 use rtmark_units::Cycles;
 
-/// How many calls are timed.
+/// The most calls timed.
 const CALLS: usize = 10_000;
 
-/// The longest call of a function, in cycles, in the first second of its firmware's run: handlers that
-/// come in between count as well.
+/// Returns the longest call of a function, in cycles, in the first second of its firmware's run.
+/// Handlers that interrupt a call count as part of it.
 ///
 /// # Errors
-/// When it is not to be found, or is never called and left.
+/// When the function is not found, or is never called, or never returns.
 pub fn longest(soc: &SocFile, folder: &Path, wanted: &Function) -> Result<u64, String> {
     let path = folder.join(&wanted.elf);
     let shown = path.display();
@@ -34,7 +34,7 @@ pub fn longest(soc: &SocFile, folder: &Path, wanted: &Function) -> Result<u64, S
         }
         let began = machine.cycles();
         let (back, stack) = (machine.register(Register::Link) & !1, machine.register(Register::Sp));
-        // A call within the call returns to another depth of the stack.
+        // A recursive call returns at another depth of the stack.
         let mut returned = reaches(&mut machine, back, limit);
         while returned && machine.register(Register::Sp) < stack {
             returned = passes(&mut machine, limit) && reaches(&mut machine, back, limit);
@@ -44,10 +44,12 @@ pub fn longest(soc: &SocFile, folder: &Path, wanted: &Function) -> Result<u64, S
         }
         longest = longest.max(Some(machine.cycles().0 - began.0));
     }
-    longest.ok_or_else(|| format!("`{name}` of {shown} is never called and left within a second"))
+    longest.ok_or_else(|| {
+        format!("`{name}` of {shown} is never called, or never returns, within a second")
+    })
 }
 
-/// Runs until an instruction is about to execute.
+/// Runs until an instruction is about to execute, and returns whether it was reached.
 fn reaches(machine: &mut Machine, address: u32, limit: Cycles) -> bool {
     machine.stop_before(address);
     let stop = machine.run(limit);
@@ -55,7 +57,7 @@ fn reaches(machine: &mut Machine, address: u32, limit: Cycles) -> bool {
     matches!(stop, Stop::Breakpoint(at) if at & !1 == address)
 }
 
-/// Executes one instruction.
+/// Executes one instruction, and returns whether it succeeded.
 fn passes(machine: &mut Machine, limit: Cycles) -> bool {
     machine.step(limit).is_ok()
 }

@@ -1,4 +1,4 @@
-//! What kernels cost, measured as `rtmark run` does, and what follows for a system.
+//! Measures kernels' costs as `rtmark run` does, and computes plans from them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -24,44 +24,44 @@ use crate::shelf;
 use crate::sources::FoundSources;
 use crate::tools::refuse_without_tools;
 
-/// Ticks a second where a kernel counts by a tick and the file names none.
+/// The tick rate in Hz if a kernel has a tick and the file states none.
 const TICK_HZ: i64 = 1000;
 
-/// How many tasks lilos can wake each by itself: those of a word's bits (`os/src/exec.rs`).
+/// The number of tasks that lilos can wake individually: one per bit of a word (`os/src/exec.rs`).
 const WAKE_BITS: usize = 32;
 
-/// How many closures wait in the event loop's ring at the most (`firmware/evloop/evloop.c`).
+/// The most closures that the event loop's ring can hold (`firmware/evloop/evloop.c`).
 const CLOSURES: usize = 16;
 
-/// What is measured with.
+/// Everything that measuring needs.
 pub struct Bench<'a> {
     pub system: &'a System,
-    /// Where the system's file is.
+    /// The directory of the system's file.
     pub folder: &'a Path,
     pub soc: &'a SocFile,
     pub found: &'a FoundSources,
     pub store: &'a Store,
-    /// Which kernels are wanted; all without.
+    /// Patterns of the kernels wanted; all if empty.
     pub wanted: &'a [Pattern],
     pub placements: u32,
     pub fresh: bool,
-    /// Whether sets are run, and how much is tried then.
+    /// The effort of runs, if sets are to be run.
     pub runs: Option<Effort>,
     pub report: run::Report,
     pub verbosity: Verbosity,
 }
 
-/// A kernel of the file's with what analysis knows of it.
+/// A kernel named by the file, with its model for the analysis.
 struct Candidate<'a> {
     kernel: &'a Kernel,
     model: Model,
     variant: Variant,
 }
 
-/// What scenarios brought, by kernel and scenario.
+/// The results of scenarios, by kernel and scenario.
 type Figures = BTreeMap<(String, String), Result<Spans, String>>;
 
-/// The kernels of a system with what they cost, in cycles at the soc's own clock.
+/// The kernels of a system with their costs, in cycles at the soc's own clock.
 pub struct Measured<'a> {
     candidates: Vec<Candidate<'a>>,
     figures: Figures,
@@ -72,17 +72,17 @@ pub struct Measured<'a> {
 type Functions = BTreeMap<Function, u64>;
 
 impl Bench<'_> {
-    /// The soc's own clock, in cycles a second.
+    /// Returns the soc's own clock in Hz.
     pub fn hertz(&self) -> u64 {
         self.soc.soc.clock.0.into()
     }
 
-    /// Measures what the kernels cost.
+    /// Measures the costs of the kernels.
     pub fn measured(&self) -> Result<Measured<'_>, CliError> {
         let candidates = self.candidates()?;
         let mut functions = Functions::new();
-        // Which scenarios there are to be depends on no execution time; what is wrong with the file is
-        // told before they are measured.
+        // Which scenarios are needed does not depend on execution times, so errors in the file are
+        // reported before anything is measured.
         let shape = self.set(self.hertz(), &mut |work| match work {
             Work::Time(time) => Ok(Some(time.cycles(self.hertz()))),
             Work::Scenario(id) => {
@@ -100,7 +100,7 @@ impl Bench<'_> {
         Ok(Measured { candidates, figures, functions })
     }
 
-    /// Answers for each kernel at a clock, in cycles a second.
+    /// Computes the plan of each kernel at a clock in Hz.
     pub fn plans(&self, measured: &Measured<'_>, clock: u64) -> Result<Vec<KernelPlan>, CliError> {
         let Measured { candidates, figures, functions } = measured;
         let mut plans = Vec::new();
@@ -121,7 +121,8 @@ impl Bench<'_> {
         Ok(plans)
     }
 
-    /// Answers for one kernel with the suite's costs and, where the set is run, with those of the image.
+    /// Computes the plan of one kernel with the suite's costs and, if the set is run, with those of
+    /// the image.
     fn plan(
         &self,
         candidate: &Candidate<'_>,
@@ -181,14 +182,14 @@ impl Bench<'_> {
             })?;
             let model = Model::of(name).ok_or_else(|| {
                 let known = Model::KERNELS.join(", ");
-                refuse(format!("analysis knows no model of {name}; it has those of {known}"))
+                refuse(format!("the analysis has no model of {name}; it has models of {known}"))
             })?;
             let mut variant = self.variant(kernel, &model)?;
             let switched =
                 variant.of(&kernel.manifest, self.soc.soc.core.name()).map_err(|reason| {
                     let core = self.soc.soc.core.name();
                     let is_fine = |profile: Variant| profile.of(&kernel.manifest, core).is_ok();
-                    // What the profile alone can be built with, the tick cannot.
+                    // If the profile builds without the tick, the tick is to blame.
                     let is_of_tick = self.profile().is_ok_and(is_fine);
                     match (&self.system.profile, &self.system.tick) {
                         (_, Some(tick)) if is_of_tick => self.system.refusal(tick, "tick", reason),
@@ -202,8 +203,9 @@ impl Bench<'_> {
             let has_tick = built.get("tick_hz").is_some();
             let is_coarse = target.timer().is_some_and(|timer| !timer.counts_microseconds());
             if model.timer == Timer::Alarm && (has_tick || is_coarse) {
-                // Without a timer that it has a driver for, this kernel counts by a tick as well; and times
-                // of a set are no whole counts of a coarse one, whose near alarms come late.
+                // Without a timer for which it has a driver, this kernel uses a tick as well. The
+                // same goes for a coarse timer: times of a set are not whole numbers of its counts,
+                // and near alarms come late.
                 model.timer = Timer::Tick;
                 variant = self.variant(kernel, &model)?;
                 if !has_tick && self.system.tick.is_none() {
@@ -213,14 +215,15 @@ impl Bench<'_> {
             let (tasks, most) = (self.system.task.len(), self.most_tasks(&model));
             if tasks > most {
                 let problem = match model.order {
-                    Order::Rounds => format!(
-                        "{name}: {tasks} tasks, and it has bits to wake {most}; further ones share them"
-                    ),
+                    Order::Rounds => {
+                        format!("{name}: {tasks} tasks, but it can wake only {most} individually")
+                    }
                     Order::Fifo => format!(
-                        "{name}: {tasks} tasks, and as it is compiled {most} closures can wait"
+                        "{name}: {tasks} tasks, but as it is compiled only {most} closures can wait"
                     ),
                     _ => format!(
-                        "{name}: {tasks} tasks and the timer want levels of their own, and the soc has {}",
+                        "{name}: {tasks} tasks and the timer need an interrupt level each, but \
+                         the soc has {}",
                         most + 1
                     ),
                 };
@@ -236,10 +239,10 @@ impl Bench<'_> {
         Ok(candidates)
     }
 
-    /// How many tasks a kernel can have on the soc.
+    /// Returns the most tasks that a kernel supports on the soc.
     fn most_tasks(&self, model: &Model) -> usize {
         match (model.order, model.protocol) {
-            // Each has an interrupt level of its own, and the timer has the most urgent one.
+            // Each task has its own interrupt level, and the timer has the most urgent one.
             (_, Protocol::Ceiling) => (1_usize << self.soc.soc.priority_bits) - 1,
             (Order::Rounds, _) => WAKE_BITS,
             (Order::Fifo, _) => CLOSURES,
@@ -247,7 +250,7 @@ impl Bench<'_> {
         }
     }
 
-    /// The profile that the file names.
+    /// Returns the profile named by the file.
     fn profile(&self) -> Result<Variant, CliError> {
         let Some(named) = &self.system.profile else {
             return Ok(Variant::profile(rtmark_firmware::DEFAULT_PROFILE));
@@ -256,7 +259,8 @@ impl Bench<'_> {
         Ok(read.map_err(|error| self.system.refusal(named, "profile", error.to_string()))?)
     }
 
-    /// The profile, with the tick that the file wants where the kernel releases tasks by one.
+    /// Returns the profile, with the tick requested by the file if the kernel releases tasks by
+    /// ticks.
     fn variant(&self, kernel: &Kernel, model: &Model) -> Result<Variant, CliError> {
         let variant = self.profile()?;
         let Some(tick) = &self.system.tick else { return Ok(variant) };
@@ -269,25 +273,25 @@ impl Bench<'_> {
         if cycles == 0 {
             return Err(self
                 .system
-                .refusal(tick, "tick", "0 cycles are nothing".to_owned())
+                .refusal(tick, "tick", "0 cycles are too short".to_owned())
                 .into());
         }
         if !hertz.is_multiple_of(cycles) {
-            let problem = format!("{cycles} cycles are no whole part of a second");
+            let problem = format!("a second is not a whole number of ticks of {cycles} cycles");
             return Err(self.system.refusal(tick, "tick", problem).into());
         }
         let value = (hertz / cycles).to_string();
         Ok(variant.with("tick_hz", rtmark_firmware::chosen(&format!("tick_hz={value}"))?.1))
     }
 
-    /// Measures all scenarios that bounds take, or recalls them.
+    /// Measures all scenarios that the bounds need, or takes their results from the store.
     fn measure(&self, candidates: &[Candidate<'_>], shape: &Set) -> Result<Figures, CliError> {
         let platform = Platform::Sim(Box::new(self.soc.clone()), Basis::Cycles);
         let mut units = Vec::new();
         for candidate in candidates {
             let mut wanted = candidate.model.scenarios(shape);
             if self.report.is_wanted() {
-                // What is not measured yet may be divided as well.
+                // Work that is not measured yet may be divided as well.
                 let mut shape = shape.clone();
                 shape.tasks.iter_mut().for_each(|task| task.work = task.work.max(1_000));
                 let sets = Curves::divided(&shape, self.most_tasks(&candidate.model));
@@ -318,7 +322,8 @@ impl Bench<'_> {
     }
 }
 
-/// Where no order holds, tasks with shorter deadlines go first, so that something can be shown.
+/// Assigns priorities. If no assignment holds, tasks with shorter deadlines get higher priorities,
+/// so that there is something to show.
 fn assign(set: &mut Set, model: &Model, costs: &Costs) {
     let found = search::assign(set, model, costs).unwrap_or_else(|| {
         let mut order: Vec<usize> = (0..set.tasks.len()).collect();
@@ -339,7 +344,7 @@ fn figure(answer: &Answer) -> ((String, String), Result<Spans, String>) {
     let scenario = key.scenario.to_string();
     let found = match answer {
         Answer::Measured(series) => {
-            spans(series).ok_or_else(|| format!("{scenario} brought no samples"))
+            spans(series).ok_or_else(|| format!("{scenario} produced no samples"))
         }
         Answer::NotApplicable { reason, .. } => Err(format!("{scenario} has no answer: {reason}")),
         Answer::Failed { failure, .. } => Err(format!("{scenario} failed: {failure}")),
@@ -347,7 +352,7 @@ fn figure(answer: &Answer) -> ((String, String), Result<Spans, String>) {
     ((key.kernel.to_string(), scenario), found)
 }
 
-/// The least and the largest sample of all layouts.
+/// Returns the least and the largest sample over all layouts.
 fn spans(series: &Series) -> Option<Spans> {
     let own = series.readings.samples()?;
     let all = std::iter::once(own).chain(series.placements.iter().map(|one| &one.samples));
@@ -361,7 +366,7 @@ fn spans(series: &Series) -> Option<Spans> {
             samples: so_far.samples + samples.len(),
         });
     }
-    // The layout in the middle is among the layouts.
+    // The middle layout is also among the placements.
     let counted_twice = if series.placements.is_empty() { 0 } else { own.len() };
     found.map(|spans| Spans { samples: spans.samples - counted_twice, ..spans })
 }

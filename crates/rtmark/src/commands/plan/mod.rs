@@ -26,11 +26,11 @@ use sweep::Swept;
 
 pub use sweep::join;
 
-/// Say whether tasks meet their deadlines with what each kernel costs, and what is left
+/// Check whether tasks meet their deadlines at each kernel's cost, and with how much slack
 ///
-/// A system's file states tasks, locks, interrupts and queues. The kernel's own costs are measured as
-/// `rtmark run` measures them, the worst sample of each; response-time analysis makes bounds of both.
-/// docs/plan.md says how, and what is not taken into account.
+/// A file describes the system: tasks, locks, interrupts and queues. The kernel's costs are
+/// measured as by `rtmark run`, and the worst sample of each enters a response-time analysis.
+/// docs/plan.md describes the method and what it does not take into account.
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   rtmark plan --init > system.toml         an example of every key
@@ -42,50 +42,51 @@ pub use sweep::join;
   rtmark plan system.toml --run            and what the kernel's own binary does with the set
   rtmark plan system.toml --run --report plan.html   with the timelines of the longest responses
 
-The exit code is 3 when a deadline cannot be guaranteed, or less is left than the file demands; of a
-sweep, when that is so everywhere.
+The exit code is 3 if a deadline cannot be guaranteed, or less slack is left than the file demands;
+for a sweep, if that is so at every point.
 Exit codes: see `rtmark help exit-codes`.")]
 pub struct Arguments {
-    /// The system's file
+    /// File that describes the system
     #[arg(value_name = "FILE", required_unless_present = "init")]
     file: Option<PathBuf>,
-    /// Write an example of such a file
+    /// Write an example of such a file to standard output
     #[arg(long, conflicts_with = "file")]
     init: bool,
-    /// Kernels of those in the file, by name or pattern; all without
+    /// Kernels among those in the file, by name or pattern [default: all]
     #[arg(short, long, value_name = "KERNEL", num_args = 1..)]
     kernel: Vec<Pattern>,
-    /// The form of the result
+    /// Output format
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
-    /// Answer for several clocks (in MHz, up to the soc's own) and ticks (in Hz): clock=24..168
-    /// tick=100..10000, or values with commas between them. Costs are taken to be as many cycles as
-    /// at the soc's own clock, wait states included
+    /// Clocks (in MHz, up to the soc's own) and ticks (in Hz) to sweep over: clock=24..168
+    /// tick=100..10000, or comma-separated values. Costs are assumed to be the same number of
+    /// cycles as at the soc's own clock, wait states included
     #[arg(long, value_name = "KEY=VALUES", num_args = 1.., conflicts_with = "run")]
     sweep: Vec<Swept>,
-    /// Answer for part K of N of a sweep's points: another computer may answer for another part; see
-    /// `rtmark merge`
+    /// Part K of N of a sweep's points, so that several computers can share a sweep; `rtmark merge`
+    /// joins the parts
     #[arg(long, value_name = "K/N", requires = "sweep")]
     partition: Option<Share>,
-    /// Run the set on each kernel's own binary as well, and compare the longest responses found
-    /// with bounds made of what that very image costs
+    /// Also run the set on each kernel's own binary, and compare the longest responses found with
+    /// bounds from the costs of that very image
     #[arg(long)]
     run: bool,
-    /// Offsets that are drawn for runs, besides the stated ones or the releases of all at once
+    /// Number of random combinations of offsets to run, besides the stated one
     #[arg(long, value_name = "N", default_value_t = 12, requires = "run", value_parser = clap::value_parser!(u32).range(..=100_000))]
     offsets: u32,
-    /// The most cycles of one run, where the hyperperiod is longer
+    /// Most cycles of one run, if the hyperperiod is longer
     #[arg(long, value_name = "N", default_value_t = 20_000_000, requires = "run", value_parser = clap::value_parser!(u64).range(1..=10_000_000_000))]
     max_cycles: u64,
-    /// Write a page with the timeline of each task's longest response, and with what its bound is made of
+    /// Write a page with the timeline of each task's longest response and the composition of its
+    /// bound
     #[arg(long, value_name = "FILE.html", requires = "run")]
     report: Option<PathBuf>,
-    /// Layouts of the code in which each cost is measured; the worst of all counts: docs/placement.md
+    /// Code layouts in which to measure each cost; the worst of all counts (docs/placement.md)
     #[arg(long, value_name = "N", default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..=1000))]
     placements: u32,
     #[command(flatten)]
     store: StoreFlag,
-    /// Measure again what the store knows of exactly this firmware, soc and simulator
+    /// Measure again even if the store has results of exactly this firmware, soc and simulator
     #[arg(long)]
     fresh: bool,
     #[command(flatten)]
@@ -94,11 +95,11 @@ pub struct Arguments {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    /// For people
+    /// Text tables
     Table,
-    /// For programs; docs/schema/plan.schema.json
+    /// JSON with everything: docs/schema/plan.schema.json
     Json,
-    /// For pages: GitHub's Markdown
+    /// GitHub Markdown
     Md,
 }
 
@@ -161,7 +162,7 @@ impl Arguments {
     }
 }
 
-/// What a plan alone comes to.
+/// Returns the exit code for the outcome of a plan.
 fn exit_of(outcome: Outcome) -> Result<Exit, CliError> {
     match outcome {
         Outcome::Holds => Ok(Exit::Fine),
@@ -171,19 +172,20 @@ fn exit_of(outcome: Outcome) -> Result<Exit, CliError> {
                 Outcome::LostMessage => "a message was lost although no run missed a deadline",
                 _ => "a run took longer than its bound",
             };
-            let hint = "this is a mistake of the analysis or news about the kernel: please report it \
-                        with the file and this output; --format json has the witness";
+            let hint = "either the analysis is wrong, or the kernel does something that it does \
+                        not know: please report it with the file and this output; --format json \
+                        has the witness";
             Err(CliError::new(Exit::Internal, message, hint))
         }
     }
 }
 
-/// Where a plan is made.
+/// The clock and tick of a plan.
 #[derive(Clone, Copy)]
 struct Point {
-    /// Cycles a second.
+    /// Clock in Hz.
     hertz: u64,
-    /// Ticks a second, where they are not the file's.
+    /// Tick rate in Hz, if it differs from the file's.
     tick_hz: Option<u64>,
 }
 
@@ -218,7 +220,7 @@ fn read(path: &Path) -> Result<System, CliError> {
     Ok(System::from_toml(&name, &text)?)
 }
 
-/// The soc that a file names; a path is one from the file's folder.
+/// Finds the soc that a file names; a path is relative to the file's folder.
 fn soc_of(system: &System, path: &Path) -> Result<socs::SocFile, CliError> {
     let name = system.soc.get_ref();
     let beside = path.parent().map(|folder| folder.join(name));

@@ -1,4 +1,4 @@
-//! The set on a kernel's own binary.
+//! Runs the set on a kernel's own binary.
 
 use rtmark_firmware::{Kernel, Tree, Variant};
 use rtmark_plan::{
@@ -14,10 +14,10 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::say;
 
-/// How many offsets are tried for each factor when runs are asked what breaks first.
+/// The most random offsets tried for each factor of the breakdown search.
 const BREAKDOWN_OFFSETS: u32 = 2;
 
-/// What is run.
+/// What to run.
 pub struct PlannedRun<'a> {
     pub kernel: &'a Kernel,
     pub model: &'a Model,
@@ -26,8 +26,8 @@ pub struct PlannedRun<'a> {
     pub report: Report,
 }
 
-/// Whether a page is to be written, which shows more: who ran in the longest responses, and breakdown with
-/// more tasks and other periods.
+/// Whether to write a page, which needs more data: timelines of the longest responses, and
+/// breakdown with more tasks and other periods.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Report {
     None,
@@ -40,18 +40,18 @@ impl Report {
     }
 }
 
-/// What is to be run, and what is known of it.
+/// What to run, and what is already known about it.
 pub struct Asked<'a> {
     /// The set, with the priorities that its file states.
     pub set: &'a Set,
-    /// What the suite's costs came to.
+    /// The plan with the suite's costs.
     pub plan: KernelPlan,
-    /// How much of each deadline must be left, in percent.
+    /// The slack that each deadline must leave, in percent.
     pub slack_percent: f64,
     pub effort: Effort,
 }
 
-/// A kernel's image with what it costs.
+/// A kernel's image with its calibration.
 struct Image {
     bench: Bench,
     calibration: Calibration,
@@ -59,10 +59,10 @@ struct Image {
 }
 
 impl PlannedRun<'_> {
-    /// Measures the image, makes the bounds of what it costs, runs the set on it, and sets both beside each
-    /// other. Where that cannot be done, the plan stays what it is and says why.
+    /// Measures the image, computes bounds from its costs, runs the set on it, and combines the
+    /// two. If that is not possible, the plan keeps its results and states the reason.
     ///
-    /// `order` gives the set's tasks priorities, where those are to be assigned.
+    /// `order` assigns priorities to the set's tasks if the file asks for it.
     pub fn run(
         &self,
         tree: &Tree,
@@ -84,8 +84,8 @@ impl PlannedRun<'_> {
         let searched = match bench.search(&set, &calibration, effort) {
             Ok(searched) => searched,
             Err(SetError::Unfit(why)) => return Ok(plan.with_run(not_run(why))),
-            // The event loop ends when closures come faster than they run, which is no news where that
-            // is what the bounds say.
+            // The event loop ends when closures arrive faster than they run; this is expected if
+            // the bounds predict it.
             Err(error @ SetError::Ended { .. }) if self.overflows(&set, &calibration.costs) => {
                 let plan = plan.on_image(&set, self.model, &calibration.costs, slack_percent);
                 return Ok(plan.with_run(not_run(error.to_string())));
@@ -121,12 +121,12 @@ impl PlannedRun<'_> {
         }))
     }
 
-    /// Whether closures may gather in the event loop until it has no room for them.
+    /// Returns whether closures may accumulate in the event loop beyond its capacity.
     fn overflows(&self, set: &Set, costs: &Costs) -> bool {
         self.model.order == Order::Fifo && self.model.bounds(set, costs).iter().any(Result::is_err)
     }
 
-    /// Builds the image of task sets and measures it; or says why there is none.
+    /// Builds and calibrates the image of task sets, or returns the reason why there is none.
     fn image(&self, tree: &Tree) -> Result<Result<Image, String>, CliError> {
         let manifest = &self.kernel.manifest;
         if !manifest.plan {
@@ -139,7 +139,7 @@ impl PlannedRun<'_> {
         }
         let mut variant = self.variant.clone();
         if manifest.switches.contains_key("priorities") {
-            // Five levels would be too few for eight tasks.
+            // The default of five levels is too few for eight tasks.
             let priorities = rtmark_firmware::chosen("priorities=32")?.1;
             variant = variant.with("priorities", priorities);
         }
@@ -149,7 +149,7 @@ impl PlannedRun<'_> {
         let built =
             suite(tree.clone(), None).builder.build_plan(self.kernel, &self.soc.soc, &switched)?;
         let Some(image) = built.get(rtmark_firmware::PLAN) else {
-            return Ok(Err("the build brought no image of task sets".to_owned()));
+            return Ok(Err("the build produced no image of task sets".to_owned()));
         };
         let bench = match Bench::new(&self.soc.soc, &image.elf, self.model) {
             Ok(bench) => bench,
@@ -184,7 +184,7 @@ fn witness(found: Found) -> Option<WitnessPlan> {
     Some(WitnessPlan { job, released, ended, offsets: found.offsets })
 }
 
-/// The largest load with which no run misses a deadline or loses a message.
+/// Returns the largest load at which no run misses a deadline or loses a message.
 fn broken_down(bench: &Bench, set: &Set, calibration: &Calibration, effort: Effort) -> Option<f64> {
     let effort = Effort { offsets: BREAKDOWN_OFFSETS.min(effort.offsets), ..effort };
     let holds = |set: &Set| {

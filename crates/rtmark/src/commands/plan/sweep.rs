@@ -1,4 +1,4 @@
-//! Answers for several clocks and ticks: which a sweep has, and its parts.
+//! Sweeps over clocks and ticks: their points, and their parts.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -13,18 +13,18 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, GENERATOR};
 
-/// The clocks of a range, both ends among them.
+/// Number of clocks in a range, both ends included.
 const CLOCKS: u64 = 8;
 
-/// The ticks of a range: those that every kernel with a tick can be built for.
+/// The ticks that a range can contain: those for which every kernel with a tick can be built.
 const TICKS: [u64; 3] = [100, 1_000, 10_000];
 
-/// The values of one quantity.
+/// The values of one swept quantity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Swept {
     /// Clocks, in Hz.
     Clocks(Vec<u64>),
-    /// Ticks a second.
+    /// Tick rates in Hz.
     Ticks(Vec<u64>),
 }
 
@@ -34,8 +34,8 @@ impl FromStr for Swept {
     fn from_str(text: &str) -> Result<Self, String> {
         let wanted = || {
             format!(
-                "`{text}` is no sweep: write clock=24..168 in MHz or tick=100..10000 in Hz, or \
-                 values with commas between them, as clock=24,48,72"
+                "`{text}` is not a sweep: write clock=24..168 in MHz or tick=100..10000 in Hz, or \
+                 comma-separated values such as clock=24,48,72"
             )
         };
         let (key, values) = text.split_once('=').ok_or_else(wanted)?;
@@ -62,14 +62,15 @@ impl FromStr for Swept {
         found.dedup();
         if found.is_empty() {
             return Err(format!(
-                "`{text}`: a range of ticks has those of 100, 1000 and 10000 in it, here none"
+                "`{text}`: a range of ticks selects among 100, 1000 and 10000 Hz, and this one \
+                 contains none of them"
             ));
         }
         Ok(if key == "clock" { Self::Clocks(found) } else { Self::Ticks(found) })
     }
 }
 
-/// Clocks from one to another, in equal steps of whole units.
+/// Returns clocks from `from` to `to`, in equal steps rounded to whole units.
 fn clocks(from: u64, to: u64, unit: u64) -> Vec<u64> {
     (0..CLOCKS).map(|step| from + (to - from) / unit * step / (CLOCKS - 1) * unit).collect()
 }
@@ -78,8 +79,8 @@ fn ticks(from: u64, to: u64) -> Vec<u64> {
     TICKS.into_iter().filter(|tick| (from..=to).contains(tick)).collect()
 }
 
-/// Answers for a share of all clocks and ticks: points that lie beside each other, as those of one tick are
-/// measured together.
+/// Computes the plans for a share of all points. A share consists of adjacent points, because those
+/// with the same tick are measured together.
 pub fn answer(
     path: &Path,
     bench: &measured::Bench<'_>,
@@ -120,7 +121,7 @@ pub fn answer(
     )
 }
 
-/// The clocks and the ticks of a sweep, both in ascending order.
+/// Returns the clocks and ticks of a sweep, both in ascending order.
 fn asked(
     bench: &measured::Bench<'_>,
     wanted: &[Swept],
@@ -141,7 +142,7 @@ fn asked(
     Ok((clocks, ticks))
 }
 
-/// Joins parts that were written as JSON, and shows the whole.
+/// Joins parts written as JSON, and shows the whole.
 pub fn join(parts: &[PathBuf], format: Format) -> Result<Exit, CliError> {
     let mut whole: Option<Sweep> = None;
     for path in parts {
@@ -164,11 +165,11 @@ pub fn join(parts: &[PathBuf], format: Format) -> Result<Exit, CliError> {
         return Ok(exit);
     }
     let (have, all) = (whole.points.len(), whole.points_in_all);
-    let message = format!("parts are missing: of {all} points there are {have}");
+    let message = format!("parts are missing: {have} of {all} points are there");
     Ok(CliError::new(Exit::OutOfBudget, message, "give all parts").show())
 }
 
-/// Shows a sweep; it is well where some kernel holds somewhere, and so is a part, whatever it says.
+/// Shows a sweep. It succeeds if any kernel holds at any point; a part always does.
 fn show(sweep: &Sweep, format: Format) -> Result<Exit, CliError> {
     let text = match format {
         Format::Table => sweep.text(Form::Text),
@@ -199,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_sweep_is_refused() {
+    fn invalid_sweeps_are_rejected() {
         for text in ["clock", "clocks=3", "clock=", "clock=0", "tick=9..1", "tick=2..3", "tick=x"] {
             let refusal = text.parse::<Swept>().expect_err(text);
             assert!(refusal.contains(text), "{refusal}");
