@@ -217,14 +217,14 @@ fn a_table_has_a_part_for_what_is_only_near() {
 fn half_a_suite_is_told_with_what_was_measured() {
     let short = ["--max-cycles", "3000000", "--format", "json"];
     for (name, option, code, told) in [
-        ("half", "-DHALF", 12, "latency_measure has not said that it ended"),
+        ("half", "-DHALF", 12, "latency_measure did not announce its end"),
         ("fault", "-DFAULT", 11, "fault"),
     ] {
         let image = guest(name, &[option]);
         let output = columns(&[("zephyr", &image)], &short);
         let shown = said(&output);
         assert_eq!(output.status.code(), Some(code), "{name}: {shown}");
-        assert!(shown.contains(told) && shown.contains("is kept"), "{name}: {shown}");
+        assert!(shown.contains(told) && shown.contains("are kept"), "{name}: {shown}");
         let answers = answers(&output);
         assert_eq!(of(&answers, "semaphore.give.immediate").len(), 1, "{name}");
         assert_eq!(of(&answers, "image.run")[0]["answer"], "failed", "{name}");
