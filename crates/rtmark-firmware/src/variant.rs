@@ -482,7 +482,7 @@ fpu = { values = [true, false], cores = ["cortex-m4f"], reason = "No FPU." }
         let by_clang = of("product+compiler=clang").expect("possible");
         assert_eq!(by_clang.get("lto"), None, "off, as documented");
         let both = of("product+compiler=clang+lto=on").expect_err("impossible");
-        assert!(both.contains("by clang"), "{both}");
+        assert!(both.contains("with clang"), "{both}");
     }
 
     #[test]

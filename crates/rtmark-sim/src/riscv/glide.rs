@@ -88,15 +88,14 @@ impl Core {
                 let steps = graph.blocks.steps(&block);
                 let done = steps::run(steps, &graph.blocks.rare, hart, system);
                 let way = done.checked_sub(steps.len());
-                let end = match way {
-                    Some(way) => block.ends[way & 1],
-                    None => {
-                        let Some(point) = graph.blocks.point(&block, done) else {
-                            break Halt::Time;
-                        };
-                        graph.ended_early(at, &point);
-                        point
-                    }
+                let end = if let Some(way) = way {
+                    block.ends[way & 1]
+                } else {
+                    let Some(point) = graph.blocks.point(&block, done) else {
+                        break Halt::Time;
+                    };
+                    graph.ended_early(at, &point);
+                    point
                 };
                 at = end.node;
                 cycle += u64::from(end.cycles);

@@ -35,13 +35,13 @@ impl Step {
     }
 
     #[inline(always)]
-    fn set(&self, hart: &mut Hart, value: u32) -> bool {
+    fn set(self, hart: &mut Hart, value: u32) -> bool {
         hart.set_any(self.a, value);
         true
     }
 
     #[inline(always)]
-    fn holds(&self, hart: &Hart, condition: Condition) -> bool {
+    fn holds(self, hart: &Hart, condition: Condition) -> bool {
         results::holds(condition, hart.get(self.b), hart.get(self.c))
     }
 
@@ -49,7 +49,7 @@ impl Step {
     /// Returns whether it did.
     #[inline(always)]
     fn load<const N: usize>(
-        &self,
+        self,
         hart: &mut Hart,
         system: &mut System,
         extend: fn([u8; N]) -> u32,
@@ -73,7 +73,7 @@ impl Step {
     /// no code. Returns whether it did.
     #[inline(always)]
     fn store<const N: usize>(
-        &self,
+        self,
         hart: &Hart,
         system: &mut System,
         take: fn([u8; 4]) -> [u8; N],
