@@ -450,7 +450,7 @@ fn a_memory_that_has_no_model_beside_it_is_refused() {
     assert!(with("wait_states = 255").is_ok());
     for timing in ["line_bytes = 8", "prefetch = true", "instruction_lines = 2"] {
         let refusal = with(timing).expect_err(timing).to_string();
-        assert!(refusal.contains("memory FLASH: beside a RISC-V core"), "{timing}: {refusal}");
+        assert!(refusal.contains("not modelled beside a RISC-V core"), "{timing}: {refusal}");
     }
 }
 
