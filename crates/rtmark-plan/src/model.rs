@@ -266,8 +266,7 @@ impl Model {
     /// Returns the jobs of tasks with the same or a higher priority.
     fn more_urgent(&self, set: &Set, costs: &Costs, index: usize) -> Result<Vec<Stream>, Missing> {
         let task = &set.tasks[index];
-        let others = set.tasks.iter().enumerate().filter(|(number, _)| *number != index);
-        let others = others.filter(|(_, other)| other.priority >= task.priority);
+        let others = set.others(index).filter(|(_, other)| other.priority >= task.priority);
         let stream = |(_, other): (usize, &Task)| {
             let mut parts = job(other, Kind::Preemption, costs)?;
             parts.extend(self.waits(set, other, costs)?);

@@ -139,6 +139,11 @@ impl Task {
 }
 
 impl Set {
+    /// Returns the tasks other than the one at `index`, each with its own index.
+    pub(crate) fn others(&self, index: usize) -> impl Iterator<Item = (usize, &Task)> {
+        self.tasks.iter().enumerate().filter(move |(number, _)| *number != index)
+    }
+
     /// Returns the most messages that accumulate from one job's look into a queue to the end of the
     /// next job's, if both ends meet their deadlines.
     ///

@@ -71,7 +71,7 @@ impl Model {
             let parts = vec![costs.part(Cost::Tick, "the tick", 1)?];
             streams.push(Stream { parts, arrivals: Arrivals::every(set.tick) });
         }
-        for (at, task) in set.tasks.iter().enumerate().filter(|(at, _)| *at != index) {
+        for (at, task) in set.others(index) {
             let (period, jitter) = (task.period, responses[at]);
             let most = if self.by_one_tick(set, at, index) { 1 } else { 2 };
             let arrivals = Arrivals::AtMost { period, jitter, most };
@@ -113,9 +113,8 @@ impl Model {
         index: usize,
         turns: &[Turns],
     ) -> Result<Vec<Stream>, Missing> {
-        let others = (0..).zip(&set.tasks).filter(|(number, _)| *number != index);
         let mut streams = Vec::new();
-        for (number, other) in others {
+        for (number, other) in set.others(index) {
             let Turns { response: jitter, mut most } = turns[number];
             if self.order == Order::Rounds {
                 let before = u64::from(!self.by_one_tick(set, number, index));
@@ -138,8 +137,7 @@ impl Model {
         index: usize,
         turns: &[Turns],
     ) -> Result<Vec<Stream>, Missing> {
-        let others = (0..).zip(&set.tasks).filter(|(number, _)| *number != index);
-        let clocked = others.filter(|(_, other)| other.release == Release::Clock);
+        let clocked = set.others(index).filter(|(_, other)| other.release == Release::Clock);
         let stream = |(number, other): (usize, &Task)| {
             let (period, jitter) = (other.period, other.jitter);
             let (cost, arrivals) = match (self.timer, self.order) {
