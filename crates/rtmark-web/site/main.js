@@ -1,39 +1,39 @@
-// The page: a choice of chip and image, a session that runs it, and the moment that is shown.
-import { get, grouped, hex, parsed, time } from "./format.js";
+// The page: the choice of chip and image, the session that runs it, and the moment on display.
+import { get, formatTime, grouped, hex, parseNumber } from "./format.js";
 import * as moment from "./moment.js";
-import { Session, fetched, simulator } from "./session.js";
+import { Session, fetchOk, loadSimulator } from "./session.js";
 import * as survey from "./survey.js";
 import * as worst from "./worst.js";
 
 const [chip, sample, file, limit] = ["chip", "sample", "file", "limit"].map(get);
 const TIME = ["first", "back", "step", "on", "moment", "cycle"];
-const KEPT = 32768; // letters of the console that are shown
-const asked = () => new URLSearchParams(location.hash.slice(1));
-const say = (text) => { get("state").textContent = text; };
+const CONSOLE_LIMIT = 32768; // characters of console output shown
+const linkParameters = () => new URLSearchParams(location.hash.slice(1));
+const setStatus = (text) => { get("state").textContent = text; };
 
 let session = null;
-/** What the session has loaded: soc file, image, limit and pending interrupt, for another one. */
+/** The soc file, image, clock rate and pending interrupt of the session, to restart it. */
 let loaded = null;
 let clock = 0;
-/** The moment that is shown. */
+/** The moment on display. */
 let now = null;
-/** Whether a run to the end is under way, since when, and from how many instructions. */
+/** When and at how many instructions the current run to the end began; null if none is running. */
 let run = null;
 let surveyed = 0;
 
-const most = () => Math.round((loaded?.rate ?? 1e8) * Number(limit.value));
-const figures = ({ cycles, instructions }) => {
+const maxCycles = () => Math.round((loaded?.rate ?? 1e8) * Number(limit.value));
+const showFigures = ({ cycles, instructions }) => {
   get("cycles").textContent = grouped(cycles);
   get("instructions").textContent = grouped(instructions);
-  get("clock").textContent = clock ? time(cycles, clock) : "";
+  get("clock").textContent = clock ? formatTime(cycles, clock) : "";
   if (document.activeElement !== get("cycle")) get("cycle").value = grouped(cycles);
 };
-const enable = (is) => {
-  for (const id of TIME) get(id).disabled = !is;
+const enableControls = (enabled) => {
+  for (const id of TIME) get(id).disabled = !enabled;
 };
 
 let remembering = 0;
-/** Puts chip, image and moment into the address, at most a few times a second. */
+/** Stores chip, image and moment in the page’s address, at most a few times a second. */
 const remember = () => {
   clearTimeout(remembering);
   remembering = setTimeout(() => {
@@ -41,84 +41,84 @@ const remember = () => {
     if (sample.value && !file.files.length) part.set("image", sample.value);
     if (part.has("image") && now) part.set("cycle", now.cycles);
     if (part.has("image") && loaded?.pend) part.set("pend", [loaded.pend.interrupt, loaded.pend.priority, loaded.pend.at]);
-    if (asked().has("calls")) part.set("calls", "");
+    if (linkParameters().has("calls")) part.set("calls", "");
     history.replaceState(null, "", `#${part}`);
   }, 200);
 };
 
-const stopped = () => {
+const endRun = () => {
   run = null;
   get("stop").disabled = true;
   get("speed").textContent = get("speed").textContent || "–";
 };
 const go = (cycle) => {
   if (!session) return;
-  stopped();
+  endRun();
   session.go(Math.max(0, cycle));
 };
-const look = (address) => session?.ask({ ask: "look", address: address >>> 0, bytes: 256 });
-const on = () => {
+const look = (address) => session?.send({ ask: "look", address: address >>> 0, bytes: 256 });
+const continueRun = () => {
   if (!session) return;
   run = { began: performance.now(), instructions: now?.instructions ?? 0 };
   get("stop").disabled = false;
-  say("Runs.");
+  setStatus("Running.");
   session.go(Number.MAX_SAFE_INTEGER);
 };
 
-const slide = ({ cycles, reached }) => {
+const moveSlider = ({ cycles, reached }) => {
   const slider = get("moment");
   slider.max = String(Math.max(reached, 1));
   slider.value = String(cycles);
   slider.setAttribute("aria-valuetext", `cycle ${grouped(cycles)} of ${grouped(reached)}`);
 };
-const print = (text) => {
+const appendConsole = (text) => {
   const to = get("console");
-  to.textContent = (to.textContent + text).slice(-KEPT);
+  to.textContent = (to.textContent + text).slice(-CONSOLE_LIMIT);
   to.scrollTop = to.scrollHeight;
 };
 
-/** What becomes of the events of the session that is shown. */
-const events = (begun) => ({
+/** Returns the handlers of the session’s events; `afterLoad` runs after the first moment. */
+const handlers = (afterLoad) => ({
   loaded: (event) => {
     clock = event.clock;
     get("memories").replaceChildren(new Option("go to memory", ""), ...event.memories.map(([name, base]) => new Option(`${name} at ${hex(base)}`, base)));
     get("about").textContent = `${event.soc}: ${event.core} at ${clock / 1e6} MHz, timing model ${event.timing_model}${event.lines ? "" : ", an image without debug information"}.`;
     worst.offer(event.interrupts, event.priority_bits);
   },
-  console: ({ text }) => print(text),
+  console: ({ text }) => appendConsole(text),
   progress: (event) => {
-    figures(event);
-    slide(event);
+    showFigures(event);
+    moveSlider(event);
     if (run) get("speed").textContent = ((event.instructions - run.instructions) / 1e3 / Math.max(performance.now() - run.began, 1)).toFixed(0);
   },
   ended: ({ text }) => { now = { ended: text }; },
   moment: (event) => {
     const ended = now?.ended;
     now = event;
-    figures(event);
-    slide(event);
+    showFigures(event);
+    moveSlider(event);
     moment.show(event, look);
     worst.reach(event.reached);
-    enable(true);
+    enableControls(true);
     get("survey").hidden = event.reached === 0;
-    if (ended) say(`Ended: ${ended}.`);
-    else if (run) say("Stopped.");
-    else say("");
-    stopped();
+    if (ended) setStatus(`Ended: ${ended}.`);
+    else if (run) setStatus("Stopped.");
+    else setStatus("");
+    endRun();
     remember();
-    begun?.();
-    begun = null;
+    afterLoad?.();
+    afterLoad = null;
   },
   surveying: (event) => survey.progress(event, surveyed),
   surveyed: (event) => survey.show(event, go),
   refused: ({ text }) => {
-    survey.busy(false);
-    say(`Refused: ${text}.`);
-    stopped();
+    survey.setBusy(false);
+    setStatus(`Refused: ${text}.`);
+    endRun();
   },
   broken: ({ text }) => {
     close();
-    say(`The simulator failed: ${text}`);
+    setStatus(`The simulator failed: ${text}`);
   },
 });
 
@@ -126,63 +126,63 @@ const close = () => {
   session?.end();
   session = null;
   now = null;
-  stopped();
-  enable(false);
+  endRun();
+  enableControls(false);
 };
 
-/** Opens what is loaded in a session of its own. */
-const opened = async (made, pend) => {
-  const program = await simulator(asked().has("calls") ? "calls" : "");
-  made.open(program, loaded.soc, loaded.image, most(), pend);
+/** Opens the loaded image in a session. */
+const openIn = async (target, pend) => {
+  const program = await loadSimulator(linkParameters().has("calls") ? "calls" : "");
+  target.open(program, loaded.soc, loaded.image, maxCycles(), pend);
 };
 
-/** Begins anew with what is loaded, and goes to a cycle, or on to the end. */
-const begin = async (cycle) => {
+/** Restarts the loaded image in a new session, and runs it to a cycle, or to its end. */
+const restart = async (cycle) => {
   close();
   moment.forget();
   survey.forget();
   get("pended").hidden = !loaded.pend;
   if (loaded.pend) get("pended-text").textContent = `Interrupt ${loaded.pend.interrupt} becomes pending in cycle ${grouped(loaded.pend.at)}.`;
-  say("Loads.");
-  const tell = events(() => (cycle === undefined ? on() : session.go(cycle)));
-  const mine = new Session((event) => tell[event.event]?.(event));
-  session = mine;
-  await opened(mine, loaded.pend);
+  setStatus("Loading.");
+  const handle = handlers(() => (cycle === undefined ? continueRun() : session.go(cycle)));
+  const created = new Session((event) => handle[event.event]?.(event));
+  session = created;
+  await openIn(created, loaded.pend);
 };
 
-/** Loads what is chosen. */
+/** Loads the chosen chip and image. */
 const load = async (pend, cycle) => {
-  if (!file.files.length && !sample.value) return say("Choose an image, or drop a file here.");
+  if (!file.files.length && !sample.value) return setStatus("Choose an image, or drop a file here.");
   close();
   worst.forget();
-  say("Loads.");
+  setStatus("Loading.");
   try {
-    const image = file.files.length ? file.files[0] : await fetched(`images/${chip.value}/${sample.value}.elf`);
-    const soc = await (await fetched(`socs/${chip.value}.toml`)).text();
+    const image = file.files.length ? file.files[0] : await fetchOk(`images/${chip.value}/${sample.value}.elf`);
+    const soc = await (await fetchOk(`socs/${chip.value}.toml`)).text();
     const rate = Number(/^clock_hz\s*=\s*([\d_]+)/m.exec(soc)?.[1].replaceAll("_", "") || 1e8);
     loaded = { soc, image: new Uint8Array(await image.arrayBuffer()), rate, pend };
-    await begin(cycle);
+    await restart(cycle);
   } catch (error) {
     close();
-    say(error.message);
+    setStatus(error.message);
   }
 };
 
-/** Runs again with an interrupt at a moment, and shows that. */
-const see = ({ interrupt, priority }, at) => {
+/** Runs again with an interrupt that becomes pending at a cycle, and shows that moment. */
+const showWithInterrupt = ({ interrupt, priority }, at) => {
   loaded.pend = { interrupt, priority, at };
-  begin(at).catch((error) => say(error.message));
+  restart(at).catch((error) => setStatus(error.message));
   get("time").scrollIntoView({ block: "nearest" });
 };
 
-const offers = (images) => {
-  const kept = sample.value;
+const offerImages = (images) => {
+  const previous = sample.value;
   const names = images[chip.value] || [];
   sample.replaceChildren(new Option("none", ""), ...names.map((name) => new Option(name, name)));
-  sample.value = names.includes(kept) ? kept : "";
+  sample.value = names.includes(previous) ? previous : "";
 };
 
-const drop = () => {
+const acceptDrops = () => {
   addEventListener("dragover", (event) => event.preventDefault());
   addEventListener("drop", (event) => {
     event.preventDefault();
@@ -193,38 +193,38 @@ const drop = () => {
   });
 };
 
-const controls = () => {
+const connectControls = () => {
   get("choice").addEventListener("submit", (event) => { event.preventDefault(); load(); });
   get("first").addEventListener("click", () => go(0));
-  get("back").addEventListener("click", () => { stopped(); session.ask({ ask: "step", by: -1 }); });
-  get("step").addEventListener("click", () => { stopped(); session.ask({ ask: "step", by: 1 }); });
-  get("on").addEventListener("click", on);
-  get("stop").addEventListener("click", () => session?.ask({ ask: "look" }));
+  get("back").addEventListener("click", () => { endRun(); session.send({ ask: "step", by: -1 }); });
+  get("step").addEventListener("click", () => { endRun(); session.send({ ask: "step", by: 1 }); });
+  get("on").addEventListener("click", continueRun);
+  get("stop").addEventListener("click", () => session?.send({ ask: "look" }));
   get("unpend").addEventListener("click", () => {
     const { at } = loaded.pend;
     delete loaded.pend;
-    begin(at).catch((error) => say(error.message));
+    restart(at).catch((error) => setStatus(error.message));
   });
   get("moment").addEventListener("input", () => go(Number(get("moment").value)));
   get("moment").addEventListener("keydown", (event) => {
     const by = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1 }[event.key];
     if (!by) return;
     event.preventDefault();
-    stopped();
-    session.ask({ ask: "step", by });
+    endRun();
+    session.send({ ask: "step", by });
   });
   get("cycle").addEventListener("change", () => {
-    const cycle = parsed(get("cycle").value);
-    if (Number.isNaN(cycle)) return say("Enter a cycle as a number.");
+    const cycle = parseNumber(get("cycle").value);
+    if (Number.isNaN(cycle)) return setStatus("Enter a cycle as a number.");
     go(cycle);
   });
   get("cycle").addEventListener("keydown", (event) => { if (event.key === "Enter") get("cycle").blur(); });
   get("memory-form").addEventListener("submit", (event) => {
     event.preventDefault();
     const text = get("address").value.trim();
-    if (text === "") return session?.ask({ ask: "look" });
-    const address = parsed(text);
-    if (!(address < 2 ** 32)) return say("Enter an address such as 0x20000000.");
+    if (text === "") return session?.send({ ask: "look" });
+    const address = parseNumber(text);
+    if (!(address < 2 ** 32)) return setStatus("Enter an address such as 0x20000000.");
     look(address);
   });
   get("memories").addEventListener("change", () => {
@@ -238,37 +238,37 @@ const controls = () => {
     const length = Number(get("stretch").value);
     const to = Math.max(now.cycles, 1);
     surveyed = Math.max(0, to - length);
-    survey.busy(true);
+    survey.setBusy(true);
     get("survey-state").textContent = "Profiling.";
     session.survey(surveyed, to);
   });
   get("survey-stop").addEventListener("click", () => {
-    survey.busy(false);
+    survey.setBusy(false);
     get("survey-state").textContent = "Cancelled.";
-    session?.ask({ ask: "look" });
+    session?.send({ ask: "look" });
   });
 };
 
 const start = async () => {
-  const list = await (await fetched("site.json")).json();
+  const list = await (await fetchOk("site.json")).json();
   for (const id of ["results", "book"]) get(`to-${id}`).hidden = !list[id];
   get("nav").hidden = !list.results && !list.book;
   chip.replaceChildren(...list.socs.map((name) => new Option(name, name)));
-  const link = asked();
+  const link = linkParameters();
   if (list.socs.includes(link.get("chip"))) chip.value = link.get("chip");
-  offers(list.images);
+  offerImages(list.images);
   if ((list.images[chip.value] || []).includes(link.get("image"))) sample.value = link.get("image");
-  chip.addEventListener("change", () => { offers(list.images); remember(); });
+  chip.addEventListener("change", () => { offerImages(list.images); remember(); });
   sample.addEventListener("change", () => { file.value = ""; remember(); });
   file.addEventListener("change", () => { sample.value = ""; remember(); });
-  controls();
-  drop();
-  worst.begin(opened, see, go);
+  connectControls();
+  acceptDrops();
+  worst.connect(openIn, showWithInterrupt, go);
   if (!sample.value) return;
-  const pend = (link.get("pend") ?? "").split(",").map(parsed);
+  const pend = (link.get("pend") ?? "").split(",").map(parseNumber);
   const [interrupt, priority, at] = pend;
   const wanted = pend.length === 3 && !pend.some(Number.isNaN) ? { interrupt, priority, at } : undefined;
-  const cycle = parsed(link.get("cycle") ?? "");
+  const cycle = parseNumber(link.get("cycle") ?? "");
   await load(wanted, Number.isNaN(cycle) ? undefined : cycle);
 };
-start().catch((error) => say(error.message));
+start().catch((error) => setStatus(error.message));

@@ -1,16 +1,16 @@
-// What there is at a moment: registers, code, memory, console.
-import { get, hex, link, made } from "./format.js";
+// Shows one moment: registers, code, memory, console.
+import { get, hex, link, createElement } from "./format.js";
 
-/** The registers of the moment before, to mark those that have changed. */
-let before = new Map();
+/** The registers of the previously shown moment, to mark changes. */
+let previous = new Map();
 
 const registers = (all, look) => {
   const shown = ([name, value]) => {
-    const changed = before.has(name) && before.get(name) !== value;
+    const changed = previous.has(name) && previous.get(name) !== value;
     const what = link(hex(value), () => look(value));
     what.title = "Show the memory there";
-    const pair = made("div", changed ? "changed" : "", made("dt", "", name), made("dd", "", what));
-    if (changed) pair.title = `before: ${hex(before.get(name))}`;
+    const pair = createElement("div", changed ? "changed" : "", createElement("dt", "", name), createElement("dd", "", what));
+    if (changed) pair.title = `before: ${hex(previous.get(name))}`;
     return pair;
   };
   const float = all.filter(([name]) => /^(s\d+|fpscr)$/.test(name));
@@ -18,18 +18,18 @@ const registers = (all, look) => {
   get("registers").replaceChildren(...core.map(shown));
   get("float").replaceChildren(...float.map(shown));
   get("floats").hidden = float.length === 0;
-  before = new Map(all);
+  previous = new Map(all);
 };
 
 const code = (rows, pc) => {
   let last = "";
   const lines = rows.flatMap((row) => {
     const place = [row.line, row.function?.replace(/\+0x[0-9a-f]+$/, "")].filter(Boolean).join("  ");
-    const cell = made("td", "place", place);
+    const cell = createElement("td", "place", place);
     cell.colSpan = 4;
-    const head = place && place !== last ? [made("tr", "", cell)] : [];
+    const head = place && place !== last ? [createElement("tr", "", cell)] : [];
     last = place;
-    const line = made("tr", row.address === pc ? "here" : "", made("td", "", hex(row.address).slice(2)), made("td", "bits", row.bits), made("td", "", row.text), made("td", "aside", row.target ?? ""));
+    const line = createElement("tr", row.address === pc ? "here" : "", createElement("td", "", hex(row.address).slice(2)), createElement("td", "bits", row.bits), createElement("td", "", row.text), createElement("td", "aside", row.target ?? ""));
     if (row.address === pc) line.setAttribute("aria-current", "true");
     return [...head, line];
   });
@@ -61,7 +61,7 @@ const where = (moment) => {
   get("where").textContent = parts.filter(Boolean).join(" · ");
 };
 
-/** Shows a moment; `look` shows the memory at an address. */
+/** Shows a moment. `look` is called with an address whose memory the user wants to see. */
 export const show = (moment, look) => {
   get("panels").hidden = false;
   where(moment);
@@ -73,9 +73,9 @@ export const show = (moment, look) => {
   text.scrollTop = text.scrollHeight;
 };
 
-/** Begins with a chip of which nothing has been shown. */
+/** Clears the panels. */
 export const forget = () => {
-  before = new Map();
+  previous = new Map();
   for (const id of ["registers", "float", "memory", "console", "where"]) get(id).replaceChildren();
   get("code").tBodies[0].replaceChildren();
 };

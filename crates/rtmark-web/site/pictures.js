@@ -1,30 +1,30 @@
-// Pictures of a run: stacks with their cycles, what ran when, latency over the path.
-import { drawn, grouped, percent } from "./format.js";
+// Draws a flame graph, a timeline, and interrupt latency over a stretch of a run.
+import { createSvg, grouped, percent } from "./format.js";
 
 const ROW = 20;
-const LETTER = 6.7; // the width of a letter in pixels, about
+const LETTER = 6.7; // approximate width of a letter in pixels
 const width = (to) => Math.max(to.clientWidth, 280);
 const short = (text, room) => (text.length * LETTER <= room ? text : room < 4 * LETTER ? "" : `${text.slice(0, Math.floor(room / LETTER) - 1)}…`);
 const tint = (name) => `tint${[...name].reduce((sum, letter) => (sum * 31 + letter.charCodeAt(0)) % 997, 7) % 6}`;
-/** Calls what draws again whenever the room has another width. */
-const kept = new WeakMap();
-const drawnAgain = (to, draw) => {
-  kept.get(to)?.disconnect();
+const observers = new WeakMap();
+/** Calls `draw` now, and again whenever the container changes its width. */
+const drawOnResize = (to, draw) => {
+  observers.get(to)?.disconnect();
   let last = 0;
-  const seen = new ResizeObserver(() => {
+  const observer = new ResizeObserver(() => {
     if (width(to) === last) return;
     last = width(to);
-    // What is drawn changes the page's height, which is no matter for this round.
+    // Drawing changes the page's height; deferring it keeps the observer from reporting a loop.
     requestAnimationFrame(() => draw(last));
   });
-  seen.observe(to);
-  kept.set(to, seen);
+  observer.observe(to);
+  observers.set(to, observer);
 };
-const box = (kind, x, y, w, text, said) => {
-  const group = drawn("g", { class: kind });
-  group.append(drawn("title", {}, said), drawn("rect", { x, y, width: Math.max(w, 0.6), height: ROW - 1 }));
+const box = (kind, x, y, w, text, title) => {
+  const group = createSvg("g", { class: kind });
+  group.append(createSvg("title", {}, title), createSvg("rect", { x, y, width: Math.max(w, 0.6), height: ROW - 1 }));
   const label = short(text, w - 6);
-  if (label) group.append(drawn("text", { x: x + 3, y: y + 14 }, label));
+  if (label) group.append(createSvg("text", { x: x + 3, y: y + 14 }, label));
   return group;
 };
 
@@ -42,13 +42,13 @@ const tree = (folded) => {
   return root;
 };
 
-/** Stacks as a graph in which functions can be chosen. */
+/** Draws folded stacks as a flame graph; selecting a function zooms in. */
 export const flame = (to, folded) => {
   const root = tree(folded);
   let path = [root];
   const draw = (wide) => {
     const top = path.at(-1);
-    const picture = drawn("svg", { width: wide, role: "group", "aria-label": "Where the cycles go: stacks of functions" });
+    const picture = createSvg("svg", { width: wide, role: "group", "aria-label": "Where the cycles go: stacks of functions" });
     let deepest = 0;
     const put = (node, x, w, depth, above) => {
       deepest = Math.max(deepest, depth);
@@ -59,7 +59,7 @@ export const flame = (to, folded) => {
         to.querySelector("[tabindex]")?.focus();
       };
       group.addEventListener("click", choose);
-      // By keyboard those that are wide enough to be read.
+      // Only frames wide enough to read can be reached by keyboard.
       if (w > 40) {
         for (const [key, value] of Object.entries({ tabindex: 0, role: "button", "aria-label": `${node.name}, ${percent(node.cycles, root.cycles)}` })) group.setAttribute(key, value);
         group.addEventListener("keydown", (event) => {
@@ -81,63 +81,63 @@ export const flame = (to, folded) => {
     picture.setAttribute("height", (deepest + 1) * ROW);
     to.replaceChildren(picture);
   };
-  drawnAgain(to, draw);
+  drawOnResize(to, draw);
 };
 
-/** What ran when. `go` is told the cycle that is chosen. */
+/** Draws which task or handler ran when. `go` is called with the selected cycle. */
 export const lanes = (to, { lanes: all, from, to: until }, go) => {
   const draw = (wide) => {
     const left = Math.min(180, wide / 3);
     const scale = (wide - left) / Math.max(until - from, 1);
-    const picture = drawn("svg", { width: wide, height: (all.length + 1) * (ROW + 4), role: "img", "aria-label": `What ran when: ${all.map((lane) => `${lane.name}, ${lane.of} times`).join("; ")}` });
+    const picture = createSvg("svg", { width: wide, height: (all.length + 1) * (ROW + 4), role: "img", "aria-label": `What ran when: ${all.map((lane) => `${lane.name}, ${lane.of} times`).join("; ")}` });
     all.forEach((lane, at) => {
       const y = at * (ROW + 4);
-      const name = drawn("text", { x: 0, y: y + 14, class: "name" }, short(lane.name, left - 8));
-      name.append(drawn("title", {}, lane.name));
-      picture.append(name, drawn("line", { x1: left, x2: wide, y1: y + ROW + 1, y2: y + ROW + 1, class: "rule" }));
+      const name = createSvg("text", { x: 0, y: y + 14, class: "name" }, short(lane.name, left - 8));
+      name.append(createSvg("title", {}, lane.name));
+      picture.append(name, createSvg("line", { x1: left, x2: wide, y1: y + ROW + 1, y2: y + ROW + 1, class: "rule" }));
       for (const [begin, end, what] of lane.spans) {
         const kind = what === "ready" ? "ready" : lane.category;
         picture.append(box(`lane ${kind}`, left + (begin - from) * scale, y, (end - begin) * scale, lane.category === "task" ? "" : what, `${lane.name}, ${what}: cycles ${grouped(begin)} to ${grouped(end)}`));
       }
     });
     const y = all.length * (ROW + 4) + 14;
-    picture.append(drawn("text", { x: left, y }, `cycle ${grouped(from)}`), drawn("text", { x: wide, y, "text-anchor": "end" }, grouped(until)));
+    picture.append(createSvg("text", { x: left, y }, `cycle ${grouped(from)}`), createSvg("text", { x: wide, y, "text-anchor": "end" }, grouped(until)));
     picture.addEventListener("click", (event) => {
       const x = event.clientX - picture.getBoundingClientRect().left;
       if (x >= left) go(Math.round(from + (x - left) / scale));
     });
     to.replaceChildren(picture);
   };
-  drawnAgain(to, draw);
+  drawOnResize(to, draw);
 };
 
-/** Latency over the path: the least and the most of each slice. `go` is told the cycle that is chosen. */
+/** Draws the least and greatest latency in each slice of a stretch. `go` is called with the selected cycle. */
 export const curve = (to, { slices, of, from, to: until, point, worst }, go) => {
   const draw = (wide) => {
     const [left, high, below] = [52, 180, 24];
     const most = Math.max(1, ...slices.map(([, , value]) => value));
     const x = (slice) => left + ((wide - left - 4) * slice) / of;
     const y = (cycles) => 8 + (high - 8) * (1 - cycles / most);
-    const picture = drawn("svg", { width: wide, height: high + below, role: "img", "aria-label": `Latency over the path, at most ${grouped(most)} cycles` });
+    const picture = createSvg("svg", { width: wide, height: high + below, role: "img", "aria-label": `Latency over the path, at most ${grouped(most)} cycles` });
     for (const value of [0, most / 2, most]) {
-      picture.append(drawn("line", { x1: left, x2: wide - 4, y1: y(value), y2: y(value), class: "rule" }), drawn("text", { x: left - 6, y: y(value) + 4, "text-anchor": "end" }, grouped(value)));
+      picture.append(createSvg("line", { x1: left, x2: wide - 4, y1: y(value), y2: y(value), class: "rule" }), createSvg("text", { x: left - 6, y: y(value) + 4, "text-anchor": "end" }, grouped(value)));
     }
     const step = (wide - left - 4) / of;
     for (const [slice, least, value] of slices) {
-      const bar = drawn("rect", { x: x(slice), y: y(value), width: Math.max(step, 1), height: Math.max(y(least) - y(value), 1.5), class: "band" });
-      bar.append(drawn("title", {}, `cycle ${grouped(from + ((until - from) * slice) / of)}: ${grouped(least)} to ${grouped(value)} cycles`));
+      const bar = createSvg("rect", { x: x(slice), y: y(value), width: Math.max(step, 1), height: Math.max(y(least) - y(value), 1.5), class: "band" });
+      bar.append(createSvg("title", {}, `cycle ${grouped(from + ((until - from) * slice) / of)}: ${grouped(least)} to ${grouped(value)} cycles`));
       picture.append(bar);
     }
     if (point !== undefined) {
       const at = left + ((wide - left - 4) * (point - from)) / Math.max(until - from, 1);
-      picture.append(drawn("circle", { cx: at, cy: y(worst), r: 5, class: "witness" }));
+      picture.append(createSvg("circle", { cx: at, cy: y(worst), r: 5, class: "witness" }));
     }
-    picture.append(drawn("text", { x: left, y: high + 18 }, `cycle ${grouped(from)}`), drawn("text", { x: wide - 4, y: high + 18, "text-anchor": "end" }, grouped(until)));
+    picture.append(createSvg("text", { x: left, y: high + 18 }, `cycle ${grouped(from)}`), createSvg("text", { x: wide - 4, y: high + 18, "text-anchor": "end" }, grouped(until)));
     picture.addEventListener("click", (event) => {
       const share = (event.clientX - picture.getBoundingClientRect().left - left) / (wide - left - 4);
       if (share >= 0 && share <= 1) go(Math.round(from + share * (until - from)));
     });
     to.replaceChildren(picture);
   };
-  drawnAgain(to, draw);
+  drawOnResize(to, draw);
 };

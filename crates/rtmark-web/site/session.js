@@ -1,55 +1,56 @@
-// A chip in a worker: one thing is asked at a time, and what is asked meanwhile waits; of several
-// wishes the last one counts.
+// A chip in a worker. The worker serves one request at a time; of the requests made meanwhile, only the
+// last one is kept.
 
-/** Milliseconds after which a run lets other wishes in. */
-const PACE = 80;
-// A function that ends by a call which is a jump: browsers that know those run faster.
-const JUMP = [0, 97, 115, 109, 1, 0, 0, 0, 1, 4, 1, 96, 0, 0, 3, 2, 1, 0, 10, 6, 1, 4, 0, 18, 0, 11];
+/** Milliseconds after which a long request pauses, so that another can replace it. */
+const SLICE_MS = 80;
+// A module with a tail call: browsers that accept it run the faster of the two builds.
+const TAIL_CALL = [0, 97, 115, 109, 1, 0, 0, 0, 1, 4, 1, 96, 0, 0, 3, 2, 1, 0, 10, 6, 1, 4, 0, 18, 0, 11];
 
-export const fetched = async (path) => {
-  const answer = await fetch(path);
-  if (!answer.ok) throw new Error(`${path}: the server answers ${answer.status}`);
-  return answer;
+export const fetchOk = async (path) => {
+  const response = await fetch(path);
+  if (!response.ok) throw new Error(`${path}: the server answers ${response.status}`);
+  return response;
 };
 
 let compiled = null;
-/** The simulator, compiled once. */
-export const simulator = (name) => {
-  const jumps = WebAssembly.validate(new Uint8Array(JUMP)) && name !== "calls";
-  compiled ??= fetched(`rtmark-${jumps ? "jumps" : "calls"}.wasm`)
-    .then((answer) => answer.arrayBuffer())
+/** Returns the simulator’s module, compiled once. */
+export const loadSimulator = (name) => {
+  const tailCalls = WebAssembly.validate(new Uint8Array(TAIL_CALL)) && name !== "calls";
+  compiled ??= fetchOk(`rtmark-${tailCalls ? "jumps" : "calls"}.wasm`)
+    .then((response) => response.arrayBuffer())
     .then((bytes) => WebAssembly.compile(bytes));
   return compiled;
 };
 
 export class Session {
-  /** `tell` is told of events by their names. */
-  constructor(tell) {
-    this.tell = tell;
+  /** Calls `onEvent` with each event of the worker. */
+  constructor(onEvent) {
+    this.onEvent = onEvent;
     this.busy = true;
-    this.asked = null;
-    this.wish = null;
+    this.current = null;
+    this.pending = null;
     this.worker = new Worker("worker.js");
-    this.worker.onmessage = ({ data }) => this.#came(data);
-    this.worker.onerror = () => this.#came({ event: "broken", text: "the worker could not be started" });
+    this.worker.onmessage = ({ data }) => this.#receive(data);
+    this.worker.onerror = () => this.#receive({ event: "broken", text: "the worker could not be started" });
   }
 
+  /** Loads a soc file and an image, to run for at most `most` cycles. */
   open(program, soc, image, most, pend) {
     this.worker.postMessage({ program, soc, image, most, pend });
   }
 
-  /** Asks for something, at once or when what is under way lets it. */
-  ask(wish) {
-    if (this.busy) this.wish = wish;
-    else this.#send(wish);
+  /** Sends a request, now or when the current one pauses or ends. */
+  send(request) {
+    if (this.busy) this.pending = request;
+    else this.#post(request);
   }
 
   go(cycle) {
-    this.ask({ ask: "go", cycle, pace: PACE });
+    this.send({ ask: "go", cycle, pace: SLICE_MS });
   }
 
   survey(from, to) {
-    this.ask({ ask: "survey", from, to, pace: PACE });
+    this.send({ ask: "survey", from, to, pace: SLICE_MS });
   }
 
   end() {
@@ -57,16 +58,16 @@ export class Session {
     this.worker.onmessage = null;
   }
 
-  #send(wish) {
-    [this.busy, this.asked, this.wish] = [true, wish, null];
-    this.worker.postMessage(wish);
+  #post(request) {
+    [this.busy, this.current, this.pending] = [true, request, null];
+    this.worker.postMessage(request);
   }
 
-  #came(event) {
-    const halfWay = event.event === "progress" || event.event === "surveying";
+  #receive(event) {
+    const paused = event.event === "progress" || event.event === "surveying";
     if (["moment", "surveyed", "found", "refused"].includes(event.event)) this.busy = false;
-    this.tell(event);
-    if (halfWay) this.#send(this.wish ?? this.asked);
-    else if (!this.busy && this.wish) this.#send(this.wish);
+    this.onEvent(event);
+    if (paused) this.#post(this.pending ?? this.current);
+    else if (!this.busy && this.pending) this.#post(this.pending);
   }
 }

@@ -1,17 +1,17 @@
 "use strict";
-// Runs the program, whose system is this file: its input is requests, its output lines of events.
-// It has no files, no network and no other way out. The program serves what is in its input and comes
-// back; its session stays, and its main function is called again for each request.
+// Runs the simulator, a WASI program, and implements the system calls that it needs. The program reads
+// requests from its input and writes events, one per line; it has no files and no network. It returns when
+// its input is empty. Its session stays in memory, and each request calls its main function again.
 const DONE = 0, BAD_FILE = 8, NO_SUCH_CALL = 52;
 
 class Ended extends Error {}
 
-/** The calls that the program may make of its system. */
+/** Implements the system calls. */
 const system = (output) => {
   let memory = null;
   let input = new Uint8Array();
   const view = () => new DataView(memory.buffer);
-  const pieces = (list, count) => {
+  const buffers = (list, count) => {
     const found = [];
     for (let index = 0; index < count; index += 1) {
       const begin = view().getUint32(list + index * 8, true);
@@ -34,31 +34,31 @@ const system = (output) => {
       return DONE;
     },
     random_get: (to, length) => {
-      // The simulator knows no chance; what asks is a table of hashes.
+      // Only hash tables ask for random bytes; results do not depend on them.
       new Uint8Array(memory.buffer, to, length).fill(7);
       return DONE;
     },
     sched_yield: () => DONE,
-    fd_read: (file, list, count, told) => {
+    fd_read: (file, list, count, written) => {
       if (file !== 0) return BAD_FILE;
       let length = 0;
-      for (const piece of pieces(list, count)) {
-        const part = input.subarray(0, piece.length);
-        piece.set(part);
+      for (const buffer of buffers(list, count)) {
+        const part = input.subarray(0, buffer.length);
+        buffer.set(part);
         input = input.subarray(part.length);
         length += part.length;
       }
-      view().setUint32(told, length, true);
+      view().setUint32(written, length, true);
       return DONE;
     },
-    fd_write: (file, list, count, told) => {
+    fd_write: (file, list, count, written) => {
       if (file !== 1 && file !== 2) return BAD_FILE;
       let length = 0;
-      for (const piece of pieces(list, count)) {
-        output(file, piece.slice());
-        length += piece.length;
+      for (const buffer of buffers(list, count)) {
+        output(file, buffer.slice());
+        length += buffer.length;
       }
-      view().setUint32(told, length, true);
+      view().setUint32(written, length, true);
       return DONE;
     },
     fd_fdstat_get: (file, to) => {
@@ -70,26 +70,26 @@ const system = (output) => {
     fd_prestat_get: () => BAD_FILE,
     proc_exit: () => { throw new Ended(); },
   };
-  return { calls, begin: (made) => { memory = made; }, give: (bytes) => { input = bytes; } };
+  return { calls, attach: (exported) => { memory = exported; }, feed: (bytes) => { input = bytes; } };
 };
 
-/** Events from the pieces of output in which they come. */
-const lines = (tell) => {
+/** Returns a function that takes chunks of output and calls `onEvent` for each complete line. */
+const splitLines = (onEvent) => {
   const decoder = new TextDecoder();
   let rest = "";
   return (bytes) => {
     const parts = (rest + decoder.decode(bytes, { stream: true })).split("\n");
     rest = parts.pop();
-    for (const part of parts) if (part) tell(JSON.parse(part));
+    for (const part of parts) if (part) onEvent(JSON.parse(part));
   };
 };
 
-const line = (request) => new TextEncoder().encode(`${JSON.stringify(request)}\n`);
+const encodeRequest = (request) => new TextEncoder().encode(`${JSON.stringify(request)}\n`);
 
-/** The first request, with the files that follow it. */
-const opening = ({ soc, image, most, pend }) => {
+/** Encodes the first request, followed by its two files. */
+const encodeOpen = ({ soc, image, most, pend }) => {
   const text = new TextEncoder().encode(soc);
-  const head = line({ ask: "open", soc: text.length, image: image.length, most, pend });
+  const head = encodeRequest({ ask: "open", soc: text.length, image: image.length, most, pend });
   const whole = new Uint8Array(head.length + text.length + image.length);
   whole.set(head);
   whole.set(text, head.length);
@@ -98,32 +98,32 @@ const opening = ({ soc, image, most, pend }) => {
 };
 
 let machine = null;
-let said = "";
+let errors = "";
 
 const start = async (program) => {
-  const tell = lines((event) => postMessage(event));
-  const { calls, begin, give } = system((file, bytes) => {
-    if (file === 1) tell(bytes);
-    else said += new TextDecoder().decode(bytes);
+  const receive = splitLines((event) => postMessage(event));
+  const { calls, attach, feed } = system((file, bytes) => {
+    if (file === 1) receive(bytes);
+    else errors += new TextDecoder().decode(bytes);
   });
   const imports = {};
   for (const { name } of WebAssembly.Module.imports(program)) imports[name] = calls[name] || (() => NO_SUCH_CALL);
   const { exports } = await WebAssembly.instantiate(program, { wasi_snapshot_preview1: imports });
-  begin(exports.memory);
-  return { exports, give };
+  attach(exports.memory);
+  return { exports, feed };
 };
 
 onmessage = async ({ data }) => {
   try {
     if (data.program) {
       machine = await start(data.program);
-      machine.give(opening(data));
+      machine.feed(encodeOpen(data));
       machine.exports._start();
     } else {
-      machine.give(line(data));
+      machine.feed(encodeRequest(data));
       machine.exports.__main_void();
     }
   } catch (error) {
-    if (!(error instanceof Ended)) postMessage({ event: "broken", text: `${error.message}. ${said}` });
+    if (!(error instanceof Ended)) postMessage({ event: "broken", text: `${error.message}. ${errors}` });
   }
 };
