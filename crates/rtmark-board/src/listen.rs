@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_ends_wherever_it_is_cut() {
+    fn the_end_is_detected_however_output_is_split() {
         for size in 1..=RUN.len() {
             let chunks = RUN.chunks(size).map(<[u8]>::to_vec).collect();
             assert_eq!(hear(chunks).expect("a run"), RUN, "in pieces of {size}");
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_run_that_nobody_heard_begin_is_no_end() {
+    fn an_end_without_a_begin_is_ignored() {
         let mut text = b"000001 00000002\n@. 0 0\na.b ok\n@! 0\n".to_vec();
         text.extend_from_slice(RUN);
         assert_eq!(hear(vec![text.clone()]).expect("the second"), text);
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_told_apart() {
+    fn kinds_of_silence_are_distinguished() {
         let silence = |text: &[u8]| match hear([text.to_vec(), vec![]].into()) {
             Err(DeviceError::Silent { silence, .. }) => silence,
             other => panic!("{other:?}"),

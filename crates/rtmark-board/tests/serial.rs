@@ -78,7 +78,7 @@ fn console(script: Script) -> String {
 }
 
 #[test]
-fn a_run_is_heard_however_it_comes() {
+fn a_run_is_captured_however_output_is_split() {
     assert_eq!(console(at_once(RUN.as_bytes())), RUN);
     let chopped = RUN.as_bytes().chunks(3).map(|c| (Duration::from_millis(2), c.to_vec()));
     assert_eq!(console(chopped.collect()), RUN);
@@ -90,7 +90,7 @@ fn a_run_is_heard_however_it_comes() {
 }
 
 #[test]
-fn a_reset_begins_it_anew() {
+fn a_reset_restarts_the_capture() {
     let twice = [&RUN.as_bytes()[..40], RUN.as_bytes()].concat();
     let chopped = twice.chunks(11).map(|c| (Duration::from_millis(1), c.to_vec())).collect();
     assert_eq!(console(chopped).as_bytes(), twice);
@@ -112,7 +112,7 @@ fn silence(script: Script) -> (Silence, String, String) {
 }
 
 #[test]
-fn what_is_missing_is_told_with_what_to_do() {
+fn silences_are_explained_with_a_remedy() {
     let (nothing, text, hint) = silence(Script::new());
     assert!(matches!(nothing, Silence::FromTheStart(_)), "{text}");
     assert!(hint.contains("reset button") && hint.contains("--timeout"), "{hint}");
@@ -132,7 +132,7 @@ fn what_is_missing_is_told_with_what_to_do() {
 }
 
 #[test]
-fn a_line_that_goes_is_told() {
+fn a_lost_connection_is_reported() {
     let error = hear(at_once(&RUN.as_bytes()[..50]), Then::Goes).expect_err("cut");
     assert!(matches!(error, DeviceError::Gone { .. }), "{error:?}");
     assert!(error.to_string().contains("went away"), "{error}");
@@ -140,7 +140,7 @@ fn a_line_that_goes_is_told() {
 }
 
 #[test]
-fn a_loader_that_fails_is_quoted() {
+fn loader_errors_are_quoted() {
     let mut played = play(Script::new(), Then::Goes);
     played.serial.loader = Some(Loader("echo no probe found >&2; exit 3".into()));
     let error = played.serial.run(b"an image").expect_err("failed");
@@ -151,7 +151,7 @@ fn a_loader_that_fails_is_quoted() {
 }
 
 #[test]
-fn a_port_that_is_not_there_is_told() {
+fn missing_ports_are_reported() {
     let silence = Duration::from_millis(10);
     let port = "/dev/rtmark-no-such-port".to_owned();
     let mut serial = Serial { port, baud: 115_200, loader: None, silence };

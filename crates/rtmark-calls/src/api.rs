@@ -185,7 +185,7 @@ mod tests {
     use crate::rules::Then;
 
     #[test]
-    fn every_file_is_built_in_and_can_be_read() {
+    fn every_file_is_embedded_and_parses() {
         let known = Api::builtin().expect("good");
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/kernels");
         let files = std::fs::read_dir(folder).expect("there").count();
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn names_tell_what_a_function_is() {
+    fn functions_are_classified_by_name() {
         let known = Api::builtin().expect("good");
         let api = |name: &str| known.iter().find(|api| api.name == name).expect("known");
         for (kernel, function, kind) in [
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_is_told_with_its_line() {
+    fn errors_are_reported_with_their_line() {
         let error =
             Api::from_toml("own.toml", "name = \"own\"\ncalls = [\"a[\"]\n").expect_err("bad");
         let told = error.to_string();

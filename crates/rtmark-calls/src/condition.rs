@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_condition_is_told_by_its_values() {
+    fn conditions_are_evaluated_from_their_values() {
         let holds = |text: &str| {
             let mut of = |value: &Value| match value {
                 Value::Argument(number) => Some(*number as u32 * 4 + 2),
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn when_it_can_be_told_is_known() {
+    fn conditions_state_when_they_can_be_evaluated() {
         for (text, known) in [
             ("r1 = 0", Known::Always),
             ("waiting(k_sem_take) = 0", Known::AtEntry),
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none_is_refused() {
+    fn invalid_conditions_are_rejected() {
         for text in [
             "",
             "r1",

@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn the_score_counts_what_is_near() {
+    fn the_score_counts_close_figures() {
         let rows = [row(100, 100), row(100, 101), row(200, 210), row(100, 90)];
         let score = Score::of(&rows).expect("there are rows");
         assert_eq!(score.figures, 4);

@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_unpacked_is_what_was_packed_but_for_what_cargo_builds() {
+    fn unpacking_restores_everything_but_cargo_output() {
         let scratch = tempfile::tempdir().expect("a scratch folder");
         let root = scratch.path().join("from");
         for (name, text) in [("a/b c/ü.txt", "1"), ("a/x", "2"), ("a/target/junk", "3")] {

@@ -548,7 +548,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn unchanged_files_are_left_alone() {
+    fn unchanged_files_are_not_rewritten() {
         let folder = tempfile::tempdir().expect("a scratch folder");
         let file = folder.path().join("a/b.h");
         write_if_changed(&file, b"x").expect("written");

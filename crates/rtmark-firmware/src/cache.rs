@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn the_place_follows_the_environment() {
+    fn the_location_follows_the_environment() {
         let of = |variables: &[(&str, &str)]| {
             let find = |name: &str| {
                 let found = variables.iter().find(|(known, _)| *known == name);
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_long_out_of_use_goes_and_what_is_in_use_stays() {
+    fn pruning_removes_only_old_unused_builds() {
         let scratch = tempfile::tempdir().expect("a scratch folder");
         let cache = Cache::at(scratch.path());
         let old = build(&cache, "old", 1000, 40);
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn unpacked_sources_are_what_came_with_the_program() {
+    fn unpacked_sources_match_the_embedded_ones() {
         let scratch = tempfile::tempdir().expect("a scratch folder");
         let cache = Cache::at(scratch.path());
         let unpack = |text: &'static str| {

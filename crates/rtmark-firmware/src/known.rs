@@ -105,7 +105,7 @@ mod tests {
     use rtmark_model::Setting;
 
     #[test]
-    fn what_was_built_is_found_until_it_is_another() {
+    fn builds_are_found_until_their_sources_change() {
         let scratch = tempfile::tempdir().expect("a scratch folder");
         let out = scratch.path();
         let image = |elf: &[u8]| BuiltImage {
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_digest_sees_every_source_and_no_build() {
+    fn digests_cover_every_source_and_no_build_output() {
         let scratch = tempfile::tempdir().expect("a scratch folder");
         let write = |name: &str, text: &str| {
             let path = scratch.path().join(name);

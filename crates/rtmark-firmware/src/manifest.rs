@@ -364,7 +364,7 @@ reason = "It never sleeps there."
 "#;
 
     #[test]
-    fn a_manifest_is_read_and_its_errors_are_told() {
+    fn manifests_parse_and_report_errors() {
         let manifest = Manifest::from_toml(GOOD).expect("good");
         let at = |id: &str, core, backend| {
             manifest.not_applicable(&id.parse().expect("good"), core, &Switched::default(), backend)

@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn instructions_of_three_bytes_are_at_odd_addresses_too() {
+    fn three_byte_instructions_may_be_at_odd_addresses() {
         let section = record(1, 0x5000_0111, "a.b");
         assert!(parse(&section).is_err());
         let records = parse_of(&section, CodeAlignment::of_core("lx106")).expect("good");
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_are_told_apart_from_probes() {
+    fn settings_are_distinguished_from_probes() {
         use rtmark_model::Setting;
         let mut section = record(6, 0, "asserts");
         section.extend(record(5, 3, "thread.yield"));
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_its_place() {
+    fn errors_are_reported_with_their_offset() {
         let refusal = |bytes: &[u8]| parse(bytes).expect_err("refused").to_string();
         let good = record(1, 4, "a.b");
         let second = |bytes: &[u8]| refusal(&[&good, bytes].concat());
@@ -329,13 +329,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_answered(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+        fn arbitrary_bytes_are_handled(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
             let _ = parse(&bytes);
             let _ = settings(&bytes);
         }
 
         #[test]
-        fn spoilt_records_are_answered(at in 0..48_usize, to in any::<u8>(), cut in 0..48_usize) {
+        fn corrupted_records_are_handled(at in 0..48_usize, to in any::<u8>(), cut in 0..48_usize) {
             let mut bytes = record(2, 0x100, "thread.resume.preempt");
             bytes.extend(record(3, 16, "isr.e"));
             let at = at % bytes.len();

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn compilers_are_named_in_short() {
+    fn compilers_have_short_names() {
         let gcc = "arm-none-eabi-gcc (15:12.2.rel1-1) 12.2.1 20221205";
         assert_eq!(short_version(gcc), "gcc 12.2.1");
         assert_eq!(short_version("Debian clang version 14.0.6"), "clang 14.0.6");

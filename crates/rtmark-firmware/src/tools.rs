@@ -258,7 +258,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_missing_target_is_told_with_its_command() {
+    fn missing_targets_are_reported_with_the_install_command() {
         let missing =
             Tool::RustTarget("thumbv9-none").version(Path::new(".")).expect_err("missing");
         assert_eq!(missing.install, "rustup target add thumbv9-none");

@@ -386,7 +386,7 @@ fpu = { values = [true, false], cores = ["cortex-m4f"], reason = "No FPU." }
     }
 
     #[test]
-    fn time_is_counted_by_a_timer_where_there_is_a_driver_for_it() {
+    fn timers_count_time_if_a_driver_exists() {
         let manifest = |time_bases: &str| {
             let text = format!(
                 "id = 'k'\nname = 'K'\nversion = '1'\nlicense = 'MIT'\nsource = 's'\n\
@@ -435,7 +435,7 @@ fpu = { values = [true, false], cores = ["cortex-m4f"], reason = "No FPU." }
     }
 
     #[test]
-    fn profiles_ask_the_same_of_every_kernel() {
+    fn profiles_request_the_same_settings_of_every_kernel() {
         let folder = |text: &str| of(text).expect("possible").folder();
         assert_eq!(folder("product"), "asserts-off.lto-on.opt-2");
         assert_eq!(folder("checked"), "debug_assertions-on.lto-on.opt-2.overflow_checks-on");
@@ -450,7 +450,7 @@ fpu = { values = [true, false], cores = ["cortex-m4f"], reason = "No FPU." }
     }
 
     #[test]
-    fn a_kernel_that_says_nothing_has_what_its_build_system_can() {
+    fn kernels_default_to_their_build_systems_capabilities() {
         let text = "id = 'k'\nname = 'K'\nversion = '1'\nlicense = 'MIT'\nsource = 's'\n\
                     language = 'C'\nbuild = 'make'\nimages = []\ncores = ['cortex-m3']\n";
         let make = Manifest::from_toml(text).expect("good");
@@ -486,7 +486,7 @@ fpu = { values = [true, false], cores = ["cortex-m4f"], reason = "No FPU." }
     }
 
     #[test]
-    fn what_cannot_be_chosen_is_told() {
+    fn unavailable_choices_are_reported() {
         let reason = |text: &str| of(text).expect_err("impossible");
         assert_eq!(reason("mean"), "K has no profile mean.");
         assert_eq!(reason("product+opt=7"), "K can be built with opt s, 2, 3, but not 7.");
@@ -501,7 +501,7 @@ fpu = { values = [true, false], cores = ["cortex-m4f"], reason = "No FPU." }
     }
 
     #[test]
-    fn cargo_is_told_by_profile_and_features() {
+    fn cargo_is_configured_by_profile_and_features() {
         let manifest = manifest();
         let target = stm32c031();
         let arguments =

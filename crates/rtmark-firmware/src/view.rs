@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn plain_paths_are_left_alone() {
+    fn plain_paths_are_left_unchanged() {
         for path in ["/home/jürgen/a-b_c+d.e", "/測量/x"] {
             assert!(is_plain(Path::new(path)), "{path}");
         }
@@ -153,7 +153,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_view_shows_what_is_there_now() {
+    fn a_view_reflects_current_files() {
         let scratch = tempfile::tempdir().expect("a scratch folder");
         let cache = Cache::at(&scratch.path().join("cache"));
         let folder = scratch.path().join("my own/loop #1");

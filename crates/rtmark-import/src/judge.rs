@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn averages_lie_between_the_extremes_to_a_unit() {
+    fn averages_are_within_one_unit_of_the_extremes() {
         assert_eq!(alone_of(figures(10.0, 10.0, 12.0)), []);
         assert_eq!(alone_of(figures(9.0, 10.0, 12.0)), [], "cut");
         assert_eq!(alone_of(figures(8.9, 10.0, 12.0)), [FlagKind::Contradiction]);
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn one_sample_that_makes_half_of_the_average_poisons_it() {
+    fn a_sample_that_makes_up_half_the_average_is_flagged() {
         let of = |mean: f64, max: f64, count: u64| {
             alone_of(Summarised { count: Some(count), ..figures(mean, 100.0, max) })
         };
@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_sample_is_a_thousand_times_the_smallest_at_most() {
+    fn samples_above_a_thousand_times_the_smallest_are_flagged() {
         let of = |max: f64| alone_of(Summarised { count: Some(1 << 40), ..figures(2.0, 2.0, max) });
         assert_eq!(of(2000.0), []);
         assert_eq!(of(2001.0), [FlagKind::Implausible]);
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn no_call_takes_longer_than_ten_seconds() {
+    fn calls_above_ten_seconds_are_flagged() {
         let of = |suite, mean: f64| {
             let mean = Summarised { mean: Some(mean), ..Summarised::default() };
             kinds(&judged(vec![row_of(suite, Basis::Ns, mean)], Section::default()).0[0])
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_of_the_clock_is_shorter_than_what_it_times() {
+    fn clock_steps_longer_than_the_span_are_flagged() {
         let of = |suite, basis, typical: f64, step: f64| {
             let summary =
                 Summarised { mean: Some(typical), resolution: Some(step), ..Summarised::default() };
@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_without_a_figure_say_so_unless_something_else_does() {
+    fn rows_without_a_figure_are_flagged_once() {
         assert_eq!(alone_of(Summarised::default()), [FlagKind::Incomplete]);
         let mut row = row_of(Suite::Riot, Basis::Ns, Summarised::default());
         row.flag(FlagKind::Failed, "x");
@@ -422,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_of_another_clock_contradicts_the_others() {
+    fn rows_that_imply_another_clock_are_flagged() {
         let rows = vec![
             timed("a", 240.0, 5000.0),
             timed("b", 480.0, 10_000.0),
@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_below_a_megahertz_times_no_call() {
+    fn clocks_below_a_megahertz_are_flagged() {
         let slow = |hertz: f64| {
             let row = |name, cycles: f64| timed(name, cycles, (cycles * 1e9 / hertz).floor());
             let (rows, _) = judged(vec![row("a", 500.0), row("b", 900.0)], Section::default());
@@ -457,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cooperative_switch_takes_no_more_than_four_preemptive_ones() {
+    fn cooperative_switches_above_four_preemptive_ones_are_flagged() {
         let cooperative = |cycles: f64| {
             let rows = vec![
                 timed("thread.yield.preemptive.ctx.k_to_k", 100.0, 1000.0),
@@ -470,7 +470,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_fifty_times_the_middle_one_are_none() {
+    fn rows_above_fifty_times_the_median_are_flagged() {
         let last = |cycles: f64, count: usize| {
             let mut rows: Vec<_> = (1..count).map(|_| timed("a", 100.0, 1000.0)).collect();
             rows.push(timed("b", cycles, cycles * 10.0));
@@ -482,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn malloc_and_free_that_take_the_same_are_empty() {
+    fn equal_malloc_and_free_rows_are_flagged_as_empty() {
         let of = |name: &str, mean: f64, min: f64| {
             let mut row = Row::new(Suite::RtosBenchmark, name, 1, Basis::Ns);
             row.figures = Figures::Summary(figures(mean, min, 300.0));

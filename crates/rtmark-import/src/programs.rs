@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_is_told_by_all_of_its_functions() {
+    fn programs_are_recognised_by_all_of_their_functions() {
         for program in Program::builtin().expect("good") {
             assert!(program.functions.len() > 1 && !program.ends.is_empty(), "{}", program.name);
         }

@@ -210,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_facts_can_be_read_and_each_has_its_source() {
+    fn facts_parse_and_cite_their_sources() {
         let catalogue = Catalogue::builtin().expect("good");
         let published = published(&catalogue, "0").expect("tested");
         assert!(published.times.answers.len() > 400, "{}", published.times.answers.len());
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_named() {
+    fn errors_are_reported() {
         let catalogue = Catalogue::default();
         let bad = "[[report]]\nsource = \"x\"\nkernel = \"k\"\nversion = \"1\"\nboard = \"b\"\n\
                    figures = [{ row = \"r\", unit = \"parsecs\", mean = 1 }]\n";

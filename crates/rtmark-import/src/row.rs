@@ -209,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_that_cannot_be_are_flagged() {
+    fn impossible_numbers_are_flagged() {
         let read = |text: &str| Number::read(text).map(|n| (n.value, n.flag));
         assert_eq!(read(" 42 "), Some((Some(42.0), None)));
         assert_eq!(read("1.5"), Some((Some(1.5), None)));

@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_came_with_the_program_names_scenarios_that_exist() {
+    fn built_in_spans_name_existing_scenarios() {
         let spans = Spans::builtin().expect(TESTED);
         let catalogue = Catalogue::builtin().expect("good");
         for entry in &spans.rows {
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn old_forms_of_rows_have_the_span_of_the_new_one() {
+    fn old_row_names_have_the_span_of_the_new_ones() {
         let spans = Spans::known();
         let catalogue = Catalogue::builtin().expect("good");
         let suite = Suite::ZephyrLatencyMeasure;
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_whose_words_stayed_and_whose_spans_changed_equal_nothing() {
+    fn rows_whose_span_changed_under_the_same_name_equal_nothing() {
         let spans = Spans::known();
         let catalogue = Catalogue::builtin().expect("good");
         let suite = Suite::ZephyrLatencyMeasure;

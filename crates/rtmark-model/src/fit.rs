@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn each_order_is_told_from_the_others_whatever_its_constants() {
+    fn orders_are_distinguished_for_any_constants() {
         for base in [0.0, 40.0, 500.0, 20_000.0] {
             for step in [0.5, 1.0, 7.0, 90.0, 1000.0] {
                 // Variations that rule 1 ignores are not considered.
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn small_movements_are_none_and_wild_ones_have_no_order() {
+    fn small_variations_are_constant_and_wild_ones_irregular() {
         assert_eq!(measured([500, 510, 505, 500, 511, 507, 502]).order, Order::Constant);
         assert_eq!(measured([30, 31, 30, 33, 32, 30, 31]).order, Order::Constant);
         // Yields under Embassy 0.10: with one other task, batches are half as long.
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn curves_of_real_kernels_have_the_orders_that_their_sources_say() {
+    fn real_kernels_curves_have_their_documented_orders() {
         // FreeRTOS 11.2 on the Cortex-M0+: xTimerStart() inserts into a sorted list.
         let start = measured([2355, 2363, 2379, 2411, 2475, 2603, 2859]);
         assert_eq!((start.order, start.per_element), (Order::Linear, 8.0));
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn few_points_and_empty_lists_are_answered() {
+    fn few_or_no_points_are_handled() {
         assert_eq!(fit(&[]), None);
         assert_eq!(fit(&[(1, 5), (2, 6), (4, 7)]), None);
         let equal = fit(&[(3, 5); 4]).expect("a constant");

@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_names_are_cut_where_they_may_be() {
+    fn long_names_are_truncated_at_separators() {
         assert_eq!(own_name("critical_section::with"), "critical_section::with");
         assert_eq!(own_name("a::channel::Channel<b::M,T>::try_send"), "Channel<b::M,T>::try_send");
         assert_eq!(own_name("<a::B as c::D>::drop"), "<a::B as c::D>::drop");
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_stored_without_frames_is_told_as_it_was() {
+    fn places_stored_without_frames_are_shown_unchanged() {
         let text = r#"{"address": 1, "function": "f", "inlined": ["a::b::c", "d"],
             "line": {"file": "f.rs", "line": 9}}"#;
         let place: Place = serde_json::from_str(text).expect("a place");

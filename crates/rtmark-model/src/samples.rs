@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn one_sample_is_the_first_and_there_are_no_steady_ones() {
+    fn a_single_sample_is_first_and_not_steady() {
         let statistics = samples(&[(7, TICK)]).statistics().expect("one");
         assert_eq!((statistics.count, statistics.first, statistics.typical()), (1, 7, 7));
         assert!(statistics.first_disturbed && statistics.steady.is_none());
@@ -394,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn where_samples_have_several_modes_their_mean_stands_for_them() {
+    fn multimodal_samples_are_represented_by_their_mean() {
         let two = mixed(&[(135, 51), (249, 49)]);
         let modes = two.modes();
         assert_eq!(modes, [Mode { value: 135, times: 51 }, Mode { value: 249, times: 49 }]);
@@ -432,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn absurd_runs_are_refused() {
+    fn absurd_runs_are_rejected() {
         let read = serde_json::from_str::<Samples>;
         assert!(read(r#"[{"value":1,"times":0}]"#).is_err());
         assert!(read(r#"[{"value":1,"times":18446744073709551615},{"value":2}]"#).is_err());

@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn the_middle_is_a_layout_that_was_measured() {
+    fn the_median_layout_was_measured() {
         let of = |typical: &[u64]| {
             let all: Vec<_> =
                 (0..).zip(typical).map(|(layout, value)| placement(layout, &[1, *value])).collect();

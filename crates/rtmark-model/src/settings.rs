@@ -406,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_kernel_lacks_is_off() {
+    fn missing_settings_are_off() {
         let one =
             settings(&[("asserts", Setting::Switch(true)), ("opt", Setting::Text("2".into()))]);
         let other = settings(&[
@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_read_by_their_form() {
+    fn values_parse_by_their_form() {
         let of = |id: &str, text: &str| setting_info(id).expect("listed").parse(text);
         assert_eq!(of("asserts", "off"), Ok(Setting::Switch(false)));
         assert_eq!(of("stack_check", "2"), Ok(Setting::Number(2)));

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn crates_and_rusts_own_library_are_nobodys_own() {
+    fn dependencies_and_the_standard_library_are_not_the_authors_code() {
         use Owner::{Author as Own, Library};
         let author = Author::of("/home/a/app/src/main.rs", "/home/a/app");
         let crates = "/home/a/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f";
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_in_c_is_told_by_its_folder_and_what_lies_beside_main_is_not() {
+    fn c_kernels_are_recognised_by_folder_except_beside_main() {
         use Owner::{Author as Own, Library};
         let files = [
             ("freertos/load.c", Own),
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_main_whatever_is_no_library_is_the_authors() {
+    fn without_main_all_code_outside_libraries_is_the_authors() {
         let author = Author::default();
         let files = [
             ("/a/b.c", Owner::Author),

@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cortex_r5_has_the_same_stacks_whatever_mode_its_handlers_are_in() {
+    fn a_cortex_r5_has_the_same_stacks_in_every_handler_mode() {
         let soc = include_str!("../../../socs/zynqmp-r5.toml");
         let mut machine = Machine::new(&Soc::from_toml(soc).expect("a soc"));
         let code: [(u32, &[u32]); 5] = [

@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn common_functions_stand_beside_each_other_and_the_rest_by_role() {
+    fn common_functions_are_paired_and_the_rest_grouped_by_role() {
         let c = cost(&[
             (Role::Thread, "main", 100, 0),
             (Role::Thread, "isPrime", 50, 3),

@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_handlers_name_holds_its_interrupts() {
+    fn a_handler_name_covers_its_interrupts() {
         assert_eq!(plain("TIM8_BRK_TIM12_IRQHandler"), Some("TIM8_BRK_TIM12"));
         assert_eq!(plain("SWI0_EGU0"), Some("SWI0_EGU0"));
         for none in ["IRQ8_Handler", "IRQ8", "IRQ_8", "_isr_wrapper", "Default_Handler", "main", ""]

@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_task_has_the_name_that_its_author_gave_it() {
+    fn tasks_have_the_names_given_by_their_author() {
         let shown = |name: &str| as_written(name).unwrap_or_else(|| name.to_owned());
         for body in ["{{closure}}", "{async_fn#0}"] {
             let name = format!("load::__slow_task::__slow_task_inner_function::{body}");

@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_execution_of_an_instruction_stays_the_longest() {
+    fn the_longest_execution_of_an_instruction_is_kept() {
         let (machine, image) = stopped();
         let mut held = HeldBack::new(&machine, &image, HeldInterrupt::OfPriority(0));
         let mut take = |began: u64, cycles: u64| {

@@ -243,7 +243,7 @@ mod tests {
     /// Parts join to the whole in any order and repeatedly; parts of another sweep or with a
     /// different answer are refused.
     #[test]
-    fn parts_are_joined() {
+    fn parts_are_merged() {
         use Verdict::{Holds, Misses};
         let all = [(1, Some(10)), (2, Some(10)), (1, Some(20)), (2, Some(20))];
         let mut whole = sweep(all.iter().map(|&(clock, tick)| point(clock, tick, Holds)).collect());

@@ -257,7 +257,7 @@ reason = "No interrupt."
 "#;
 
     #[test]
-    fn a_file_is_read_and_its_errors_are_told() {
+    fn files_parse_and_report_errors() {
         let machine = Machine::from_toml(GOOD).expect("good");
         assert_eq!(machine.load, ["-kernel", "{elf}"]);
         assert_eq!(machine.memory_for(Role::Ram).map(|memory| memory.base), Some(0x8000_1000));
@@ -289,7 +289,7 @@ reason = "No interrupt."
     }
 
     #[test]
-    fn a_counter_of_a_fixed_frequency_tells_every_number_of_instructions() {
+    fn fixed_frequency_counters_resolve_every_instruction_count() {
         let counter = CoreCounter { hz: 40_000_000, shift: 5 };
         // 1.28 counts per instruction, cut off.
         for instructions in (0..1000_u64).chain([3_000_000_000]) {

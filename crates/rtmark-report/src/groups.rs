@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_scenario_of_the_catalogue_has_a_group_and_every_headline_is_one() {
+    fn every_scenario_has_a_group_and_every_headline_is_a_scenario() {
         let catalogue = Catalogue::builtin().expect("good");
         for scenario in catalogue.scenarios().iter().filter(|scenario| scenario.point.is_none()) {
             assert_ne!(Group::of(&scenario.id), Group::Own, "{}", scenario.id);

@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_kernel_looks_the_same_whatever_is_beside_it() {
+    fn a_kernels_style_does_not_depend_on_other_kernels() {
         let ids = |names: &[&str]| -> Vec<KernelId> {
             names.iter().map(|name| name.parse().expect("a name")).collect()
         };

@@ -276,7 +276,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_uart_is_set_up_only_where_it_prints() {
+    fn a_uart_is_initialised_only_if_it_prints() {
         let board = find("stm32c031").expect("built in");
         assert!(board.target(PrintsBy::Semihosting).console.is_none());
         let console = board.target(PrintsBy::Uart).console.expect("it has one");

@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_are_converted_across_the_counters_end() {
+    fn counts_are_converted_across_counter_overflow() {
         let probe = |count| Noted::Probe(0x30, count);
         let events = vec![probe(0x100), probe(0xFFFF_FFFE), Noted::Printed, probe(2)];
         let mut log = Log { events, ..Log::default() };
@@ -377,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn what_probes_cost_is_taken_off() {
+    fn the_cost_of_probes_is_subtracted() {
         let lines = format!(
             "{CALIBRATION}@+ 00000031 00001000 00000041 00001020\n\
              @  00000031 fffffff0 00000071 fffffff8 00000081 00000008 00000041 00000100\n"
@@ -402,7 +402,7 @@ mod tests {
     }
 
     #[test]
-    fn logs_that_cannot_be_used_are_told() {
+    fn unusable_logs_are_reported() {
         let cut = of(CALIBRATION).expect_err("no end");
         assert_eq!(cut, LogError::Cut);
         let lost = of(&ended(CALIBRATION, 10)).expect_err("lost");

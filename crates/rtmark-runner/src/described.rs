@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn every_file_of_the_repository_is_built_in_and_found_by_name() {
+    fn every_file_is_embedded_and_found_by_name() {
         the_folders_files_are_built_in::<SocFile>();
         the_folders_files_are_built_in::<MachineFile>();
         the_folders_files_are_built_in::<BoardFile>();
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unknown_is_told_beside_what_is_like_it() {
+    fn unknown_names_are_reported_with_similar_ones() {
         let message = |error: FileError| error.to_string();
         let soc = find::<SocFile>("stm32c013").map(drop).map_err(message);
         assert_eq!(soc, Err("no soc is called `stm32c013`; did you mean `stm32c031`?".to_owned()));

@@ -118,7 +118,7 @@ mod tests {
     use rtmark_model::Disturbance;
 
     #[test]
-    fn the_first_typical_sample_stands_for_all() {
+    fn the_first_typical_sample_represents_all() {
         let hit = Disturbance { tick: true, interrupt: false };
         let of = |values: &[(u64, Disturbance)]| {
             let mut samples = Samples::new();

@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn each_subject_is_tried_with_the_others_value() {
+    fn each_subject_is_tried_with_the_other_subjects_value() {
         let soc = Platform::from(socs::find("stm32c031").expect("built in"));
         let catalogue = Catalogue::builtin().expect("good");
         let scenarios: Vec<_> = catalogue.scenarios().iter().take(1).collect();

@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_has_no_end_is_refused_and_what_has_one_is_whole() {
+    fn endless_files_are_rejected_and_others_read_in_full() {
         let endless = all_of(io::repeat(0)).expect_err("too long");
         assert_eq!(endless.to_string(), "it holds more than 256 MiB");
         let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/given.rs");

@@ -109,7 +109,7 @@ mod tests {
     use rtmark_model::Catalogue;
 
     #[test]
-    fn a_machine_says_why_it_lacks_what_it_leaves_out() {
+    fn machines_state_why_scenarios_are_missing() {
         let catalogue = Catalogue::builtin().expect("built in");
         for file in builtin().expect("built in") {
             let left_out = |group: &str| file.machine.without.iter().any(|image| image == group);
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_that_runs_a_socs_firmware_is_built_for_as_that() {
+    fn machines_that_run_a_socs_firmware_use_its_build() {
         let machine = find("stm32f405").expect("built in");
         let soc = socs::find("stm32f405").expect("built in");
         let target = Target { probes: machine.target.probes.clone(), ..Target::from(&soc.soc) };

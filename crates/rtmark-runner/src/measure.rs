@@ -443,7 +443,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_word_counts() {
+    fn the_last_verdict_counts() {
         let id = "a.b".parse().expect("good");
         let of = |console: &str| verdict(&id, 0, console.as_bytes());
         assert_eq!(of("hello\na.b ok\n"), Ok(Verdict::Ok(BTreeMap::new())));
@@ -460,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn a_point_is_told_or_declined() {
+    fn a_point_is_reported_or_declined() {
         let id = "a.b".parse().expect("good");
         let of = |console: &str| verdict(&id, 16, console.as_bytes());
         assert!(matches!(of("a.b ok n=16\n"), Ok(Verdict::Ok(_))));

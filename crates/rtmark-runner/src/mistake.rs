@@ -32,7 +32,7 @@ mod tests {
     use rtmark_sim::{Cycles, Machine, Stop};
 
     #[test]
-    fn a_mistake_is_told_with_its_place_and_what_to_send() {
+    fn internal_errors_show_location_and_how_to_report_them() {
         let mut machine =
             Machine::new(&crate::socs::find("generic-cortex-m3").expect("built in").soc);
         for (address, word) in [(0, 0x2000_1000), (4, 0x41), (0x40, 0xE7FE_BF00)] {

@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_takes_long_has_fewer_layouts_unless_a_number_is_asked_for() {
+    fn long_scenarios_have_fewer_layouts_by_default() {
         let catalogue = Catalogue::builtin().expect("good");
         let scenario = |id: &str| catalogue.get(&id.parse().expect("a name")).expect("known");
         let (short, long) = (scenario("thread.yield"), scenario("growth.yield.ready.8"));

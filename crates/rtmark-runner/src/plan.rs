@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_is_asked_unless_filtered() {
+    fn everything_is_measured_unless_filtered() {
         let all = plan(&[], &[]).expect("everything");
         assert_eq!(all.units.len(), 4);
         assert_eq!(all.answers(), 4 * Catalogue::builtin().expect("good").scenarios().len());
@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_the_whole_and_keep_images_together() {
+    fn parts_cover_the_plan_and_keep_images_together() {
         let whole = plan(&[], &[]).expect("everything");
         let placements = Placements::Usually(9);
         for of in [1, 2, 3, 7, 1000] {
@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn every_filter_must_select_something() {
+    fn filters_that_select_nothing_are_rejected() {
         let error = plan(&["floor", "flor"], &[]).expect_err("nothing");
         assert_eq!(error.to_string(), "no kernel fits `flor`; did you mean `floor`?");
         let error = plan(&[], &["*.nothing"]).expect_err("nothing");

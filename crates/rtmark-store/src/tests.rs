@@ -24,7 +24,7 @@ fn scratch() -> (tempfile::TempDir, PathBuf) {
 }
 
 #[test]
-fn what_is_recorded_is_there_after_reopening() {
+fn recorded_data_survives_reopening() {
     let (_folder, path) = scratch();
     let store = Store::open(&path).expect("made");
     let run = store.begin("rtmark run", "0", None).expect("begun");
@@ -46,7 +46,7 @@ fn what_is_recorded_is_there_after_reopening() {
 }
 
 #[test]
-fn answers_that_are_all_there_are_recorded_in_their_order() {
+fn complete_answers_are_recorded_in_order() {
     let (_folder, path) = scratch();
     let store = Store::open(&path).expect("made");
     let run = store.begin("rtmark import", "0", None).expect("begun");
@@ -59,7 +59,7 @@ fn answers_that_are_all_there_are_recorded_in_their_order() {
 }
 
 #[test]
-fn measurements_have_the_time_that_they_took() {
+fn measurements_record_their_duration() {
     let (_folder, path) = scratch();
     let store = Store::open(&path).expect("made");
     let run = store.begin("rtmark run", "0", None).expect("begun");
@@ -79,7 +79,7 @@ fn measurements_have_the_time_that_they_took() {
 }
 
 #[test]
-fn a_finished_run_says_so() {
+fn finished_runs_are_marked() {
     let (_folder, path) = scratch();
     let store = Store::open(&path).expect("made");
     store.begin("c", "0", None).and_then(RunWriter::finish).expect("finished");
@@ -96,7 +96,7 @@ fn answers_cannot_be_changed() {
 }
 
 #[test]
-fn two_writers_do_not_lose_each_other() {
+fn concurrent_writers_lose_nothing() {
     let (_folder, path) = scratch();
     Store::open(&path).expect("made");
     std::thread::scope(|scope| {
@@ -116,7 +116,7 @@ fn two_writers_do_not_lose_each_other() {
 }
 
 #[test]
-fn files_that_are_no_store_are_refused() {
+fn files_that_are_not_stores_are_rejected() {
     let (folder, _) = scratch();
     let path = folder.path().join("noise");
     std::fs::write(&path, [0x55; 4096]).expect("written");
@@ -144,7 +144,7 @@ fn files_that_are_no_store_are_refused() {
 }
 
 #[test]
-fn what_is_only_looked_into_is_not_made() {
+fn reading_does_not_create_a_store() {
     let (folder, path) = scratch();
     assert!(matches!(Store::open_existing(&path), Err(StoreError::Missing { .. })));
     assert!(!folder.path().join("deep").exists());
@@ -155,7 +155,7 @@ fn what_is_only_looked_into_is_not_made() {
 }
 
 #[test]
-fn a_file_is_read_where_nothing_can_be_written() {
+fn read_only_stores_can_be_read() {
     let (folder, _) = scratch();
     let path = folder.path().join("50% #?& \u{fc}.sqlite");
     let store = Store::open(&path).expect("made");
@@ -172,7 +172,7 @@ fn a_file_is_read_where_nothing_can_be_written() {
 }
 
 #[test]
-fn the_place_follows_the_environment() {
+fn the_location_follows_the_environment() {
     let from = |set: &[(&str, &str)]| {
         place(|name| set.iter().find(|(n, _)| *n == name).map(|(_, v)| PathBuf::from(v))).ok()
     };
@@ -221,7 +221,7 @@ fn of_form(form: usize, path: &Path) {
 }
 
 #[test]
-fn stores_of_every_older_form_are_brought_to_the_newest() {
+fn stores_of_every_older_version_are_migrated() {
     for form in 1..schema::STEPS.len() {
         let folder = tempfile::tempdir().expect("a scratch folder");
         let path = folder.path().join("old");
@@ -268,7 +268,7 @@ fn nobody(_: &str) -> Option<String> {
 }
 
 #[test]
-fn references_find_runs() {
+fn references_resolve_to_runs() {
     let (_folder, path) = scratch();
     let store = Store::open(&path).expect("made");
     let commit = "1234567890abcdef1234567890abcdef12345678";
@@ -307,7 +307,7 @@ fn references_find_runs() {
 }
 
 #[test]
-fn removed_runs_are_passed_over_and_only_they_are_pruned() {
+fn removed_runs_are_skipped_and_only_they_are_pruned() {
     let (_folder, path) = scratch();
     let store = Store::open(&path).expect("made");
     let kept = finished(&store, None, &["a.b"]);
@@ -334,7 +334,7 @@ fn removed_runs_are_passed_over_and_only_they_are_pruned() {
 }
 
 #[test]
-fn a_locked_store_says_so_and_loses_nothing() {
+fn locked_stores_are_reported_and_lose_nothing() {
     let (_folder, path) = scratch();
     let store = Store::open(&path).expect("made");
     finished(&store, None, &["a.b"]);
@@ -351,7 +351,7 @@ fn a_locked_store_says_so_and_loses_nothing() {
 }
 
 #[test]
-fn a_store_that_was_cut_off_or_overwritten_is_refused() {
+fn truncated_or_overwritten_stores_are_rejected() {
     let (_folder, path) = scratch();
     let store = Store::open(&path).expect("made");
     for _ in 0..40 {
@@ -402,7 +402,7 @@ fn of_kind(store: &Store, kind: Kind, answers: &[Answer]) -> RunInfo {
 }
 
 #[test]
-fn latest_is_measured_here_and_imports_have_a_word_of_their_own() {
+fn latest_and_imported_resolve_separately() {
     let (_folder, path) = scratch();
     let store = Store::open(&path).expect("made");
     let found = |reference: &str| store.resolve(reference, nobody).map(|run| run.id);
@@ -435,7 +435,7 @@ fn latest_is_measured_here_and_imports_have_a_word_of_their_own() {
 }
 
 #[test]
-fn answers_are_read_a_page_at_a_time_and_by_what_they_are_about() {
+fn answers_are_read_in_pages_and_by_subject() {
     let (_folder, path) = scratch();
     let store = Store::open(&path).expect("made");
     let many: Vec<_> = (0..10).map(|n| other(&format!("a.b{n}"), Backend::Log)).collect();

@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn formulas_have_the_values_of_arithmetic() {
+    fn formulas_follow_arithmetic() {
         for (text, expected) in [
             ("1 + 2 * 3", 7.0),
             ("(a.b - c) / 2", 1.0),

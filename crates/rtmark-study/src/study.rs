@@ -433,7 +433,7 @@ explanation = [{ title = "e", text = "It is {k.a.max}.", holds = ["half < k.a"] 
 "#;
 
     #[test]
-    fn every_study_of_the_repository_is_built_in_and_good() {
+    fn every_study_is_embedded_and_valid() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/studies");
         for entry in std::fs::read_dir(folder).expect("there") {
             let name = format!("data/studies/{}", entry.expect("there").file_name().display());

@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_stay_whole_and_lines_short() {
+    fn text_wraps_between_words() {
         assert_eq!(wrapped("one two three", 7, "> "), "> one two\n> three\n");
         assert_eq!(wrapped("incomprehensible", 4, ""), "incomprehensible\n");
         assert_eq!(wrapped("", 4, ""), "");

@@ -452,7 +452,7 @@ fn messages_arrive_as_the_schedule_predicts() {
 /// With forty messages per job, a bound that omits them is exceeded, and one that includes them is
 /// not.
 #[test]
-fn what_messages_cost_matters() {
+fn bounds_need_message_costs() {
     for kernel in Model::KERNELS {
         let bench = bench(kernel, &soc("stm32c031"));
         let calibration = bench.calibrate().expect("measured");

@@ -96,7 +96,7 @@ mod tests {
         Form { magic: b"RTMARKXX", version: 3, what: "a part of a test", made_by: "a test" };
 
     #[test]
-    fn a_file_is_read_whole_or_refused() {
+    fn truncated_or_corrupted_files_are_rejected() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("x");
         assert!(FORM.read(&path).is_err());

@@ -77,7 +77,7 @@ fn memory_agrees(folder: &Folder, soc: &str, footprint: &Value) -> usize {
 }
 
 #[test]
-fn stacks_are_used_as_far_as_memory_shows() {
+fn stack_use_matches_the_memory_written() {
     let folder = Folder { home: tempfile::tempdir().expect("a scratch folder") };
     for soc in ["stm32f405", "generic-hazard3", "zynqmp-r5"] {
         let asked = ["footprint", "-k", "freertos", "--soc", soc, "-s", "thread.yield"];
@@ -111,7 +111,7 @@ fn stacks_are_used_as_far_as_memory_shows() {
 /// A kernel starts its first task by a return on a Hazard3 and a Cortex-R5, and by an exception on a
 /// Cortex-M: nobody has called it.
 #[test]
-fn tasks_are_roots_of_their_stacks_on_every_core() {
+fn tasks_are_the_roots_of_their_stacks_on_every_core() {
     let folder = Folder { home: tempfile::tempdir().expect("a scratch folder") };
     for soc in ["stm32f405", "generic-hazard3", "zynqmp-r5"] {
         let asked = ["footprint", "-k", "freertos", "--soc", soc, "-s", "queue.handover"];
@@ -140,7 +140,7 @@ fn tasks_are_roots_of_their_stacks_on_every_core() {
 }
 
 #[test]
-fn an_image_has_the_footprint_of_the_kernel_that_it_is() {
+fn an_image_has_its_kernels_footprint() {
     let folder = Folder { home: tempfile::tempdir().expect("a scratch folder") };
     let soc = ["--soc", "stm32f405"];
     let asked = ["footprint", "-k", "freertos", "-s", "semaphore.give.immediate"];

@@ -135,7 +135,7 @@ fn ended(output: &Output, code: i32) -> String {
 }
 
 #[test]
-fn one_instruction_more_in_the_switch_is_refused() {
+fn the_gate_fails_on_one_more_instruction_in_the_switch() {
     let scratch = Scratch::new();
     // The hook lets a commit pass that changes nothing, and refuses the slower one.
     std::fs::copy(
@@ -223,7 +223,7 @@ fn compared(scratch: &Scratch, before: &str, after: &str) -> serde_json::Value {
 }
 
 #[test]
-fn a_function_outside_all_spans_may_grow_and_one_inside_may_not() {
+fn the_gate_fails_only_on_growth_inside_spans() {
     let scratch = Scratch::new();
     let measure = |name: &str| {
         // Spans that the start of the scheduler is no part of. Link-time optimisation puts that behind

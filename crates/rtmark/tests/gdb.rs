@@ -109,7 +109,7 @@ fn assert_in_order(text: &str, words: &[&str]) {
 }
 
 #[test]
-fn breakpoints_steps_registers_and_memory() {
+fn breakpoints_steps_registers_and_memory_work() {
     let commands = [
         "break *0x0800000c",
         "continue",
@@ -142,7 +142,7 @@ fn breakpoints_steps_registers_and_memory() {
 }
 
 #[test]
-fn time_runs_backwards() {
+fn reverse_execution_works() {
     let commands = [
         "watch *(int *)0x20000000 if *(int *)0x20000000 == 5",
         "continue",
@@ -188,7 +188,7 @@ fn time_runs_backwards() {
 }
 
 #[test]
-fn the_fpu_and_system_registers_are_there() {
+fn the_fpu_and_system_registers_are_accessible() {
     let commands = [
         "set var $d0 = 1.5",
         "print $d0",
@@ -240,7 +240,7 @@ fn a_risc_v_core_has_its_own_registers() {
 
 /// Without GDB, in its protocol: a program that runs is stopped by one byte.
 #[test]
-fn a_running_program_is_interrupted() {
+fn a_running_program_can_be_interrupted() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let path = folder.path().join("loop.bin");
     let bytes = [0x2000_0400_u32, 0x0800_0009, 0xE7FE].map(u32::to_le_bytes).concat();

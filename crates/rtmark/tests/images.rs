@@ -81,7 +81,7 @@ fn figures(answers: &[Value], column: &str) -> Vec<(String, [u64; 4])> {
 }
 
 #[test]
-fn our_own_images_give_by_their_calls_what_their_probes_give() {
+fn calls_and_probes_of_our_images_give_equal_figures() {
     // Optimised as a whole, functions are given what nobody but the compiler knows.
     let choice = ["run", "-k", "freertos", "--soc", "stm32f405", "--profile", "product+lto=off"];
     let more = ["--placements", "1", "--format", "json", "-s", "semaphore.*", "queue.*", "mutex.*"];
@@ -153,7 +153,7 @@ fn of<'a>(answers: &'a [Value], scenario: &str) -> Vec<&'a Value> {
 }
 
 #[test]
-fn a_benchmark_program_becomes_a_column() {
+fn benchmark_programs_become_columns() {
     let image = guest("whole", &[]);
     let output = columns(&[("zephyr", &image)], &["--format", "json"]);
     assert!(output.status.success(), "{}", said(&output));
@@ -198,7 +198,7 @@ fn a_benchmark_program_becomes_a_column() {
 }
 
 #[test]
-fn a_table_has_a_part_for_what_is_only_near() {
+fn similar_spans_have_a_table_part_of_their_own() {
     let (one, two) = (guest("whole", &[]), guest("plain", &["-DPLAIN"]));
     let output = columns(&[("one", &one), ("two", &two)], &[]);
     assert!(output.status.success(), "{}", said(&output));
@@ -214,7 +214,7 @@ fn a_table_has_a_part_for_what_is_only_near() {
 }
 
 #[test]
-fn half_a_suite_is_told_with_what_was_measured() {
+fn an_aborted_suite_is_reported_with_its_finished_rows() {
     let short = ["--max-cycles", "3000000", "--format", "json"];
     for (name, option, code, told) in [
         ("half", "-DHALF", 12, "latency_measure did not announce its end"),
@@ -232,7 +232,7 @@ fn half_a_suite_is_told_with_what_was_measured() {
 }
 
 #[test]
-fn an_application_has_rows_by_calls_alone() {
+fn applications_have_rows_from_calls_alone() {
     let image = guest("plain", &["-DPLAIN"]);
     let output = columns(&[("mine", &image)], &["--max-cycles", "100000", "--format", "json"]);
     assert!(output.status.success(), "{}", said(&output));
@@ -256,7 +256,7 @@ fn without_debug_information_nothing_is_guessed() {
 }
 
 #[test]
-fn what_cannot_be_a_column_is_told() {
+fn unsuitable_images_are_rejected_with_a_reason() {
     let image = guest("plain", &["-DPLAIN"]);
     let text = scratch().join("text.elf");
     std::fs::write(&text, "no image").expect("written");
@@ -296,7 +296,7 @@ fn what_cannot_be_a_column_is_told() {
 }
 
 #[test]
-fn what_a_file_does_not_tell_is_said_with_the_reason() {
+fn properties_missing_from_a_file_are_reported_with_the_reason() {
     let image = guest("told", &["-DPLAIN"]);
     let of = |name: &str| scratch().join(format!("{name}.elf")).display().to_string();
     let copy = |to: &str, options: &[&str]| {
@@ -341,7 +341,7 @@ fn what_a_file_does_not_tell_is_said_with_the_reason() {
 }
 
 #[test]
-fn constants_of_a_linker_script_are_no_functions() {
+fn linker_script_constants_are_not_functions() {
     let image = guest("located", &["-DPLAIN"]);
     let symbols = Command::new("arm-none-eabi-nm").arg(&image).output().expect("nm starts");
     let symbols = String::from_utf8_lossy(&symbols.stdout).into_owned();

@@ -49,7 +49,7 @@ fn measured(output: &Output) -> Vec<(String, String, u64)> {
 }
 
 #[test]
-fn anywhere_it_measures_what_its_checkout_does() {
+fn an_installed_binary_measures_the_same_as_its_checkout() {
     let scratch = tempfile::tempdir().expect("a scratch folder");
     let plain = scratch.path().join("plain");
     let odd = scratch.path().join("zu Häuse; #1 $x");
@@ -74,7 +74,7 @@ fn anywhere_it_measures_what_its_checkout_does() {
 }
 
 #[test]
-fn several_at_once_build_once_and_measure_the_same() {
+fn concurrent_processes_build_once_and_measure_the_same() {
     let scratch = tempfile::tempdir().expect("a scratch folder");
     let started = (0..3).map(|number| {
         let home = scratch.path().join(format!("project {number}"));
@@ -93,7 +93,7 @@ fn several_at_once_build_once_and_measure_the_same() {
 
 #[cfg(unix)]
 #[test]
-fn what_is_built_runs_where_nothing_can_be_written() {
+fn built_images_run_on_a_read_only_file_system() {
     use std::os::unix::fs::PermissionsExt;
 
     fn make_writable(folder: &Path, mode: u32) {

@@ -188,7 +188,7 @@ fn by_masks(found: &Findings) -> Summary {
 
 /// The author's own line stands first, whatever of the kernel was inlined there.
 #[test]
-fn places_of_a_load_are_told_by_its_authors_lines() {
+fn locations_in_a_load_are_the_authors_own_lines() {
     // Optimised as a product is, most of the kernel is inlined.
     let product: Variant = "product".parse().expect("a profile");
     let Load { machine, elf, image, .. } = load_built("embassy", "stm32f405", |kernel, soc| {
@@ -245,7 +245,7 @@ fn listed(machine: &Machine, image: &Image, to: u64) -> (u64, u64, u64) {
 }
 
 #[test]
-fn masked_times_of_a_load_are_those_of_the_mask_registers() {
+fn masked_intervals_of_a_load_match_the_mask_registers() {
     let loads = [
         ("freertos", "stm32f405"),
         ("embassy", "stm32f405"),
@@ -303,7 +303,7 @@ fn rows(kernel: &str, soc: &str) -> [HeldInterval; 2] {
 }
 
 #[test]
-fn rows_of_what_is_held_back_are_the_longest_that_a_search_finds() {
+fn held_interval_rows_equal_the_longest_found_by_search() {
     let loads = [
         ("freertos", "stm32f405"),
         ("rtic", "stm32c031"),
@@ -353,7 +353,7 @@ fn samples() -> usize {
 /// As someone with a board would: an interrupt at random, again and again, each from a run of its
 /// own. None is served later than the search says is the worst.
 #[test]
-fn no_moment_at_random_is_worse_than_the_worst() {
+fn no_random_moment_exceeds_the_worst_case() {
     for (kernel, soc) in [("freertos", "stm32f405"), ("rtic", "stm32c031")] {
         let Load { machine, injected, .. } = load(kernel, soc);
         let (from, to) = (FROM, 80_000);
@@ -424,7 +424,7 @@ fn tasks_of(kernel: &str) -> Vec<&str> {
 }
 
 #[test]
-fn timelines_have_the_tasks_of_the_load() {
+fn timelines_show_the_loads_tasks() {
     for kernel in ["freertos", "embassy", "lilos", "rtic", "evloop"] {
         let Load { machine, elf, image, .. } = load(kernel, "stm32f405");
         let mut machine = machine;
@@ -493,7 +493,7 @@ fn assert_told_alike(machine: &Machine, elf: &[u8], what: &str) {
 }
 
 #[test]
-fn landmarks_tell_what_every_instruction_tells() {
+fn landmarks_give_the_same_result_as_every_instruction() {
     for (kernel, socs) in [
         ("freertos", ["stm32c031", "stm32f405", "rp2350", "stm32h743"].as_slice()),
         ("embassy", &["stm32c031", "stm32f405", "rp2350"]),

@@ -51,7 +51,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn kernels_and_scenarios_of_ones_own_stand_beside_the_others() {
+fn user_kernels_and_scenarios_are_measured_beside_the_suites() {
     let home = tempfile::tempdir().expect("a scratch folder");
     ours(home.path());
     let asked =
@@ -96,7 +96,7 @@ fn kernels_and_scenarios_of_ones_own_stand_beside_the_others() {
 }
 
 #[test]
-fn what_is_ones_own_is_listed_and_what_is_wrong_with_it_is_told() {
+fn user_kernels_are_listed_and_their_errors_reported() {
     let home = tempfile::tempdir().expect("a scratch folder");
     let ours = ours(home.path());
     std::fs::write(home.path().join("rtmark.toml"), "own = [\"ours\"]\n").expect("writable");
@@ -119,7 +119,7 @@ fn what_is_ones_own_is_listed_and_what_is_wrong_with_it_is_told() {
 }
 
 #[test]
-fn the_commit_that_slowed_a_kernel_of_ones_own_down_is_found() {
+fn bisect_finds_the_commit_that_slowed_a_user_kernel() {
     let home = tempfile::tempdir().expect("a scratch folder");
     let top = home.path().join("our product");
     let kernel = top.join("bench/kernels/in C");

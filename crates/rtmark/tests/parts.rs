@@ -43,7 +43,7 @@ impl Folder {
 }
 
 #[test]
-fn parts_of_a_run_join_to_the_whole() {
+fn merged_parts_of_a_run_equal_the_whole_run() {
     let folder = Folder { home: tempfile::tempdir().expect("a scratch folder") };
     let (code, whole, errors) = folder.run(&["--fresh", "--format", "json"]);
     assert_eq!(code, Some(0), "{errors}");
@@ -82,7 +82,7 @@ fn parts_of_a_run_join_to_the_whole() {
 }
 
 #[test]
-fn parts_of_different_runs_do_not_join() {
+fn parts_of_different_runs_do_not_merge() {
     let folder = Folder { home: tempfile::tempdir().expect("a scratch folder") };
     let run = |soc: &str, part: &str, state: &str| {
         let asked = ["run", "-k", "floor", "-s", "thread.yield", "--soc", soc, "--placements", "1"];
@@ -116,7 +116,7 @@ fn parts_of_different_runs_do_not_join() {
 }
 
 #[test]
-fn a_chip_is_shown_as_soon_as_it_is_measured_and_each_measurement_has_its_time() {
+fn each_chip_is_printed_when_finished_and_each_measurement_is_timed() {
     let folder = Folder { home: tempfile::tempdir().expect("a scratch folder") };
     let (code, table, errors) = folder.run(&["--fresh"]);
     assert_eq!(code, Some(0), "{errors}");

@@ -71,7 +71,7 @@ fn a_layout_is_the_same_code_at_other_addresses() {
 }
 
 #[test]
-fn the_legend_tells_how_many_layouts_there_are_of_what() {
+fn the_legend_states_the_number_of_layouts() {
     let store = tempfile::tempdir().expect("a folder");
     let run = |more: &[&str]| {
         let output = Command::new(env!("CARGO_BIN_EXE_rtmark"))
@@ -97,7 +97,7 @@ fn the_legend_tells_how_many_layouts_there_are_of_what() {
 }
 
 #[test]
-fn a_series_is_the_middle_layouts_and_holds_all() {
+fn a_series_is_the_median_layouts_and_keeps_all_layouts() {
     let store = tempfile::tempdir().expect("a folder");
     let run = |placements: &str, format: &str| {
         let output = Command::new(env!("CARGO_BIN_EXE_rtmark"))

@@ -53,7 +53,7 @@ fn wake_percent(kernel: &Value) -> f64 {
 }
 
 #[test]
-fn the_plans_that_ship_hold_and_no_run_exceeds_its_bound() {
+fn shipped_plans_hold_and_no_run_exceeds_its_bound() {
     for name in ["motor", "sensor", "audio"] {
         let file = root().join(format!("docs/plan/{name}.toml"));
         let text = std::fs::read_to_string(&file).expect("there");
@@ -102,7 +102,7 @@ fn the_plans_that_ship_hold_and_no_run_exceeds_its_bound() {
 
 /// The mixed load's queue goes into the image: each job of one end sends, and of the other receives.
 #[test]
-fn a_plan_with_a_queue_runs_with_it() {
+fn plans_with_queues_run() {
     let file = root().join("docs/plan/load.toml");
     let run = ["--run", "--offsets", "2", "--max-cycles", "2000000"];
     let (code, document) = plan(&file, &run);
@@ -181,7 +181,7 @@ items = 8
 
 /// lilos and the event loop have images and models: no run is above its bound, and no bound is far above.
 #[test]
-fn a_plan_runs_on_kernels_without_preemption() {
+fn plans_run_on_kernels_without_preemption() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let file = folder.path().join("station.toml");
     std::fs::write(&file, STATION).expect("writable");
@@ -213,7 +213,7 @@ fn a_plan_runs_on_kernels_without_preemption() {
 
 /// One lock within another goes into the images of FreeRTOS and RTIC; others say that they have none.
 #[test]
-fn nested_locks_run_where_images_have_them() {
+fn nested_locks_run_if_the_image_supports_them() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let file = folder.path().join("station.toml");
     let inner = "for = \"20us\" }, { name = \"log\", for = \"8us\", inside = \"bus\" }]";
@@ -307,7 +307,7 @@ fn ended(command: &mut Command) -> (i32, String, String) {
 
 /// What is wrong with a file is told with its line and reason, before anything is built, from any folder.
 #[test]
-fn bad_input_is_named_with_line_and_reason() {
+fn bad_input_is_reported_with_line_and_reason() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let task = "[[task]]\nname = \"one\"\nperiod = \"1ms\"\npriority = 1\n";
     let locks = |first: &str, second: &str| {
@@ -395,7 +395,7 @@ fn too_little_slack_is_a_regression() {
 
 /// Each point of a sweep is the plan of a chip with that clock, and says as much as a plan alone.
 #[test]
-fn a_sweep_shows_from_which_clock_on_it_holds() {
+fn a_sweep_shows_the_lowest_clock_that_holds() {
     let file = root().join("docs/plan/sensor.toml");
     let (_, alone) = plan(&file, &[]);
     let sweep = ["--sweep", "clock=16,25,26,48", "tick=1000,100"];
@@ -443,7 +443,7 @@ fn a_sweep_shows_from_which_clock_on_it_holds() {
 
 /// Parts of a sweep come to what it is in one go; without all of them that is said.
 #[test]
-fn parts_of_a_sweep_are_joined() {
+fn parts_of_a_sweep_are_merged() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let file = root().join("docs/plan/sensor.toml");
     let part = |share: &str| {
@@ -475,7 +475,7 @@ fn parts_of_a_sweep_are_joined() {
 
 /// A function of a firmware is measured on the soc, and one that is not there is named.
 #[test]
-fn work_is_measured_of_a_function() {
+fn work_is_measured_from_a_function() {
     let tree = Tree::find(Some(&root().join("firmware"))).expect("the tree");
     let kernels = tree.kernels().expect("in order");
     let kernel = kernels.iter().find(|it| it.manifest.id.as_str() == "freertos").expect("there");
@@ -515,7 +515,7 @@ fn work_is_measured_of_a_function() {
 }
 
 #[test]
-fn a_profile_that_is_none_is_refused_where_it_stands() {
+fn unknown_profiles_are_rejected_at_their_line() {
     let data = tempfile::tempdir().expect("a scratch folder");
     let file = data.path().join("system.toml");
     let example = std::fs::read_to_string(root().join("docs/plan/motor.toml")).expect("there");
@@ -548,7 +548,7 @@ fn a_profile_that_is_none_is_refused_where_it_stands() {
 /// RP2040's alarm has the interrupt that images elsewhere pend for tasks; nRF52840's counter, which its users
 /// have, counts no whole microseconds.
 #[test]
-fn alarms_release_tasks_where_they_count_microseconds() {
+fn alarms_release_tasks_on_kernels_that_count_microseconds() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let file = folder.path().join("system.toml");
     let answer = |kernel: &str, soc: &str| {

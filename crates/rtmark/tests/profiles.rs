@@ -45,7 +45,7 @@ void start(void)
 "#;
 
 #[test]
-fn stacks_hold_the_functions_that_were_inlined() {
+fn stacks_include_inlined_functions() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let path = |name: &str| folder.path().join(name);
     std::fs::write(path("a.c"), PROGRAM).expect("written");

@@ -156,7 +156,7 @@ fn equal_counts(here: &Measured, there: &Measured) -> Result<(), String> {
 }
 
 #[test]
-fn images_in_rust_have_equal_instruction_counts() {
+fn rust_images_have_equal_instruction_counts() {
     let builder = Builder::new(Tree::find(None).expect("the firmware tree"))
         .in_folder(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("firmware-build"));
     let catalogue = Catalogue::builtin().expect("good");

@@ -39,7 +39,7 @@ fn image(variant: &str, name: &str) -> (Image, rtmark_model::Settings) {
 }
 
 #[test]
-fn every_kernel_says_where_its_documented_values_stand() {
+fn every_switch_of_a_kernel_is_documented() {
     for kernel in tree().kernels().expect("readable") {
         let manifest = kernel.manifest;
         let switches: Vec<_> = manifest.switches.keys().collect();
@@ -54,7 +54,7 @@ fn every_kernel_says_where_its_documented_values_stand() {
 }
 
 #[test]
-fn link_time_optimisation_drops_no_probe_and_takes_hold() {
+fn link_time_optimisation_keeps_probes_and_has_an_effect() {
     for kernel in ["floor", "evloop", "freertos"] {
         let (apart, whole) = (images(kernel, "product+lto=off"), images(kernel, "product"));
         for (name, image) in &whole {
@@ -78,7 +78,7 @@ fn link_time_optimisation_drops_no_probe_and_takes_hold() {
 }
 
 #[test]
-fn a_product_of_freertos_has_no_asserts_and_no_stack_checks() {
+fn freertos_product_profile_has_no_asserts_or_stack_checks() {
     let (documented, told) = image("documented", "thread");
     let has = |image: &Image, symbol: &str| image.symbols().address_of(symbol).is_some();
     assert!(has(&documented, "vAssertCalled"));
@@ -108,7 +108,7 @@ fn a_product_of_freertos_has_no_asserts_and_no_stack_checks() {
 /// The mixed load has two stretches of two ticks each in which nothing is ready: 24000 of 72000 cycles. The firmware
 /// checks that every job was done.
 #[test]
-fn freertos_sleeps_through_ticks_that_release_nobody() {
+fn freertos_sleeps_through_ticks_without_releases() {
     let home = tempfile::tempdir().expect("a scratch folder");
     let output = Command::new(env!("CARGO_BIN_EXE_rtmark"))
         .args(["run", "--kernel", "freertos", "--soc", "stm32f405", "--scenario", "duty.awake"])
@@ -128,7 +128,7 @@ fn freertos_sleeps_through_ticks_that_release_nobody() {
 }
 
 #[test]
-fn a_product_without_checks_is_faster_and_known_by_its_name() {
+fn products_without_checks_are_faster_and_named() {
     let home = tempfile::tempdir().expect("a scratch folder");
     let output = Command::new(env!("CARGO_BIN_EXE_rtmark"))
         .args(["fairness", "freertos:checked", "freertos", "--soc", "stm32c031"])

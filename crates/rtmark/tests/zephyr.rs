@@ -143,7 +143,7 @@ fn on_qemu(boot: &Path, application: &Path) -> Vec<String> {
 
 #[test]
 #[expect(clippy::print_stderr, reason = "who reads the tests should know what was left out")]
-fn zephyr_boots_and_prints_what_it_prints_on_qemu() {
+fn zephyr_boots_and_prints_the_same_as_on_qemu() {
     let images = match &*FETCHED {
         Ok(package) => package.join("tests/fixtures/smp-server"),
         Err(problem) => return eprintln!("left out, for pip has no images: {problem}"),
@@ -164,7 +164,7 @@ fn zephyr_boots_and_prints_what_it_prints_on_qemu() {
 /// leads to STOPTX.
 #[test]
 #[expect(clippy::print_stderr, reason = "who reads the tests should know what was left out")]
-fn the_default_console_of_a_nordic_chip_prints() {
+fn the_default_console_of_nordic_chips_prints() {
     let image = match &*FETCHED {
         Ok(package) => package.join(NORDIC),
         Err(problem) => return eprintln!("left out, for pip has no images: {problem}"),

@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_are_kept_but_for_script_and_result() {
+    fn all_arguments_except_script_and_output_are_kept() {
         let script = Path::new("/n/a.1.ld");
         let rewritten =
             |words: &str| record(words).rewritten(Some(script), Path::new("/n/a.elf")).join(" ");

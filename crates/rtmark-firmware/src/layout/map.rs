@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn the_map_of_gnu_ld() {
+    fn gnu_ld_maps_parse() {
         let map = "\
 Discarded input sections
 
@@ -138,7 +138,7 @@ Linker script and memory map
     }
 
     #[test]
-    fn the_map_of_lld() {
+    fn lld_maps_parse() {
         let map = "     VMA      LMA     Size Align Out     In      Symbol
  8000188  8000188     1cf4     4 .text
  8000188  8000188        0     4         <internal>:(.text)
@@ -152,7 +152,7 @@ Linker script and memory map
 
     proptest! {
         #[test]
-        fn any_text_is_answered(text in "\\PC{0,200}", gnu in any::<bool>()) {
+        fn arbitrary_text_is_handled(text in "\\PC{0,200}", gnu in any::<bool>()) {
             let head = if gnu { "\nLinker script and memory map\n .text" } else { "" };
             let _ = told(&format!("{head}{text}"));
         }

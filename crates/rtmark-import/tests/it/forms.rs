@@ -78,7 +78,7 @@ fn told(imported: &Imported) -> String {
 }
 
 #[test]
-fn every_form_is_read() {
+fn every_format_parses() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
     let catalogue = Catalogue::builtin().expect("good");
     let mut logs: Vec<_> = std::fs::read_dir(&folder)

@@ -402,7 +402,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slopes_are_the_powers_of_what_grows() {
+    fn slopes_are_the_exponents_of_growth() {
         let counts = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
         let of = |cost: fn(f64) -> f64| {
             let points: Vec<_> = counts.iter().map(|n| (*n, cost(*n))).collect();
@@ -436,7 +436,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_lines_that_end_together_do_not_touch() {
+    fn labels_of_lines_that_end_together_do_not_overlap() {
         for last in [1.0, 100.0, 5000.0] {
             let drawn = growth(&[(1.0, 1.0), (2.0, 5000.0), (64.0, last)]);
             let mut places: Vec<f64> = drawn
@@ -455,7 +455,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_figures_are_drawn_all_the_same() {
+    fn odd_figures_are_drawn() {
         for points in
             [&[][..], &[(1.0, 0.0)], &[(0.0, 0.0), (0.0, 0.0)], &[(1.0, 1e19), (64.0, 1e19)]]
         {

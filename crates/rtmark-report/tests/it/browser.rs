@@ -84,7 +84,7 @@ fn assert_all(verdicts: &[(String, bool)], least: usize) {
 }
 
 #[test]
-fn every_control_does_what_it_says() {
+fn every_control_works() {
     let Some(browser) = found() else { return };
     let fixture = Fixture::new();
     let report = fixture.report().html().expect("rendered");
@@ -139,7 +139,7 @@ fn the_page_is_readable_at_each_width_in_light_and_dark() {
 }
 
 #[test]
-fn a_page_of_nothing_is_quiet() {
+fn an_empty_page_logs_no_errors() {
     let Some(browser) = found() else { return };
     let catalogue = Catalogue::builtin().expect("good");
     let report = Report::of(&[], &catalogue).html().expect("rendered");
@@ -149,7 +149,7 @@ fn a_page_of_nothing_is_quiet() {
 }
 
 #[test]
-fn the_page_asks_for_nothing_and_runs_nothing_else() {
+fn the_page_loads_nothing_and_runs_only_its_own_script() {
     let fixture = Fixture::new();
     let report = fixture.report().html().expect("rendered");
     assert!(report.contains("default-src 'none'"));

@@ -48,7 +48,7 @@ fn site() -> Option<tempfile::TempDir> {
 
 #[test]
 #[expect(clippy::print_stderr, reason = "a test that is passed over says so")]
-fn a_browser_shows_the_same_cycles_and_the_same_moments() {
+fn a_browser_shows_the_same_cycles_and_moments() {
     let Some((chromium, folder)) = chromium().and_then(|name| Some((name, site()?))) else {
         eprintln!("passed over: no Chromium or no wasm32-wasip1; scripts/setup test installs both");
         return;

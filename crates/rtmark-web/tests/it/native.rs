@@ -61,7 +61,7 @@ pub fn moment(soc: &str, image: &[u8], cycle: u64) -> Value {
 }
 
 #[test]
-fn a_run_is_told_from_its_beginning_to_its_end() {
+fn a_run_is_reported_from_start_to_end() {
     let go = json!({"ask": "go", "cycle": 1_000_000});
     let told = asked(&soc("stm32c031"), &prints(), 1_000_000, &[go]);
     assert_eq!(told[0]["event"], "loaded");
@@ -76,7 +76,7 @@ fn a_run_is_told_from_its_beginning_to_its_end() {
 }
 
 #[test]
-fn what_never_ends_stops_at_its_limit_and_what_is_wrong_is_told() {
+fn endless_runs_stop_at_their_limit_and_errors_are_reported() {
     let end = ended(&soc("stm32f405"), &works(), 3_000_017);
     assert_eq!(end["how"], "limit");
     let cycles = end["cycles"].as_u64().expect("a count");
@@ -105,7 +105,7 @@ fn without_reached(moment: &Value) -> Value {
 }
 
 #[test]
-fn a_moment_is_the_same_whichever_way_it_is_reached() {
+fn moments_do_not_depend_on_how_they_are_reached() {
     // A scalar core, one with a pipeline, and one that issues two instructions at once.
     for chip in ["stm32c031", "stm32f405", "stm32h743"] {
         let soc = soc(chip);
@@ -142,7 +142,7 @@ fn a_moment_is_the_same_whichever_way_it_is_reached() {
 }
 
 #[test]
-fn a_survey_tells_where_the_cycles_go_and_what_was_used() {
+fn a_survey_reports_cycles_and_peripheral_use() {
     let asks = [
         json!({"ask": "go", "cycle": 200_000}),
         json!({"ask": "survey", "from": 50_000, "to": 150_000}),
@@ -171,7 +171,7 @@ fn a_survey_tells_where_the_cycles_go_and_what_was_used() {
 }
 
 #[test]
-fn the_worst_moment_is_found_and_can_be_gone_to() {
+fn the_worst_moment_is_found_and_reachable() {
     let asks = [
         json!({"ask": "worst", "interrupt": 3, "priority": null, "from": 1000, "to": 21_000}),
         json!({"ask": "worst", "interrupt": 200, "priority": null, "from": 1000, "to": 2000}),

@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_read_as_they_are_written() {
+    fn sizes_parse_as_written() {
         assert_eq!(bytes("5GB"), Ok(5_000_000_000));
         assert_eq!(bytes("20 MB"), Ok(20_000_000));
         assert_eq!(bytes("7"), Ok(7));

@@ -385,7 +385,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn clocks_are_read_as_they_are_written() {
+    fn clocks_parse_as_written() {
         for (text, hertz) in [
             ("168MHz", 168_000_000),
             ("32.768 kHz", 32_768),

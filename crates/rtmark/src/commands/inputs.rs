@@ -208,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pin_has_levels_from_times_on() {
+    fn a_pin_has_a_level_from_each_time_on() {
         let pin = driven("PC13=1,0@10ms,1@10500us").expect("good");
         let times = [0, 10_000, 10_500].map(Duration::from_micros);
         let levels = [Level::High, Level::Low, Level::High];

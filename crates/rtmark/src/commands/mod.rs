@@ -52,7 +52,7 @@ mod tests {
     use rtmark_sim::Cycles;
 
     #[test]
-    fn an_internal_error_is_shown_with_its_place_state_and_what_to_send() {
+    fn internal_errors_show_location_state_and_how_to_report_them() {
         let error = InternalError {
             pc: 0x0800_0124,
             instruction: Some("str.w r1, [r0, #1]".to_owned()),

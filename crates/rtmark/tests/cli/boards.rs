@@ -145,7 +145,7 @@ fn send(line: &mut TTYPort, bytes: &[u8]) {
 const SCENARIOS: [&str; 2] = ["thread.yield", "semaphore.give.immediate"];
 
 #[test]
-fn a_board_is_loaded_heard_recorded_and_scored() {
+fn a_board_is_loaded_captured_recorded_and_scored() {
     let place = Place::new();
     let board = Board::new(&place);
     let record = place.path("session.jsonl").display().to_string();
@@ -200,7 +200,7 @@ fn a_board_is_loaded_heard_recorded_and_scored() {
 }
 
 #[test]
-fn a_recorded_session_is_read_without_its_image() {
+fn recorded_sessions_are_read_without_their_image() {
     let place = Place::new();
     let path = place.path("session.jsonl");
     let session = file("crates/rtmark/tests/cli/stm32c031-session.jsonl");
@@ -312,7 +312,7 @@ fn recorded_sessions_are_compared_and_gated() {
 const SESSION_MEDIANS: [u64; 2] = [46, 7];
 
 #[test]
-fn what_is_missing_is_told_with_what_to_do() {
+fn missing_pieces_are_reported_with_a_remedy() {
     let place = Place::new();
     let board = ["run", "--backend", "board", "--kernel", "floor", "--scenario", "thread.yield"];
     let with = |more: &[&'static str]| [&board[..], more].concat();

@@ -27,7 +27,7 @@ fn ask(connection: &mut TcpStream, bytes: &[u8]) -> String {
 }
 
 #[test]
-fn a_debugger_that_errs_is_refused_and_goes_on() {
+fn invalid_debugger_requests_are_rejected_and_the_session_continues() {
     let home = tempfile::tempdir().expect("a scratch folder");
     Elf { code: LOOP, ..Elf::default() }.write(&home.path().join("a.elf"));
     let arguments = ["sim", "a.elf", "--soc", "stm32c031", "--gdb", ":0", "--max-cycles", "1000"];

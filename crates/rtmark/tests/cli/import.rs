@@ -20,7 +20,7 @@ fn folder() -> tempfile::TempDir {
 }
 
 #[test]
-fn rows_are_shown_and_kept() {
+fn imported_rows_are_printed_and_stored() {
     let folder = folder();
     let said = said(folder.path(), &["import", "uart.log", "--soc", "stm32f405"]);
     assert_eq!(said.code, 0, "{said:#?}");
@@ -38,7 +38,7 @@ fn rows_are_shown_and_kept() {
 }
 
 #[test]
-fn a_dry_run_keeps_nothing_and_json_has_the_published_form() {
+fn dry_runs_store_nothing_and_json_matches_the_schema() {
     let folder = folder();
     let arguments = ["import", "uart.log", "--dry-run", "--show", "json", "-q"];
     let said = said(folder.path(), &arguments);
@@ -53,7 +53,7 @@ fn a_dry_run_keeps_nothing_and_json_has_the_published_form() {
 }
 
 #[test]
-fn standard_input_and_what_a_log_does_not_say() {
+fn logs_from_stdin_are_completed_by_options() {
     let folder = folder();
     let mut child = rtmark(folder.path())
         .args(["import", "-", "--dry-run", "--show", "csv", "--kernel", "freertos"])
@@ -71,7 +71,7 @@ fn standard_input_and_what_a_log_does_not_say() {
 }
 
 #[test]
-fn firmware_on_the_simulator_is_a_log() {
+fn firmware_output_on_the_simulator_is_imported_as_a_log() {
     let folder = folder();
     let row = "a.b - c : 48 cycles , 1000 ns :";
     Elf { code: &printing(row, true), ..Elf::default() }.write(&folder.path().join("z.elf"));
@@ -85,7 +85,7 @@ fn firmware_on_the_simulator_is_a_log() {
 }
 
 #[test]
-fn what_cannot_be_read_is_refused() {
+fn unreadable_input_is_rejected() {
     let folder = folder();
     let said = |arguments: &[&str]| said(folder.path(), &[&["import"], arguments].concat());
     said(&["nope.log"]).refused(2, &["nope.log", "check the path"]);
@@ -101,7 +101,7 @@ fn what_cannot_be_read_is_refused() {
 }
 
 #[test]
-fn a_bundle_of_another_store_is_one_more_form() {
+fn bundles_of_other_stores_are_imported() {
     let folder = folder();
     let said = |arguments: &[&str]| said(folder.path(), arguments);
     assert_eq!(said(&["import", "uart.log", "-q"]).code, 0);
@@ -124,7 +124,7 @@ fn a_bundle_of_another_store_is_one_more_form() {
 }
 
 #[test]
-fn a_log_may_be_packed_by_gzip() {
+fn gzipped_logs_are_imported() {
     let folder = folder();
     let packed = Command::new("gzip").args(["-k", "uart.log"]).current_dir(folder.path()).status();
     assert!(packed.expect("gzip runs").success());
@@ -136,7 +136,7 @@ fn a_log_may_be_packed_by_gzip() {
 }
 
 #[test]
-fn without_a_store_nothing_is_shown_as_if_it_were_kept() {
+fn without_a_store_no_row_is_reported_as_stored() {
     let folder = folder();
     std::fs::write(folder.path().join("noise.db"), [0x55; 5000]).expect("writable");
     let refused = said(folder.path(), &["import", "uart.log", "--store", "noise.db"]);
@@ -178,7 +178,7 @@ impl Drop for SmallDisk {
 
 #[test]
 #[expect(clippy::print_stderr, reason = "a test that is passed over says so")]
-fn a_disk_that_is_full_loses_nothing_that_was_finished() {
+fn a_full_disk_loses_no_finished_result() {
     let folder = folder();
     let disk = folder.path().join("disk");
     std::fs::create_dir(&disk).expect("made");
@@ -207,7 +207,7 @@ fn a_disk_that_is_full_loses_nothing_that_was_finished() {
 }
 
 #[test]
-fn averages_and_flags_are_in_the_csv_and_what_is_printed_is_preferred() {
+fn csv_has_averages_and_flags_and_prefers_printed_figures() {
     let folder = folder();
     let log = "T: 0 ( 1501) P:98 I:1000 C:  60000 Min:      2 Act:    3 Avg:    3 Max:      19\n\
                a.b - c : 66 cycles , 1071 ns :\na.c - c : 100 cycles , 1600 ns :\n\
@@ -233,7 +233,7 @@ fn averages_and_flags_are_in_the_csv_and_what_is_printed_is_preferred() {
 }
 
 #[test]
-fn two_runs_in_one_log_are_both_kept_and_shown() {
+fn both_runs_in_one_log_are_stored_and_printed() {
     let folder = folder();
     let run = |min: u32| format!("T: 0 ( 9) P:98 I:1000 C: 500 Min: {min} Act: 9 Avg: 9 Max: 90\n");
     let log = [
@@ -260,7 +260,7 @@ fn two_runs_in_one_log_are_both_kept_and_shown() {
 }
 
 #[test]
-fn latest_is_no_import_and_history_has_them() {
+fn latest_skips_imports_and_history_includes_them() {
     let folder = folder();
     let said = |arguments: &[&str]| said(folder.path(), arguments);
     let other = LOG.replace("240 cycles ,     5000 ns", "288 cycles ,     6000 ns");
@@ -284,7 +284,7 @@ fn latest_is_no_import_and_history_has_them() {
 }
 
 #[test]
-fn one_page_shows_several_runs_and_markdown_one() {
+fn html_shows_several_runs_and_markdown_one() {
     let folder = folder();
     let said = |arguments: &[&str]| said(folder.path(), arguments);
     let other = LOG.replace("240 cycles ,     5000 ns", "288 cycles ,     6000 ns");
@@ -305,7 +305,7 @@ fn one_page_shows_several_runs_and_markdown_one() {
 
 #[test]
 #[expect(clippy::print_stderr, reason = "a test that is passed over says so")]
-fn a_report_is_written_as_a_whole_or_not_at_all() {
+fn reports_are_written_atomically() {
     let folder = folder();
     let disk = folder.path().join("disk");
     std::fs::create_dir(&disk).expect("made");
@@ -333,7 +333,7 @@ fn a_report_is_written_as_a_whole_or_not_at_all() {
 }
 
 #[test]
-fn a_long_log_is_shown_whole_whatever_its_pages() {
+fn long_logs_are_shown_in_full_across_pages() {
     let folder = folder();
     let row =
         |n: u32| format!("a.row_{n} - row {n} : {} cycles , {} ns :\n", 100 + n, 1000 + 10 * n);

@@ -18,7 +18,7 @@ const CALLS: &[u16] = &[
 ];
 
 #[test]
-fn a_trace_tells_every_instruction() {
+fn a_trace_lists_every_instruction() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let said = sim(folder.path(), &printing("hello", true), &["--trace"]);
     assert_eq!(said.code, 0, "{said:#?}");
@@ -40,7 +40,7 @@ fn a_trace_tells_every_instruction() {
 }
 
 #[test]
-fn a_trace_has_a_beginning_and_an_end() {
+fn trace_bounds_are_respected() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let marks = ["--trace", "--trace-from", "0x08000042", "--trace-to", "start+8"];
     let said = sim(folder.path(), &printing("x", true), &marks);
@@ -69,7 +69,7 @@ fn a_trace_has_a_beginning_and_an_end() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_full_disk_is_no_wrong_argument() {
+fn a_full_disk_is_not_a_usage_error() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let full = |option: &str, value: &str| {
         let said = sim(folder.path(), EXIT, &[&format!("{option}={value}")]);
@@ -106,7 +106,7 @@ fn a_profile_adds_up() {
 }
 
 #[test]
-fn the_result_fits_its_schema() {
+fn the_result_matches_its_schema() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let schema = include_str!("../../../../docs/schema/sim.schema.json");
     let schema: Value = serde_json::from_str(schema).expect("JSON");
@@ -133,7 +133,7 @@ fn the_result_fits_its_schema() {
 }
 
 #[test]
-fn a_snapshot_goes_on_as_the_run_did() {
+fn a_resumed_snapshot_continues_identically() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let file = folder.path().join("a.snapshot").display().to_string();
     let json = |said: &Said| -> Value { serde_json::from_str(&said.stdout).expect("JSON") };
@@ -162,7 +162,7 @@ fn a_snapshot_goes_on_as_the_run_did() {
 }
 
 #[test]
-fn a_snapshot_of_an_end_is_that_end() {
+fn a_snapshot_at_the_end_reports_that_ending() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let file = folder.path().join("a.snapshot").display().to_string();
     let ends = [(UNDEFINED, "fault"), (LOOP, "limit"), (BREAKPOINT, "breakpoint"), (EXIT, "exit")];
@@ -205,7 +205,7 @@ fn writing() -> Vec<u16> {
 }
 
 #[test]
-fn files_are_where_they_were_lent() {
+fn semihosting_files_stay_in_their_folder() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let lent = folder.path().join("lent");
     std::fs::create_dir(&lent).expect("created");
@@ -219,7 +219,7 @@ fn files_are_where_they_were_lent() {
 }
 
 #[test]
-fn masked_times_have_length_and_place() {
+fn masked_intervals_have_length_and_location() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     // cpsid i; nop; nop; nop; cpsie i; cpsid i; nop; cpsie i; b back to the beginning
     let code = [0xB672, 0xBF00, 0xBF00, 0xBF00, 0xB662, 0xB672, 0xBF00, 0xB662, 0xE7F6];

@@ -7,7 +7,7 @@ fn here(arguments: &[&str]) -> Said {
 }
 
 #[test]
-fn lists_show_what_there_is() {
+fn lists_show_available_items() {
     let scenarios = here(&["list", "scenarios"]);
     assert_eq!(scenarios.code, 0);
     assert!(scenarios.stdout.contains("semaphore.give.wake+ctx"), "{scenarios:#?}");
@@ -26,7 +26,7 @@ fn lists_show_what_there_is() {
 }
 
 #[test]
-fn socs_say_what_their_timing_rests_on() {
+fn socs_state_the_basis_of_their_timing() {
     let socs = here(&["list", "socs", "-v"]).stdout;
     let line = |soc: &str| {
         let found = socs.lines().find(|line| line.split(' ').next() == Some(soc));
@@ -44,14 +44,14 @@ fn socs_say_what_their_timing_rests_on() {
 }
 
 #[test]
-fn kernels_come_from_the_sources_beside_the_program() {
+fn kernels_are_found_in_sources_beside_the_binary() {
     let kernels = here(&["list", "kernels"]);
     let ids: Vec<_> = kernels.stdout.lines().filter_map(|line| line.split(' ').next()).collect();
     assert_eq!(ids, ["floor", "evloop", "freertos", "embassy", "lilos", "rtic"], "{kernels:#?}");
 }
 
 #[test]
-fn manuals_and_completions_are_made_from_the_arguments() {
+fn manuals_and_completions_are_generated_from_the_arguments() {
     let man = here(&["man"]).stdout;
     assert!(man.contains(".TH rtmark") && man.contains("EXIT STATUS"), "{man}");
     assert!(here(&["man", "run"]).stdout.contains("scenario"));
@@ -65,7 +65,7 @@ fn manuals_and_completions_are_made_from_the_arguments() {
 }
 
 #[test]
-fn help_tells_what_is_a_commands_own_first() {
+fn help_lists_a_commands_own_options_first() {
     let help = here(&["run", "--help"]).stdout;
     let place = |option: &str| help.find(option).unwrap_or_else(|| panic!("{option} in {help}"));
     assert!(place("\n      --catalogue") < place("\n  -q, --quiet"), "{help}");
@@ -86,7 +86,7 @@ fn usage_errors_show_all_ways_to_choose_firmware() {
 }
 
 #[test]
-fn help_names_the_socs_that_are_measured_by_default() {
+fn help_names_the_default_socs() {
     let help = here(&["footprint", "-h"]).stdout;
     let words: Vec<_> = help.split_whitespace().collect();
     let help = words.join(" ");
@@ -94,7 +94,7 @@ fn help_names_the_socs_that_are_measured_by_default() {
 }
 
 #[test]
-fn patterns_are_refused_before_anything_is_built() {
+fn invalid_patterns_are_rejected_before_building() {
     let said = here(&["why", "floor:thread.yield", "floor:thread.*", "--soc", "stm32c031"]);
     said.refused(2, &["`thread.*` is a pattern"]);
     assert!(!said.stderr.contains("building"), "{said:#?}");
@@ -112,7 +112,7 @@ fn wrong_arguments_are_usage_errors() {
 }
 
 #[test]
-fn a_project_begins_with_what_runs() {
+fn init_creates_a_project_that_runs() {
     let home = tempfile::tempdir().expect("a scratch folder");
     let begun = said(home.path(), &["init", "my bench", "--kernel", "rust", "c"]);
     assert_eq!((begun.code, begun.stdout.as_str()), (0, ""), "{begun:#?}");
@@ -133,7 +133,7 @@ fn a_project_begins_with_what_runs() {
 }
 
 #[test]
-fn builds_are_told_and_removed() {
+fn cached_builds_are_listed_and_removed() {
     let home = tempfile::tempdir().expect("a scratch folder");
     let build = home.path().join("some where/builds/key/stm32c031/documented/floor");
     std::fs::create_dir_all(&build).expect("writable");
@@ -150,7 +150,7 @@ fn builds_are_told_and_removed() {
 }
 
 #[test]
-fn lists_have_the_published_form() {
+fn lists_match_the_published_schema() {
     let text = include_str!("../../../../docs/schema/list.schema.json");
     let schema: serde_json::Value = serde_json::from_str(text).expect("JSON");
     let schema = jsonschema::validator_for(&schema).expect("a schema");

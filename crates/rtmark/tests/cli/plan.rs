@@ -18,7 +18,7 @@ fn example() -> String {
 }
 
 #[test]
-fn what_is_wrong_with_a_file_is_said_with_its_line() {
+fn errors_in_a_file_are_reported_with_their_line() {
     let example = example();
     let refused = |from: &str, to: &str, words: &[&str]| {
         assert!(example.contains(from), "{from}");
@@ -44,7 +44,7 @@ fn what_is_wrong_with_a_file_is_said_with_its_line() {
 }
 
 #[test]
-fn a_tick_that_cannot_be_is_refused_at_its_own_line() {
+fn impossible_ticks_are_rejected_at_their_line() {
     let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let folder = tempfile::tempdir().expect("a scratch folder");
     let path = folder.path().join("system.toml");
@@ -64,7 +64,7 @@ fn a_tick_that_cannot_be_is_refused_at_its_own_line() {
 }
 
 #[test]
-fn a_file_or_kernel_that_is_not_there() {
+fn missing_files_and_kernels_are_reported() {
     let said = plan(&example(), &["--kernel", "lilos"]);
     assert_eq!(said.code, 4, "{said:#?}");
     assert!(said.stderr.contains("--kernel"), "{said:#?}");

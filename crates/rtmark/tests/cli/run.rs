@@ -80,7 +80,7 @@ const PROBES: &[Probe<'static>] = &[
 ];
 
 #[test]
-fn a_scenario_is_measured_shown_and_kept() {
+fn a_scenario_is_measured_printed_and_stored() {
     let tree = Tree::new();
     tree.image(&printing("a.one ok answer=42", true), PROBES);
     let said = tree.one();
@@ -116,7 +116,7 @@ thread.start.kernel.from.kernel          - Start thread                        :
 ";
 
 #[test]
-fn figures_of_others_stand_beside_ours_where_spans_and_cores_are_equal() {
+fn others_figures_appear_beside_ours_if_span_and_core_match() {
     let tree = Tree::new();
     tree.image(&printing("a.one ok", true), PROBES);
     // The row's own span is that of the built-in scenario; here it is that of `a.one`.
@@ -198,7 +198,7 @@ fn one_failure_does_not_lose_the_others() {
 }
 
 #[test]
-fn firmware_that_does_not_get_there() {
+fn firmware_that_fails_before_the_end_is_reported() {
     let tree = Tree::new();
     let refused =
         |code: &[u16], exit, words: &[&str]| tree.image(code, PROBES).one().refused(exit, words);
@@ -213,7 +213,7 @@ fn firmware_that_does_not_get_there() {
 }
 
 #[test]
-fn probes_that_are_never_reached() {
+fn unreached_probes_are_reported() {
     let tree = Tree::new();
     let aside = [(5, 0, "a.one"), (1, START + 0x80, "a.one"), (2, START + 0x82, "a.one")];
     tree.image(&printing("a.one ok", true), &aside).one().refused(12, &["never reached a probe"]);
@@ -244,7 +244,7 @@ fn firmware_and_catalogue_must_agree() {
 }
 
 #[test]
-fn builds_that_fail() {
+fn failed_builds_are_reported() {
     let tree = Tree::new();
     tree.one()
         .refused(10, &["building k for stm32c031 failed", "cp: cannot stat", "command: make"]);
@@ -256,7 +256,7 @@ fn builds_that_fail() {
 }
 
 #[test]
-fn tools_that_are_missing() {
+fn missing_tools_are_reported() {
     let tree = Tree::new();
     let said: Said = rtmark(tree.folder.path())
         .args(["run", "--catalogue", "catalogue", "--soc", "stm32c031"])
@@ -268,7 +268,7 @@ fn tools_that_are_missing() {
 }
 
 #[test]
-fn filters_that_select_nothing() {
+fn filters_that_select_nothing_are_rejected() {
     let tree = Tree::new();
     tree.image(&printing("a.one ok", true), PROBES);
     tree.run(&["--kernel", "kk"]).refused(4, &["no kernel fits `kk`", "rtmark list kernels"]);
@@ -287,7 +287,7 @@ fn filters_that_select_nothing() {
 }
 
 #[test]
-fn profiles_stand_side_by_side_and_are_kept_apart() {
+fn profiles_are_separate_columns_and_series() {
     let tree = Tree::new();
     tree.image(&printing("a.one ok", true), PROBES);
     let choices = "[switches]\nasserts = [true, false]\nopt = ['2', '3']\n\
@@ -327,7 +327,7 @@ fn profiles_stand_side_by_side_and_are_kept_apart() {
 }
 
 #[test]
-fn what_an_image_tells_of_its_settings_is_believed() {
+fn settings_recorded_in_an_image_are_used() {
     let tree = Tree::new();
     let told = [&[(6, 1, "asserts"), (6, 100, "tick_hz")], PROBES].concat();
     tree.image(&printing("a.one ok", true), &told);
@@ -347,7 +347,7 @@ fn what_an_image_tells_of_its_settings_is_believed() {
 }
 
 #[test]
-fn input_files_that_are_refused() {
+fn invalid_input_files_are_rejected() {
     let tree = Tree::new();
     tree.image(&printing("a.one ok", true), PROBES);
     tree.manifest("colour = 1\n");

@@ -52,7 +52,7 @@ fn a_program_prints_and_ends() {
 }
 
 #[test]
-fn a_run_as_json() {
+fn a_run_prints_json() {
     let scratch = Scratch::new();
     let said = scratch.run_code(&printing("\u{1b}[31mred", true), &["--format", "json"]);
     let json: serde_json::Value = serde_json::from_str(&said.stdout).expect("JSON");
@@ -63,7 +63,7 @@ fn a_run_as_json() {
 }
 
 #[test]
-fn a_run_ends_by_what_is_printed_or_when_its_time_is_up() {
+fn runs_end_at_expected_output_or_timeout() {
     let scratch = Scratch::new();
     let prints = printing("PROJECT done", true);
     let whole = scratch.run_code(&prints, &[]);
@@ -96,7 +96,7 @@ fn a_run_ends_by_what_is_printed_or_when_its_time_is_up() {
 }
 
 #[test]
-fn what_was_awaited_and_never_came_is_said() {
+fn events_that_never_occurred_are_reported() {
     let scratch = Scratch::new();
     let code = printing("hello", true);
     let awaited = |more: &[&str], note: &str| {
@@ -119,7 +119,7 @@ fn what_was_awaited_and_never_came_is_said() {
 }
 
 #[test]
-fn numbers_of_cycles_come_in_two_bases() {
+fn cycle_counts_parse_as_decimal_and_hexadecimal() {
     let scratch = Scratch::new();
     for cycles in ["1_000", "0x3E8", "0x3_e8"] {
         let cut = scratch.run_code(LOOP, &["--max-cycles", cycles]);
@@ -132,7 +132,7 @@ fn numbers_of_cycles_come_in_two_bases() {
 }
 
 #[test]
-fn programs_that_do_not_end_well() {
+fn failed_programs_are_reported() {
     let scratch = Scratch::new();
     let refused = |code, exit, words: &[&str]| {
         scratch.run_code(code, &["--max-cycles", "100000"]).refused(exit, words);
@@ -150,7 +150,7 @@ fn programs_that_do_not_end_well() {
 }
 
 #[test]
-fn files_that_are_no_images() {
+fn files_that_are_not_images_are_rejected() {
     let scratch = Scratch::new();
     scratch.sim("none.elf", &[]).refused(2, &["none.elf", "No such file"]);
     let whole = Elf::default().bytes();
@@ -169,7 +169,7 @@ fn files_that_are_no_images() {
 }
 
 #[test]
-fn images_that_do_not_fit_the_soc() {
+fn images_that_do_not_fit_the_soc_are_rejected() {
     let scratch = Scratch::new();
     let elsewhere = Elf { base: 0x6000_0000, ..Elf::default() };
     scratch.run(&elsewhere, &[]).refused(2, &["0x60000000", "stm32c031"]);
@@ -178,7 +178,7 @@ fn images_that_do_not_fit_the_soc() {
 }
 
 #[test]
-fn socs_that_are_none() {
+fn invalid_socs_are_rejected() {
     let scratch = Scratch::new();
     Elf::default().write(&scratch.path("image.elf"));
     let with = |soc: &str| said(scratch.folder.path(), &["sim", "image.elf", "--soc", soc]);
@@ -205,7 +205,7 @@ fn a_scenario_is_selected_by_name() {
 
 #[cfg(unix)]
 #[test]
-fn a_file_without_an_end_is_refused() {
+fn endless_files_are_rejected() {
     let scratch = Scratch::new();
     let too_long = ["/dev/zero", "it holds more than 256 MiB"];
     scratch.sim("/dev/zero", &[]).refused(2, &too_long);
@@ -217,7 +217,7 @@ fn a_file_without_an_end_is_refused() {
 
 #[cfg(unix)]
 #[test]
-fn a_reader_that_stops_is_no_error() {
+fn a_closed_pipe_is_not_an_error() {
     use std::process::Stdio;
     let scratch = Scratch::new();
     Elf { code: &printing("hello", true), ..Elf::default() }.write(&scratch.path("image.elf"));
@@ -237,7 +237,7 @@ fn json(said: &Said) -> serde_json::Value {
 }
 
 #[test]
-fn every_format_runs_alike() {
+fn every_image_format_runs_identically() {
     let scratch = Scratch::new();
     let code = printing("hello", true);
     let (bytes, whole) = (raw(&code), Elf { code: &code, ..Elf::default() });
@@ -272,7 +272,7 @@ fn every_format_runs_alike() {
 }
 
 #[test]
-fn damaged_files_are_told_where() {
+fn damaged_files_are_reported_with_the_location() {
     let scratch = Scratch::new();
     let bytes = raw(EXIT);
     let refused = |name: &str, contents: &[u8], words: &[&str]| {
@@ -290,7 +290,7 @@ fn damaged_files_are_told_where() {
 }
 
 #[test]
-fn a_function_is_called() {
+fn a_single_function_can_be_called() {
     let scratch = Scratch::new();
     let elf = Elf { code: ADD_ONE, ..Elf::default() };
     let said = scratch.run(&elf, &["--entry", "start", "--set", "r0=41"]);
@@ -329,7 +329,7 @@ fn a_function_without_vectors_needs_a_stack() {
 }
 
 #[test]
-fn a_run_stops_where_it_is_told() {
+fn a_run_stops_at_the_given_address() {
     let scratch = Scratch::new();
     let elf = Elf::default();
     let said = scratch.run(&elf, &["--until", "start+4", "--format", "json"]);
@@ -348,7 +348,7 @@ fn a_run_stops_where_it_is_told() {
 }
 
 #[test]
-fn memory_is_shown() {
+fn memory_is_dumped() {
     let scratch = Scratch::new();
     let asked = ["--dump", "start:4", "--dump", "0x20000000:0x14"];
     let said = scratch.run_code(EXIT, &asked);
@@ -379,7 +379,7 @@ fn memory_is_shown() {
 }
 
 #[test]
-fn registers_and_words_are_set() {
+fn registers_and_words_can_be_set() {
     let scratch = Scratch::new();
     let set = ["--set", "R7=0x1234", "--set", "primask=1", "--set", "0x20000010=0xDEADBEEF"];
     let more = ["--dump", "0x20000010:4", "--format", "json"];
@@ -402,7 +402,7 @@ fn registers_and_words_are_set() {
 }
 
 #[test]
-fn floating_point_registers_are_set() {
+fn floating_point_registers_can_be_set() {
     let scratch = Scratch::new();
     // vadd.f32 s0, s0, s1; bx lr
     let elf = Elf { code: &[0xEE30, 0x0A20, 0x4770], ..Elf::default() };
@@ -424,7 +424,7 @@ fn floating_point_registers_are_set() {
 }
 
 #[test]
-fn statistics_are_shown() {
+fn statistics_are_printed() {
     let scratch = Scratch::new();
     // ldr r0, =0x5FFFF000; ldr r0, [r0]; bx lr
     let code = [0x4801, 0x6800, 0x4770, 0x46C0, 0xF000, 0x5FFF];
@@ -447,7 +447,7 @@ fn statistics_are_shown() {
 }
 
 #[test]
-fn dumps_begin_on_a_line_of_their_own() {
+fn dumps_begin_on_their_own_line() {
     let scratch = Scratch::new();
     // movs r0, #3: SYS_WRITEC; ldr r1, =star; bkpt 0xab; bx lr
     let code = [0x2003, 0x4901, 0xBEAB, 0x4770, 0x004C, 0x0800, 0x002A];
@@ -456,7 +456,7 @@ fn dumps_begin_on_a_line_of_their_own() {
 }
 
 #[test]
-fn an_application_for_a_bootloader_starts_from_its_own_vectors() {
+fn applications_for_a_bootloader_start_from_their_own_vectors() {
     let scratch = Scratch::new();
     let mut application = raw(EXIT);
     application[4..8].copy_from_slice(&(FLASH + 0x2041).to_le_bytes());
@@ -473,7 +473,7 @@ fn an_application_for_a_bootloader_starts_from_its_own_vectors() {
 }
 
 #[test]
-fn a_program_handles_its_own_fault() {
+fn programs_can_handle_their_own_faults() {
     let scratch = Scratch::new();
     // udf #0; nop; the handler
     let mut image = raw(&[&[0xDE00, 0x46C0], EXIT].concat());
@@ -507,7 +507,7 @@ fn a_program_handles_its_own_fault() {
 const RETURN_BEHIND: &[u16] = &[0xF3EF, 0x8008, 0x6981, 0x3102, 0x6181, 0x4770];
 
 #[test]
-fn what_defmt_logs_is_kept_apart() {
+fn defmt_logs_are_written_separately() {
     let scratch = Scratch::new();
     std::fs::write(scratch.path("app.bin"), raw(LOOP)).expect("writable");
     // RTT's control block with one buffer, whose name and contents follow.
@@ -541,7 +541,7 @@ fn what_defmt_logs_is_kept_apart() {
 }
 
 #[test]
-fn a_program_that_waits_for_what_is_not_there_is_told_so() {
+fn polling_of_unmodelled_registers_is_reported() {
     let scratch = Scratch::new();
     // ldr r1, =an ADC's status; loop: ldr r0, [r1]; lsls r0, r0, #31; bpl loop
     let code = [0x4902, 0x6808, 0x07C0, 0xD5FC, 0xE7FE, 0x46C0, 0x2400, 0x4001];

@@ -181,7 +181,7 @@ impl Talk {
 const KILLS: usize = 30;
 
 #[test]
-fn killed_at_any_moment_nothing_finished_is_lost() {
+fn a_kill_at_any_moment_loses_no_finished_result() {
     let tree = tree();
     assert_eq!(say(&tree, RUN).code, 0, "firmware is built once");
     let mut interrupted = 0;
@@ -236,7 +236,7 @@ fn two_processes_write_at_once() {
 
 #[cfg(unix)]
 #[test]
-fn without_room_it_says_so_and_keeps_what_it_has() {
+fn a_full_disk_is_reported_and_results_are_kept() {
     let tree = tree();
     assert_eq!(say(&tree, RUN).code, 0);
     let size = std::fs::metadata(tree.path("data/rtmark/store.sqlite")).expect("there").len();
@@ -255,7 +255,7 @@ fn without_room_it_says_so_and_keeps_what_it_has() {
 }
 
 #[test]
-fn stores_that_cannot_be_used() {
+fn unusable_stores_are_reported() {
     let tree = tree();
     let log = |name: &str| say(&tree, &["log", "--store", name]);
     std::fs::write(tree.path("noise.db"), [0x55; 5000]).expect("writable");
@@ -267,7 +267,7 @@ fn stores_that_cannot_be_used() {
 }
 
 #[test]
-fn without_any_run_it_says_how_to_make_one() {
+fn an_empty_store_explains_how_to_record_a_run() {
     let tree = tree();
     for command in [&["show"][..], &["report"], &["compare", "latest"], &["export"]] {
         say(&tree, command).refused(4, &["no complete run yet", "`rtmark run` makes one"]);
@@ -275,7 +275,7 @@ fn without_any_run_it_says_how_to_make_one() {
 }
 
 #[test]
-fn a_history_is_of_one_basis_and_knows_names_like_those_asked_for() {
+fn a_history_has_one_basis_and_suggests_similar_names() {
     let tree = tree();
     for basis in ["cycles", "instructions", "cycles"] {
         assert_eq!(tree.run(&["-s", "a.s0", "--basis", basis]).code, 0);
@@ -299,7 +299,7 @@ fn a_history_is_of_one_basis_and_knows_names_like_those_asked_for() {
 }
 
 #[test]
-fn a_run_that_is_compared_with_itself_is_told_of() {
+fn comparing_a_run_with_itself_is_reported() {
     let tree = tree();
     assert_eq!(tree.run(&["-s", "a.s0", "--name", "base"]).code, 0);
     let commands = [&["compare", "latest"][..], &["gate", "--baseline", "base"]];
@@ -317,7 +317,7 @@ fn a_run_that_is_compared_with_itself_is_told_of() {
 }
 
 #[test]
-fn a_newer_run_that_was_interrupted_is_told_of() {
+fn newer_interrupted_runs_are_mentioned() {
     let tree = tree();
     assert_eq!(tree.run(&["-s", "a.s0"]).code, 0);
     let store = Store::open(tree.path("data/rtmark/store.sqlite")).expect("opened");
@@ -332,7 +332,7 @@ fn a_newer_run_that_was_interrupted_is_told_of() {
 /// Beginning a run is what fails when the journal has no room for it, not what comes after.
 #[cfg(unix)]
 #[test]
-fn without_room_to_begin_it_says_so() {
+fn a_full_disk_at_the_start_is_reported() {
     let tree = tree();
     std::fs::write(
         tree.path("log.csv"),
@@ -357,7 +357,7 @@ fn without_room_to_begin_it_says_so() {
 }
 
 #[test]
-fn bundles_are_written_whole_or_not_at_all() {
+fn bundles_are_written_atomically() {
     let tree = tree();
     assert_eq!(tree.run(&["-s", "a.s0"]).code, 0);
     let text = say(&tree, &["export"]);

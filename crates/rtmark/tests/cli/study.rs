@@ -77,7 +77,7 @@ fn studied_within(condition: &str, band: &str, more: &[&str]) -> (Tree, Said) {
 }
 
 #[test]
-fn a_study_of_ones_own_is_measured_and_explained() {
+fn user_studies_are_measured_and_explained() {
     let (tree, said) = studied("1000", &["--format", "json", "--out", "pages"]);
     assert_eq!(said.code, 0, "{said:#?}");
     let json: Value = serde_json::from_str(&said.stdout).expect("JSON");
@@ -110,7 +110,7 @@ fn a_study_of_ones_own_is_measured_and_explained() {
 }
 
 #[test]
-fn words_that_do_not_hold_are_told_as_such() {
+fn explanations_that_do_not_hold_are_marked() {
     let (_tree, said) = studied("1", &[]);
     assert_eq!(said.code, 0, "{said:#?}");
     assert!(said.stdout.contains("! k.one < 1: does not hold"), "{said:#?}");
@@ -127,7 +127,7 @@ fn a_ratio_that_leaves_its_band_is_a_regression() {
 }
 
 #[test]
-fn what_is_no_study_is_refused() {
+fn invalid_studies_are_rejected() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let folder = folder.path();
     said(folder, &["study", "prime-asinc"]).refused(4, &["did you mean `prime-async`?"]);

@@ -75,7 +75,7 @@ fn a_program_talks_to_a_terminal() {
 }
 
 #[test]
-fn what_is_typed_too_much_is_told() {
+fn excess_input_is_reported() {
     let run = Run::begin(ECHO, "pty", &[]);
     let mut terminal = run.open();
     terminal.write_all(b"one\ntwo\n").expect("typed");
@@ -87,7 +87,7 @@ fn what_is_typed_too_much_is_told() {
 }
 
 #[test]
-fn a_terminal_that_is_closed_ends_the_run_unless_it_is_opened_again() {
+fn a_closed_terminal_ends_the_run_unless_reopened() {
     let run = Run::begin(SLEEPS, "pty", &[]);
     run.open().write_all(b"a").expect("typed");
     // It is open again before two seconds have passed.
@@ -103,7 +103,7 @@ fn a_terminal_that_is_closed_ends_the_run_unless_it_is_opened_again() {
 }
 
 #[test]
-fn a_run_with_a_terminal_ends_by_itself_too() {
+fn runs_with_a_terminal_can_end_by_themselves() {
     // Asleep for ever, and busy for ever, for a tenth of a second of the chip's, and no faster.
     for code in [SLEEPS, LOOP] {
         let run = Run::begin(code, "pty", &["--for", "100ms", "--stats"]);
@@ -117,7 +117,7 @@ fn a_run_with_a_terminal_ends_by_itself_too() {
 }
 
 #[test]
-fn a_terminal_is_refused_where_nobody_can_type() {
+fn a_terminal_without_a_keyboard_is_rejected() {
     let home = tempfile::tempdir().expect("a scratch folder");
     Elf { code: ECHO, ..Elf::default() }.write(&home.path().join("a.elf"));
     let refused = |arguments: &[&str], words: &[&str]| {

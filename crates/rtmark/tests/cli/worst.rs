@@ -53,7 +53,7 @@ pub fn fine(said: Said) -> Said {
 }
 
 #[test]
-fn the_worst_moment_is_told_and_can_be_opened() {
+fn the_worst_moment_is_reported_and_can_be_reopened() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let folder = folder.path();
     image(folder);
@@ -168,7 +168,7 @@ fn two_interrupts_meet_at_every_distance() {
 }
 
 #[test]
-fn parts_of_the_pairs_join_to_the_whole_byte_for_byte() {
+fn merged_parts_of_pairs_equal_the_whole_search() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let folder = folder.path();
     // Long enough for each part to have its own piece.
@@ -201,7 +201,7 @@ fn parts_of_the_pairs_join_to_the_whole_byte_for_byte() {
 }
 
 #[test]
-fn parts_join_to_the_whole_and_searches_go_on() {
+fn merged_parts_equal_the_whole_and_searches_resume() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let folder = folder.path();
     image(folder);
@@ -229,7 +229,7 @@ fn parts_join_to_the_whole_and_searches_go_on() {
 }
 
 #[test]
-fn a_timeline_goes_to_stdout_for_a_hyphen() {
+fn a_hyphen_writes_the_timeline_to_stdout() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let folder = folder.path();
     image(folder);
@@ -244,7 +244,7 @@ fn a_timeline_goes_to_stdout_for_a_hyphen() {
 }
 
 #[test]
-fn a_program_that_stands_the_interrupt_has_no_race() {
+fn a_program_that_tolerates_the_interrupt_has_no_race() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     image(folder.path());
     let checked = fine(worst(folder.path(), &["--check"]));
@@ -252,7 +252,7 @@ fn a_program_that_stands_the_interrupt_has_no_race() {
 }
 
 #[test]
-fn a_program_that_does_not_end_well_alone_is_told_so() {
+fn a_program_that_fails_without_interrupts_is_rejected() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let folder = folder.path();
     // A loop for ever, with a handler that returns at once.
@@ -273,7 +273,7 @@ fn a_program_that_does_not_end_well_alone_is_told_so() {
 }
 
 #[test]
-fn what_cannot_be_searched_is_refused() {
+fn impossible_searches_are_rejected() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let folder = folder.path();
     image(folder);
@@ -293,7 +293,7 @@ fn what_cannot_be_searched_is_refused() {
 }
 
 #[test]
-fn a_window_goes_no_further_than_the_program() {
+fn windows_end_with_the_program() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let folder = folder.path();
     image(folder);
@@ -326,7 +326,7 @@ fn a_window_goes_no_further_than_the_program() {
 }
 
 #[test]
-fn what_never_ends_has_windows_as_long_as_it_may_run() {
+fn endless_programs_have_windows_up_to_the_budget() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let folder = folder.path();
     let mut code = vec![0xBF00; 16];
@@ -341,7 +341,7 @@ fn what_never_ends_has_windows_as_long_as_it_may_run() {
 }
 
 #[test]
-fn what_held_back_adds_up_where_a_handler_of_one_instruction_waits_for_flash() {
+fn holders_add_up_if_a_one_instruction_handler_waits_for_flash() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let folder = folder.path();
     let mut code = vec![0xBF00; 16];
@@ -366,7 +366,7 @@ fn what_held_back_adds_up_where_a_handler_of_one_instruction_waits_for_flash() {
 }
 
 #[test]
-fn a_priority_that_the_program_gives_on_the_way_is_told() {
+fn later_priority_changes_are_reported() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let folder = folder.path();
     let mut code = vec![0xBF00; 16];
@@ -431,7 +431,7 @@ fn image_for_hazard3(folder: &Path) {
 }
 
 #[test]
-fn the_most_urgent_priority_of_a_hazard3_is_its_greatest() {
+fn the_most_urgent_priority_of_a_hazard3_is_the_highest_number() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let folder = folder.path();
     image_for_hazard3(folder);

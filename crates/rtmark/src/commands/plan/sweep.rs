@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_and_lists() {
+    fn ranges_and_lists_parse() {
         let hertz = |megahertz: &[u64]| megahertz.iter().map(|it| it * 1_000_000).collect();
         let swept = |text: &str| text.parse::<Swept>();
         assert_eq!(swept("clock=48,24"), Ok(Swept::Clocks(hertz(&[24, 48]))));

@@ -297,7 +297,7 @@ mod tests {
     const MINUTE: Duration = Duration::from_mins(1);
 
     #[test]
-    fn both_ends_and_a_hang_up() {
+    fn a_pty_transfers_both_ways_and_detects_hang_up() {
         let mut terminal = Terminal::new().expect("a terminal");
         assert!(
             !terminal.wait_until_open(Some(Duration::ZERO)).expect("asked"),
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn its_errors_are_not_taken_for_those_of_stdout() {
+    fn terminal_errors_are_distinct_from_stdout_errors() {
         let error = failed(&io::Error::other("gone"));
         assert_eq!(
             (error.exit, error.to_string().as_str()),

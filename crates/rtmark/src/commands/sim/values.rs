@@ -266,7 +266,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_come_in_two_bases() {
+    fn numbers_parse_as_decimal_and_hexadecimal() {
         assert_eq!(word("0x0800_0041"), Ok(0x0800_0041));
         assert_eq!(word("1_000"), Ok(1000));
         assert_eq!(signed_word("-1"), Ok(u32::MAX));
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_follow_the_last_colon() {
+    fn lengths_parse_after_the_last_colon() {
         let dump = dump("app::buffer+0x10:0x20").expect("good");
         assert_eq!((dump.what.as_str(), dump.length), ("app::buffer+0x10", 32));
         assert!(matches!(dump.place, Place::Symbol { name, offset: 16 } if name == "app::buffer"));
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn registers_have_names() {
+    fn registers_parse_by_name() {
         let bits = |text: &str| setting(text).map(|setting| setting.value);
         assert_eq!(bits("R12=-2"), Ok(0xFFFF_FFFE));
         assert_eq!(bits("s0=1.5"), Ok(0x3FC0_0000));
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn interrupts_have_cycles() {
+    fn interrupts_parse_with_their_cycle() {
         let pend = pend("5@1_000").expect("good");
         assert_eq!((pend.interrupt, pend.cycle), (5, 1000));
         for bad in ["5", "5@", "@5", "70000@1", "-1@1"] {

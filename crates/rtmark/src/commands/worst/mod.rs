@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_options_are_read_or_refused() {
+    fn option_values_parse_or_are_rejected() {
         assert_eq!(byte("0x40"), Ok(0x40));
         assert!(byte("256").is_err() && byte("+5").is_err());
         let wide = Ok(Window { from: 1000, to: 0x1_0800 });

@@ -4,7 +4,7 @@ use super::{Scratch, json};
 use crate::common::{ECHO, Elf, SLEEP};
 
 #[test]
-fn a_program_receives_what_it_is_sent() {
+fn a_program_receives_its_input() {
     let scratch = Scratch::new();
     std::fs::write(scratch.path("line.txt"), "status\nmore\n").expect("written");
     let file = scratch.path("line.txt").display().to_string();
@@ -46,7 +46,7 @@ fn a_program_sees_the_pins_that_are_driven() {
 }
 
 #[test]
-fn interrupts_come_when_told() {
+fn interrupts_occur_at_the_given_cycles() {
     let scratch = Scratch::new();
     let said = scratch.run_code(SLEEP, &["--irq", "32@1000"]);
     said.refused(2, &["stm32c031 has no interrupt 32", "0 to 31"]);

@@ -209,7 +209,7 @@ fn check(engine: &Path, name: &str, arguments: &[&str]) -> Sums {
 }
 
 #[test]
-fn a_timeline_is_written_whole_and_around_the_worst_moment() {
+fn timelines_cover_the_whole_run_or_the_worst_moment() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let folder = folder.path();
     image(folder);
@@ -244,7 +244,7 @@ fn a_timeline_is_written_whole_and_around_the_worst_moment() {
 
 #[test]
 #[expect(clippy::print_stderr, reason = "who reads the tests should know what was left out")]
-fn the_trace_processor_finds_what_is_written_and_has_no_complaint() {
+fn the_trace_processor_reads_our_traces_without_warnings() {
     let engine = match engine() {
         Ok(engine) => engine,
         Err(problem) => return eprintln!("left out, for there is no trace processor: {problem}"),
