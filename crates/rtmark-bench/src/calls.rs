@@ -43,7 +43,7 @@ pub fn run_one(elf: &Path, soc: &Path, manner: &str) -> Result<(), Box<dyn Error
         _ => {
             let lines = Lines::new(&elf);
             let known = Api::builtin()?;
-            let api = Api::recognised(&known, image.symbols()).ok_or("no kernel of its symbols")?;
+            let api = Api::recognise(&known, image.symbols()).ok_or("no kernel of its symbols")?;
             let recorder = CallRecorder::new(&machine, &image, api, lines.as_ref());
             let held = HeldBack::new(&machine, &image, HeldInterrupt::MaskedOrHandled(0));
             let landmarks = recorder.landmarks();

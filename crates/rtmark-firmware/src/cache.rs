@@ -213,7 +213,7 @@ pub(crate) fn touch(path: &Path) {
 }
 
 /// Records that a build is used.
-pub(crate) fn use_build(out: &Path) {
+pub(crate) fn touch_build(out: &Path) {
     touch(&out.join(USED));
 }
 
@@ -241,13 +241,13 @@ pub(crate) fn lock(out: &Path) -> Result<Option<File>, FirmwareError> {
         .and_then(|file| file.lock().map(|()| file));
     match held {
         Ok(file) => Ok(Some(file)),
-        Err(error) if cannot_be_written(&error) => Ok(None),
+        Err(error) if is_write_protected(&error) => Ok(None),
         Err(error) => Err(at(&path)(error)),
     }
 }
 
 /// Tells whether a file or folder belongs to somebody else, or is read-only.
-pub(crate) fn cannot_be_written(error: &io::Error) -> bool {
+pub(crate) fn is_write_protected(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
 }
 

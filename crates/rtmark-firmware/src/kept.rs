@@ -28,10 +28,10 @@ impl Builder {
         if written.is_err() {
             let _ = std::fs::remove_file(&part);
         }
-        self.forget_old();
+        self.remove_old();
     }
 
-    fn forget_old(&self) {
+    fn remove_old(&self) {
         let Ok(entries) = std::fs::read_dir(self.kept_folder()) else { return };
         let age = |entry: &std::fs::DirEntry| {
             let modified = entry.metadata().and_then(|metadata| metadata.modified());

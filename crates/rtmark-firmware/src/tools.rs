@@ -113,8 +113,8 @@ fn output_of(program: &str, arguments: &[&str], folder: &Path) -> Result<String,
     if output.status.success() {
         Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
     } else {
-        let said = String::from_utf8_lossy(&output.stderr);
-        Err(format!("{shown} failed: {}", said.lines().next().unwrap_or("without a word")))
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        Err(format!("{shown} failed: {}", stderr.lines().next().unwrap_or("without a word")))
     }
 }
 

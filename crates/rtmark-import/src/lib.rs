@@ -138,7 +138,7 @@ impl Format {
 
 /// What the user knows about a log, used where the log itself does not say it.
 #[derive(Clone, Debug, Default)]
-pub struct Told {
+pub struct GivenFacts {
     /// The soc or board.
     pub soc: Option<String>,
     /// The core, as soc files name it.
@@ -162,7 +162,7 @@ pub struct Options {
     /// The format, if it should not be recognised automatically.
     pub format: Option<Format>,
     /// What the log does not say.
-    pub told: Told,
+    pub given: GivenFacts,
     /// The version of the program that imports, for the provenance.
     pub rtmark: String,
 }
@@ -348,9 +348,10 @@ fn by_lines(
         }
         if FAILED.fits(line.text()) {
             let of_line = log.rows.iter_mut().skip(before).filter(|row| row.line == line.number);
-            let told = |row: &&mut Row| row.flags.iter().any(|flag| flag.kind == FlagKind::Failed);
+            let has_failed =
+                |row: &&mut Row| row.flags.iter().any(|flag| flag.kind == FlagKind::Failed);
             of_line
-                .filter(|row| !told(row))
+                .filter(|row| !has_failed(row))
                 .for_each(|row| row.flag(FlagKind::Failed, "its line contains FAILED"));
         }
     }

@@ -12,7 +12,7 @@ use rtmark_units::Hertz;
 use crate::log::Log;
 use crate::row::{Figures, Row, Said, Section};
 use crate::spans::Spans;
-use crate::{Imported, Options, Told};
+use crate::{GivenFacts, Imported, Options};
 
 /// The text used for what a log does not state.
 const UNSTATED: &str = "unstated";
@@ -62,15 +62,15 @@ fn answer(
     catalogue: &Catalogue,
     options: &Options,
 ) -> Answer {
-    let told = &options.told;
+    let given = &options.given;
     let said = row.said.map(|said| *said).unwrap_or_default();
     let described = spans.describe(row.suite, &row.name, catalogue);
     let mut flags = row.flags;
     let suites_own = spans.kernel(row.suite);
     let scenario = said.scenario.clone();
     let scenario = scenario.unwrap_or_else(|| scenario_of(row.suite, &described.name));
-    let key = key_of(&said, section, suites_own, told, scenario);
-    let core = first([&said.core, &section.core, &told.core]);
+    let key = key_of(&said, section, suites_own, given, scenario);
+    let core = first([&said.core, &section.core, &given.core]);
     let twin = row.twin.filter(|_| row.basis == rtmark_model::Basis::Cycles);
     let readings = match row.figures {
         Figures::Absent => {
@@ -82,7 +82,7 @@ fn answer(
             // The time printed beside the cycles, unless the clock is known to have been another one.
             summary.ns = twin
                 .filter(|&(cycles, ns)| {
-                    let by_clock = told.clock.map(|clock| cycles * 1e9 / f64::from(clock.0));
+                    let by_clock = given.clock.map(|clock| cycles * 1e9 / f64::from(clock.0));
                     by_clock.is_none_or(|own| (own - ns).abs() <= 1.0 + own * 0.03)
                 })
                 .filter(|(cycles, _)| {
@@ -93,9 +93,9 @@ fn answer(
             Readings::Summarised(summary)
         }
     };
-    let stated = told.clock.map(|clock| clock.0).or(said.clock);
+    let stated = given.clock.map(|clock| clock.0).or(said.clock);
     let clock = stated.or_else(|| worked_out(section, &mut flags));
-    let clock = clock.or(told.fallback_clock.map(|clock| clock.0));
+    let clock = clock.or(given.fallback_clock.map(|clock| clock.0));
     let of_catalogue = || {
         let scenario = said.catalogue_span.then(|| catalogue.get(&key.scenario)).flatten()?;
         Some(scenario.span.clone())
@@ -147,17 +147,17 @@ fn key_of(
     said: &Said,
     section: &Section,
     suites_own: Option<&str>,
-    told: &Told,
+    given: &GivenFacts,
     scenario: ScenarioId,
 ) -> Key {
     let kernel = said.kernel.as_deref().or(section.kernel.as_deref()).or(suites_own).map(id_of);
-    let kernel = kernel.or_else(|| told.kernel.clone()).unwrap_or_else(|| id_of("unknown"));
+    let kernel = kernel.or_else(|| given.kernel.clone()).unwrap_or_else(|| id_of("unknown"));
     let or_unstated = |text: Option<String>| text.unwrap_or_else(|| UNSTATED.to_owned());
     Key {
-        soc: or_unstated(first([&said.soc, &section.soc, &told.soc])),
+        soc: or_unstated(first([&said.soc, &section.soc, &given.soc])),
         kernel,
-        version: or_unstated(first([&said.version, &section.version, &told.version])),
-        profile: or_unstated(first([&said.profile, &None, &told.profile])),
+        version: or_unstated(first([&said.version, &section.version, &given.version])),
+        profile: or_unstated(first([&said.profile, &None, &given.profile])),
         scenario,
         backend: Backend::Log,
     }

@@ -4,7 +4,7 @@
 //! - [`Map`], [`Functions`] and [`Lines`] translate an address into the program's own terms: its
 //!   function from the symbols, its source line and the functions inlined there from the debug
 //!   information;
-//! - [`untold`] reports which of these a file lacks, and why;
+//! - [`reason`] reports which of these a file lacks, and why;
 //! - [`member_of`] locates a structure's member by the debug information;
 //! - [`Calls`] tracks the call stack of each task and each handler;
 //! - [`landmarks`] are the only places at which a run needs to be examined for that: the rest of it
@@ -41,6 +41,7 @@
 mod attribution;
 mod author;
 mod calls;
+mod debug_info;
 mod difference;
 mod exceptions;
 mod functions;
@@ -53,10 +54,10 @@ mod place;
 mod profile;
 mod role;
 mod stacks;
-mod untold;
 
 pub use attribution::{Attribution, Part, Share, SpanCost};
 pub use calls::{Calls, Node};
+pub use debug_info::missing_debug_info;
 pub use difference::{Difference, Inclusive, Row};
 pub use exceptions::ExceptionNames;
 pub use functions::Functions;
@@ -68,4 +69,3 @@ pub use place::Map;
 pub use profile::{Cost, FunctionCost, Profile, Report};
 pub use role::Role;
 pub use stacks::{StackKind, StackUse, Stacks};
-pub use untold::untold;

@@ -70,12 +70,12 @@ pub(crate) struct Measurement<'a> {
 pub(crate) fn measure_all(
     soc: &Soc,
     images: &[&Ready],
-    asked: Measurement<'_>,
+    measurement: Measurement<'_>,
     advanced: impl Fn(Cycles) + Sync,
 ) -> Result<Placed, Failure> {
-    let Measurement { scenario, looked, basis, budget } = asked;
+    let Measurement { scenario, looked, basis, budget } = measurement;
     let watched = images.iter().filter_map(|image| match &image.program {
-        Program::Watched(probed) => Some((*image, probed)),
+        Program::Observed(probed) => Some((*image, probed)),
         Program::Clocked(_) => None,
     });
     let watched: Vec<(&Ready, &Probed)> = watched.collect();

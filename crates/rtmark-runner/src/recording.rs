@@ -15,7 +15,7 @@ use rtmark_model::{
 use rtmark_units::Hertz;
 use serde::{Deserialize, Serialize};
 
-use crate::judge::{Clocked, Ended, judge};
+use crate::judge::{Clocked, RunEnd, judge};
 
 /// The version of the file format.
 pub const VERSION: u32 = 1;
@@ -192,8 +192,8 @@ impl Recorded {
             records: probes.chain([selected]).collect(),
             path: format!("{} of {}", self.provenance.firmware.image, key.kernel),
         };
-        let (told, place) = ("the end of the recording", "as recorded");
-        let ended = Ended { told, well: true, place, counter: None };
+        let (ending_text, place) = ("the end of the recording", "as recorded");
+        let ended = RunEnd { ending_text, succeeded: true, place, counter: None };
         let measured = match judge(self.console.as_bytes(), ended, &image, scenario) {
             Err(failure) => return Answer::Failed { key, failure },
             Ok(measured) => measured,

@@ -21,10 +21,10 @@ fn bench(kernel: &str, soc: &Soc) -> Bench {
     let found = kernels.iter().find(|it| it.manifest.id.as_str() == kernel).expect("there");
     let variant = if kernel == "freertos" { "product+priorities=32" } else { "product" };
     let variant: Variant = variant.parse().expect("good");
-    let switched = variant.of(&found.manifest, soc.core.name()).expect("possible");
+    let changes = variant.of(&found.manifest, soc.core.name()).expect("possible");
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("firmware-build");
     let builder = Builder::new(tree).in_folder(&folder);
-    let built = builder.build_plan(found, soc, &switched).expect("built");
+    let built = builder.build_plan(found, soc, &changes).expect("built");
     Bench::new(soc, &built["plan"].elf, &model(kernel)).expect("an image of task sets")
 }
 

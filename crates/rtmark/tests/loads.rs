@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use rtmark_calls::{Api, CallRecorder, Paid};
+use rtmark_calls::{Api, CallRecorder, KernelCost};
 use rtmark_firmware::probes::{self, Kind, SECTION};
-use rtmark_firmware::{Builder, Kernel, Switched, Tree, Variant, select};
+use rtmark_firmware::{Builder, Kernel, SettingChanges, Tree, Variant, select};
 use rtmark_model::{Answer, Catalogue, Frame, HeldInterval, Owner, Place};
 use rtmark_observe::{HeldBack, HeldInterrupt, Lines, Map};
 use rtmark_runner::{Plan, Selection, Suite, socs};
@@ -103,7 +103,7 @@ struct Load {
 }
 
 fn load(kernel: &str, soc: &str) -> Load {
-    load_built(kernel, soc, |_, _| Switched::default())
+    load_built(kernel, soc, |_, _| SettingChanges::default())
 }
 
 /// A load built with settings that depend on the kernel and the soc.
@@ -121,7 +121,7 @@ fn found(kernel: &str, soc: &str) -> (Builder, Kernel, Soc) {
 /// A scenario of a kernel's, about to start.
 fn scenario(kernel: &str, soc: &str, name: &str) -> (Machine, Vec<u8>) {
     let (builder, kernel, soc) = found(kernel, soc);
-    let mut built = builder.build(&kernel, &soc, &Switched::default()).expect("images");
+    let mut built = builder.build(&kernel, &soc, &SettingChanges::default()).expect("images");
     let group = name.split('.').next().expect("a group");
     let elf = built.remove(group).expect("an image").elf;
     let image = Image::from_elf(&elf).expect("an image");
@@ -132,7 +132,7 @@ fn scenario(kernel: &str, soc: &str, name: &str) -> (Machine, Vec<u8>) {
     (machine, elf)
 }
 
-fn load_built(kernel: &str, soc: &str, switched: impl Fn(&Kernel, &Soc) -> Switched) -> Load {
+fn load_built(kernel: &str, soc: &str, switched: impl Fn(&Kernel, &Soc) -> SettingChanges) -> Load {
     let (builder, kernel, soc) = found(kernel, soc);
     let switched = switched(&kernel, &soc);
     let mut built = builder.build_load(&kernel, &soc, &switched).expect("a load");
@@ -447,7 +447,7 @@ fn observed(
     (elf, image): (&[u8], &Image),
     api: &Api,
     told: Told,
-) -> (Paid, [Vec<HeldInterval>; 2], Machine) {
+) -> (KernelCost, [Vec<HeldInterval>; 2], Machine) {
     let mut machine = machine.clone();
     let lines = Lines::new(elf);
     let recorder = CallRecorder::new(&machine, image, api, lines.as_ref());
@@ -475,7 +475,7 @@ enum Told {
 fn assert_told_alike(machine: &Machine, elf: &[u8], what: &str) {
     let known = Api::builtin().expect("the kernels");
     let image = Image::from_elf(elf).expect("an image");
-    let api = Api::recognised(&known, image.symbols()).expect("its kernel is known");
+    let api = Api::recognise(&known, image.symbols()).expect("its kernel is known");
     let [every, some] =
         [Told::Everything, Told::Landmarks].map(|told| observed(machine, (elf, &image), api, told));
     assert_eq!(some.0, every.0, "{what}");

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rtmark_firmware::code::Code;
-use rtmark_firmware::{Builder, Layouts, Switched, Tree, probes};
+use rtmark_firmware::{Builder, Layouts, SettingChanges, Tree, probes};
 use rtmark_model::{Document, Placement};
 use rtmark_runner::socs;
 use rtmark_sim::Image;
@@ -36,7 +36,7 @@ fn a_layout_is_the_same_code_at_other_addresses() {
         // One image is enough, and Cargo's are slow to link.
         target.without =
             kernel.manifest.images.iter().filter(|image| *image != "thread").cloned().collect();
-        let switched = Switched::default();
+        let switched = SettingChanges::default();
         let built = builder.build(kernel, target.clone(), &switched).expect("built");
         let place = || -> Layouts {
             builder.place(kernel, &target, &switched, &built, |_| 3).expect("linked")

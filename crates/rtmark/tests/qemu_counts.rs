@@ -13,7 +13,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use rtmark_firmware::{Builder, Kernel, Switched, Tree, Variant, probes};
+use rtmark_firmware::{Builder, Kernel, SettingChanges, Tree, Variant, probes};
 use rtmark_model::{Answer, Basis, Catalogue, Expected, Scenario, Series};
 use rtmark_runner::{
     Clocked, DEADLINE, Measured, Plan, Platform, Probed, Selection, Suite, clocked, emulate,
@@ -171,7 +171,7 @@ fn rust_images_have_equal_instruction_counts() {
         let mut target = machine.target.clone();
         let images = kernel.manifest.images.iter();
         target.without = images.filter(|name| !groups.contains(&name.as_str())).cloned().collect();
-        let built = builder.build(kernel, target, &Switched::default()).expect("it builds");
+        let built = builder.build(kernel, target, &SettingChanges::default()).expect("it builds");
         for (group, built) in built {
             let image = Image::from_elf(&built.elf).expect("an image");
             let section = image.section(probes::SECTION).expect("probes");

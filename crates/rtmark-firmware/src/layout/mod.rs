@@ -24,7 +24,7 @@ use crate::builder::{at, no_image, sha256, write_if_changed};
 use crate::cache::lock;
 use crate::select::loaded;
 use crate::view;
-use crate::{Builder, BuiltImage, FirmwareError, Kernel, Probes, Switched, Target};
+use crate::{Builder, BuiltImage, FirmwareError, Kernel, Probes, SettingChanges, Target};
 
 /// The layouts of an image besides the linker's own, by image.
 pub type Layouts = BTreeMap<String, Vec<BuiltImage>>;
@@ -85,7 +85,7 @@ impl Builder {
         &self,
         kernel: &Kernel,
         target: &Target,
-        switched: &Switched,
+        changes: &SettingChanges,
         images: &BTreeMap<String, BuiltImage>,
         layouts: impl Fn(&str) -> u32,
     ) -> Result<Layouts, FirmwareError> {
@@ -93,7 +93,7 @@ impl Builder {
         if !of_target(target) || images.keys().all(|name| layouts(name) < 2) {
             return Ok(placed);
         }
-        let out = self.out(kernel, target, switched);
+        let out = self.out_folder(kernel, target, changes);
         let _held = lock(&out)?;
         // Under the names with which it was linked.
         let named = view::name_of(self.cache(), &out)?;

@@ -5,10 +5,12 @@ use std::path::Path;
 
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
-use rtmark_calls::{Api, CallRecorder, Called, InlinedCall, Origin, Outcome, Paid, Site};
+use rtmark_calls::{
+    Api, CallRecorder, CalledFunction, InlinedCall, KernelCost, Origin, Outcome, Site,
+};
 use rtmark_model::HeldInterval;
 use rtmark_observe::{HeldBack, HeldInterrupt, Lines, Map};
-use rtmark_runner::{Ending, Session, given};
+use rtmark_runner::{Ending, Session, input_file};
 use rtmark_units::Cycles;
 use serde::Serialize;
 
@@ -110,7 +112,7 @@ struct Ran {
     /// How long it was, in cycles.
     cycles: u64,
     /// Calls and shares.
-    paid: Paid,
+    paid: KernelCost,
     /// The longest stretches in which the most urgent interrupt would have been held back.
     held: Vec<HeldInterval>,
     #[serde(skip)]
@@ -167,7 +169,7 @@ impl Arguments {
         let by_name = || known.iter().find(|api| subject.kernel.as_ref() == Some(&api.id));
         let api = own
             .or_else(by_name)
-            .or_else(|| Api::recognised(known, image.symbols()))
+            .or_else(|| Api::recognise(known, image.symbols()))
             .ok_or_else(|| unknown(subject, known))?;
         let machine = subject.machine(&subject.records()?)?;
         let clock = subject.soc.soc.clock;
@@ -195,7 +197,7 @@ impl Arguments {
         if let Ending::Internal(error) = &ending {
             return Err(subject.internal_error(error));
         }
-        let message = session.tell(&ending);
+        let message = session.describe(&ending);
         let (recorder, held) = observers;
         let entries = recorder.entries();
         let paid = recorder.finish(&session.machine);
@@ -229,7 +231,7 @@ fn named(api: &str, known: &[Api]) -> Result<Api, CliError> {
     if let Some(found) = known.iter().find(|known| known.id == api) {
         return Ok(found.clone());
     }
-    let text = given::read_text(Path::new(api)).map_err(|error| {
+    let text = input_file::read_text(Path::new(api)).map_err(|error| {
         let ids: Vec<&str> = known.iter().map(|known| known.id.as_str()).collect();
         let hint = format!("give the path of a file, or one of: {}", ids.join(", "));
         CliError::new(Exit::Usage, format!("{api}: {error}"), &hint)
@@ -280,7 +282,7 @@ fn percent(part: u64, whole: u64) -> String {
 }
 
 fn text(ran: &Ran) -> String {
-    let Paid { called, open, inlined, never, shares, .. } = &ran.paid;
+    let KernelCost { called, open, inlined, never, shares, .. } = &ran.paid;
     let mut text =
         format!("{}: {} in {} cycles; {}\n\n", ran.name, ran.kernel, ran.cycles, ran.message);
     match (called.as_slice(), inlined.as_slice()) {
@@ -337,8 +339,8 @@ fn text(ran: &Ran) -> String {
     text
 }
 
-fn table(called: &[Called], cycles: u64, text: &mut String) {
-    let name = |called: &Called| called.function.chars().count();
+fn table(called: &[CalledFunction], cycles: u64, text: &mut String) {
+    let name = |called: &CalledFunction| called.function.chars().count();
     let width = called.iter().map(name).max().unwrap_or(0).clamp(8, 48);
     let _ = writeln!(
         text,

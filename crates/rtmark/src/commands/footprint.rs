@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use rtmark_firmware::{Builder, DEFAULT_PROFILE, Variant};
 use rtmark_model::{Answer, Firmware, Key, Pattern};
 use rtmark_observe::{StackKind, StackUse};
-use rtmark_runner::{Footprint, Foreign, Object, ObjectCost, Plan, Platform, Selection};
+use rtmark_runner::{Footprint, ForeignImage, Object, ObjectCost, Plan, Platform, Selection};
 use rtmark_units::Cycles;
 use serde::Serialize;
 
@@ -85,7 +85,7 @@ struct Document<'a> {
     /// One for each kernel and scenario.
     footprints: Vec<Entry<'a>>,
     /// What one more of an object takes, one for each kernel and object.
-    objects: Vec<OneMore<'a>>,
+    objects: Vec<ObjectFootprint<'a>>,
     /// One for each image of somebody else's and soc.
     images: &'a [OfImage],
 }
@@ -116,7 +116,7 @@ struct OfImage {
 /// What one more object takes, or why the kernel has no such thing; sizes are bytes.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct OneMore<'a> {
+struct ObjectFootprint<'a> {
     soc: &'a str,
     kernel: &'a str,
     /// `task`, `queue` or `timer`.
@@ -138,7 +138,7 @@ struct OneMore<'a> {
     reason: Option<&'a str>,
 }
 
-impl<'a> From<&'a Object> for OneMore<'a> {
+impl<'a> From<&'a Object> for ObjectFootprint<'a> {
     fn from(object: &'a Object) -> Self {
         let cost = object.cost.as_ref();
         let found = cost.ok();
@@ -188,7 +188,7 @@ impl Arguments {
         refuse_without_tools(&suite.builder, &plan)?;
         let mut progress = Progress::new(verbosity);
         let answers = suite.footprints(&plan, &mut progress);
-        let objects = one_more(&suite.builder, &plan);
+        let objects = measure_objects(&suite.builder, &plan);
         progress.finish();
         let objects = objects?;
         let (mut found, mut others) = (Vec::new(), Vec::new());
@@ -209,7 +209,7 @@ impl Arguments {
                     schema_version: SCHEMA_VERSION,
                     generator: GENERATOR,
                     footprints: footprints.collect(),
-                    objects: objects.iter().map(OneMore::from).collect(),
+                    objects: objects.iter().map(ObjectFootprint::from).collect(),
                     images: &of_images,
                 };
                 output::data(&output::json(&document)?)?;
@@ -227,7 +227,7 @@ impl Arguments {
 
 /// Measures the footprint of each image on each soc.
 fn of_images(
-    images: &[Foreign],
+    images: &[ForeignImage],
     socs: &[Platform],
     max_cycles: Option<Cycles>,
     verbosity: Verbosity,
@@ -286,13 +286,13 @@ fn stack_lines(text: &mut String, indent: usize, stacks: &[StackUse]) {
 }
 
 /// Measures what one more of each object takes, for every kernel of a plan.
-fn one_more(builder: &Builder, plan: &Plan) -> Result<Vec<Object>, CliError> {
+fn measure_objects(builder: &Builder, plan: &Plan) -> Result<Vec<Object>, CliError> {
     let mut objects = Vec::new();
     for unit in &plan.units {
         let Platform::Sim(file, _) = &unit.platform else { continue };
         if unit.needs_firmware() {
             let of_kernel =
-                rtmark_runner::objects(builder, &unit.kernel, &file.soc, &unit.switched);
+                rtmark_runner::objects(builder, &unit.kernel, &file.soc, &unit.setting_changes);
             objects.extend(of_kernel.map_err(|failure| {
                 CliError::new(Exit::BuildFailed, failure.message, failure.hint)
             })?);

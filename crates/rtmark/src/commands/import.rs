@@ -6,7 +6,7 @@ use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use rtmark_import::{Format, ImportError, Options, Reading, Told};
+use rtmark_import::{Format, GivenFacts, ImportError, Options, Reading};
 use rtmark_model::{Answer, Catalogue, KernelId, visible};
 use rtmark_runner::socs;
 use rtmark_runner::{Ending, FileError, Session};
@@ -218,7 +218,7 @@ impl Arguments {
             None => None,
         };
         let named = || self.soc.as_deref().map(|name| visible(name.as_bytes()));
-        let told = Told {
+        let given = GivenFacts {
             soc: known.as_ref().map(|soc| soc.name.clone()).or_else(named),
             core: self
                 .core
@@ -231,7 +231,7 @@ impl Arguments {
             profile: self.profile.clone(),
         };
         let rtmark = env!("CARGO_PKG_VERSION").to_owned();
-        Ok(Options { format: self.format, told, rtmark })
+        Ok(Options { format: self.format, given, rtmark })
     }
 
     fn read_files(&self, options: &Options) -> Result<Brought, CliError> {
@@ -323,7 +323,7 @@ impl Arguments {
         if !verbosity.quiet && !matches!(ending, Ending::Exit(_) | Ending::Asleep | Ending::Limit) {
             say(format!(
                 "{name}: {}; its output up to that point is imported",
-                session.tell(&ending)
+                session.describe(&ending)
             ));
         }
         let name = format!("{name} on {}", soc.name);

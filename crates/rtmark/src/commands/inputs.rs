@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use rtmark_runner::given;
+use rtmark_runner::input_file;
 use rtmark_sim::{Level, Machine, PinChange};
 
 use super::sim::time;
@@ -149,9 +149,9 @@ impl Line {
             return Ok(Self { uart, from: Origin::Terminal });
         }
         let read = if file == STDIN {
-            given::all_of(std::io::stdin().lock())
+            input_file::read_to_end(std::io::stdin().lock())
         } else {
-            given::read_bytes(Path::new(file))
+            input_file::read_bytes(Path::new(file))
         };
         let bytes = read.map_err(|error| {
             CliError::new(Exit::Usage, format!("--uart-in: {file}: {error}"), "check the path")

@@ -1,6 +1,6 @@
 //! The commands: one file or folder each, with the command's arguments and its `run`.
 
-use rtmark_runner::mistake;
+use rtmark_runner::internal_error;
 use rtmark_sim::{Image, InternalError};
 
 use crate::error::CliError;
@@ -43,7 +43,11 @@ pub mod worst;
 
 /// Returns the error for a bug in the simulator that a run of this image has revealed.
 fn internal_error(error: &InternalError, image: &Image, elf: &[u8]) -> CliError {
-    CliError::new(Exit::Internal, mistake::told(error, image, elf), mistake::hint())
+    CliError::new(
+        Exit::Internal,
+        internal_error::describe(error, image, elf),
+        internal_error::hint(),
+    )
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use rtmark_compare::{Measure, RunLabel, history};
 use rtmark_model::{Answer, Key, Series};
 use rtmark_report::{History, HistoryPoint, OtherRun, Report, RunFacts};
-use rtmark_runner::given;
+use rtmark_runner::input_file;
 use rtmark_store::{Kind, RunInfo, Store, StoreError};
 
 use crate::cli::Verbosity;
@@ -184,7 +184,7 @@ fn read<T, L: IntoIterator<Item = T>, E: std::fmt::Display>(
             let hint = format!("create it with `rtmark {command} ... --format json > FILE`");
             CliError::new(Exit::Usage, message, hint)
         };
-        let text = given::read_text(path).map_err(|error| refuse(&error))?;
+        let text = input_file::read_text(path).map_err(|error| refuse(&error))?;
         all.extend(parse(&text).map_err(|error| refuse(&error))?);
     }
     Ok(all)

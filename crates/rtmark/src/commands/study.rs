@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use clap::{Args, ValueEnum};
 use rtmark_firmware::{Kernel, Variant, chosen};
 use rtmark_model::{Answer, Basis, Catalogue};
-use rtmark_runner::{Plan, Platform, Suite, Unit, given, machines, nearest, socs};
+use rtmark_runner::{Plan, Platform, Suite, Unit, input_file, machines, nearest, socs};
 use rtmark_store::Store;
 use rtmark_study::{
     Document, Figures, Interrupted, MadeRun, On, Report, Run, SCHEMA_VERSION, Study, scoreboard,
@@ -180,7 +180,7 @@ fn defect(error: impl std::fmt::Display) -> CliError {
 fn named(studies: &[Study], name: &str) -> Result<Study, CliError> {
     let path = Path::new(name);
     if path.extension().is_some_and(|extension| extension == "toml") {
-        let text = given::read_text(path).map_err(|error| {
+        let text = input_file::read_text(path).map_err(|error| {
             CliError::new(Exit::Usage, format!("{}: {error}", path.display()), "check the path")
         })?;
         return Study::from_toml(name, &text).map_err(|error| {

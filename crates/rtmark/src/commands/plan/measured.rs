@@ -185,7 +185,7 @@ impl Bench<'_> {
                 refuse(format!("the analysis has no model of {name}; it has models of {known}"))
             })?;
             let mut variant = self.variant(kernel, &model)?;
-            let switched =
+            let changes =
                 variant.of(&kernel.manifest, self.soc.soc.core.name()).map_err(|reason| {
                     let core = self.soc.soc.core.name();
                     let is_fine = |profile: Variant| profile.of(&kernel.manifest, core).is_ok();
@@ -198,7 +198,7 @@ impl Bench<'_> {
                     }
                 })?;
             let target = Target::from(&self.soc.soc);
-            let built = switched.at(&kernel.manifest, &target);
+            let built = changes.at(&kernel.manifest, &target);
             let mut model = model;
             let has_tick = built.get("tick_hz").is_some();
             let is_coarse = target.timer().is_some_and(|timer| !timer.counts_microseconds());

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use rtmark_model::Pattern;
 use rtmark_plan::{Document, Form, Outcome, SCHEMA_VERSION, System, SystemError};
-use rtmark_runner::{given, socs};
+use rtmark_runner::{input_file, socs};
 use rtmark_taskset::Effort;
 use rtmark_units::Share;
 
@@ -213,7 +213,7 @@ fn wanted_slack(system: &System) -> f64 {
 
 fn read(path: &Path) -> Result<System, CliError> {
     let name = path.display().to_string();
-    let text = given::read_text(path).map_err(|error| {
+    let text = input_file::read_text(path).map_err(|error| {
         let hint = "check the path; `rtmark plan --init` writes an example";
         CliError::new(Exit::Usage, format!("{name}: {error}"), hint)
     })?;

@@ -145,9 +145,9 @@ impl PlannedRun<'_> {
         }
         let refused =
             |why| CliError::new(Exit::NothingSelected, why, "choose another soc or kernel");
-        let switched = variant.of(manifest, core).map_err(refused)?;
+        let changes = variant.of(manifest, core).map_err(refused)?;
         let built =
-            suite(tree.clone(), None).builder.build_plan(self.kernel, &self.soc.soc, &switched)?;
+            suite(tree.clone(), None).builder.build_plan(self.kernel, &self.soc.soc, &changes)?;
         let Some(image) = built.get(rtmark_firmware::PLAN) else {
             return Ok(Err("the build produced no image of task sets".to_owned()));
         };

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use rtmark_firmware::sha256;
 use rtmark_plan::{Form, SCHEMA_VERSION, Sweep};
-use rtmark_runner::given;
+use rtmark_runner::input_file;
 use rtmark_units::Share;
 
 use super::{Format, Point, document, measured};
@@ -149,7 +149,7 @@ pub fn join(parts: &[PathBuf], format: Format) -> Result<Exit, CliError> {
         let shown = path.display();
         let hint = "parts are what `rtmark plan --sweep ... --partition K/N --format json` writes";
         let refuse = |why: String| CliError::new(Exit::Usage, format!("{shown}: {why}"), hint);
-        let text = given::read_text(path).map_err(|error| refuse(error.to_string()))?;
+        let text = input_file::read_text(path).map_err(|error| refuse(error.to_string()))?;
         let part: Sweep = serde_json::from_str(&text).map_err(|error| refuse(error.to_string()))?;
         match &mut whole {
             None => whole = Some(part),

@@ -76,7 +76,7 @@ impl SuiteObserver for RunRecorder<'_> {
     fn event(&mut self, event: Event<'_>) {
         self.progress.show(&event);
         match (&event, &mut self.recorder) {
-            (Event::Heard { recorded }, Some(recorder)) => recorder.keep(recorded),
+            (Event::Captured { recorded }, Some(recorder)) => recorder.keep(recorded),
             (Event::Finished { answers }, _) => self.tables.show(answers, &self.progress),
             _ => {}
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use rtmark_firmware::probes;
 use rtmark_model::{ScenarioId, visible};
 use rtmark_runner::socs::{self, SocFile};
-use rtmark_runner::{Ending, Session, given};
+use rtmark_runner::{Ending, Session, input_file};
 use rtmark_semihosting::Folder;
 use rtmark_sim::{
     Cycles, FaultPolicy, Image, ImageError, ImageFormat, LoadError, Machine, MemoryKind, Register,
@@ -156,7 +156,7 @@ impl Arguments {
         let path = self.image();
         let soc = socs::find(self.soc.as_deref().unwrap_or_default())?;
         let bytes =
-            given::read_bytes(path).map_err(|error| refuse(path, error, "check the path"))?;
+            input_file::read_bytes(path).map_err(|error| refuse(path, error, "check the path"))?;
         Ok((bytes, soc))
     }
 

@@ -1,7 +1,7 @@
 //! The last phase of the command: prints the results and returns the exit code.
 
 use rtmark_model::visible;
-use rtmark_observe::untold;
+use rtmark_observe::missing_debug_info;
 use rtmark_runner::Ending;
 use rtmark_sim::{ImageFormat, Machine, Register};
 use rtmark_units::{Cycles, Hertz};
@@ -39,13 +39,13 @@ impl Executed<'_> {
                 let from = session.place(self.entry.unwrap_or_default());
                 format!("returned from {from}: {name} = {value:#010x} ({value})")
             }
-            End::Until => format!("stopped before {}", session.here()),
-            End::UntilOutput => session.tell(&Ending::Output(0)),
+            End::Until => format!("stopped before {}", session.location()),
+            End::UntilOutput => session.describe(&Ending::Output(0)),
             End::FailOutput(text) => format!("the program printed `{}`", visible(text.as_bytes())),
             End::Lasted => {
-                format!("ended at {} when the time of --for had elapsed", session.here())
+                format!("ended at {} when the time of --for had elapsed", session.location())
             }
-            End::Other(ending) => session.tell(ending),
+            End::Other(ending) => session.describe(ending),
         }
     }
 }
@@ -173,9 +173,9 @@ impl Arguments {
         }
         let gathered = &executed.gathered;
         if (gathered.profile.is_some() || gathered.masked.is_some())
-            && let Some(untold) = untold(&source.bytes)
+            && let Some(reason) = missing_debug_info(&source.bytes)
         {
-            say(untold);
+            say(reason);
         }
         for note in &executed.notes {
             say(note);

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 use rtmark_firmware::{Builder, DEFAULT_PROFILE, Variant, sha256};
 use rtmark_model::{Basis, Pattern, ScenarioId};
-use rtmark_observe::untold;
+use rtmark_observe::missing_debug_info;
 use rtmark_runner::socs::{self, SocFile};
-use rtmark_runner::{Plan, Platform, Selection, given};
+use rtmark_runner::{Plan, Platform, Selection, input_file};
 use rtmark_sim::Image;
 
 use super::subject::{Subject, What};
@@ -71,12 +71,12 @@ impl Choice {
             let refuse = |problem: String, hint: &str| {
                 CliError::new(Exit::Usage, format!("{}: {problem}", path.display()), hint)
             };
-            let elf = given::read_bytes(path)
+            let elf = input_file::read_bytes(path)
                 .map_err(|error| refuse(error.to_string(), "check the path"))?;
             let image = Image::from_elf(&elf)
                 .map_err(|error| refuse(error.to_string(), "give an ELF file"))?;
-            if let Some(untold) = untold(&elf).filter(|_| !verbosity.quiet) {
-                say(format!("{}: {untold}", path.display()));
+            if let Some(reason) = missing_debug_info(&elf).filter(|_| !verbosity.quiet) {
+                say(format!("{}: {reason}", path.display()));
             }
             let subject = |soc: SocFile| Subject {
                 kernel: None,

@@ -351,8 +351,8 @@ impl Subject {
         // Only runs on the simulator can be searched.
         let Platform::Sim(soc, _) = &unit.platform else { return Ok(Vec::new()) };
         let built = match what {
-            What::Scenarios => builder.build(&unit.kernel, &soc.soc, &unit.switched)?,
-            What::Load => builder.build_load(&unit.kernel, &soc.soc, &unit.switched)?,
+            What::Scenarios => builder.build(&unit.kernel, &soc.soc, &unit.setting_changes)?,
+            What::Load => builder.build_load(&unit.kernel, &soc.soc, &unit.setting_changes)?,
         };
         let mut subjects = Vec::new();
         for scenario in wanted {

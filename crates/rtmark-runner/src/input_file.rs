@@ -12,7 +12,7 @@ pub const MOST_BYTES: u64 = 256 << 20;
 /// # Errors
 /// When it cannot be read, or holds more than [`MOST_BYTES`].
 pub fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
-    all_of(File::open(path)?)
+    read_to_end(File::open(path)?)
 }
 
 /// Reads a whole text file, as [`read_bytes`] does.
@@ -28,7 +28,7 @@ pub fn read_text(path: &Path) -> io::Result<String> {
 ///
 /// # Errors
 /// When reading fails, or there are more than [`MOST_BYTES`] bytes.
-pub fn all_of(reader: impl Read) -> io::Result<Vec<u8>> {
+pub fn read_to_end(reader: impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     reader.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MOST_BYTES {
@@ -44,7 +44,7 @@ mod tests {
 
     #[test]
     fn endless_files_are_rejected_and_others_read_in_full() {
-        let endless = all_of(io::repeat(0)).expect_err("too long");
+        let endless = read_to_end(io::repeat(0)).expect_err("too long");
         assert_eq!(endless.to_string(), "it holds more than 256 MiB");
         let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/given.rs");
         assert_eq!(read_text(&own).expect("text").into_bytes(), read_bytes(&own).expect("there"));
