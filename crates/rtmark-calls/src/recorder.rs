@@ -223,10 +223,10 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
     }
 
     fn classify(&self, node: Node) -> Class {
-        let mut above = self.calls.upwards(node).skip(1);
+        let mut above = self.calls.ancestors(node).skip(1);
         let parent = above.next();
         let name = self.calls.name(node);
-        let root = self.calls.upwards(node).last().map_or("", |root| self.calls.name(root));
+        let root = self.calls.ancestors(node).last().map_or("", |root| self.calls.name(root));
         let is_handler = root.starts_with('[') && !root.starts_with("[0x");
         let own = if is_handler { Owner::Interrupt } else { Owner::Application };
         let inherited = match parent {

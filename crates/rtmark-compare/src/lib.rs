@@ -27,4 +27,4 @@ pub use gate::{Excess, Finding, Gate, gate};
 pub use history::{Point, Step, chart, history};
 pub use policy::{Acknowledged, Budget, Policy, PolicyError};
 pub use render::{Rows, github, json, junit, markdown, table};
-pub use validate::{LeftOut, Row, Score, Validation, validate};
+pub use validate::{OmittedScenario, Row, Score, Validation, validate};

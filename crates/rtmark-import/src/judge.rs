@@ -31,17 +31,17 @@ pub fn judge(log: &mut Log) {
         let rows = rest.get_mut(..count).unwrap_or_default();
         first += count;
         for row in rows.iter_mut() {
-            alone(row, &section);
+            check_row(row, &section);
         }
         clock(rows, &mut section);
-        beside(rows);
+        check_against_section(rows);
         judged.push(section);
     }
     log.sections = judged;
 }
 
 /// Checks a row by itself.
-fn alone(row: &mut Row, section: &Section) {
+fn check_row(row: &mut Row, section: &Section) {
     if row.suite == Suite::RtosBenchmark
         && let Some(summary) = row.summary_mut()
     {
@@ -123,7 +123,7 @@ fn resolution_flags(row: &mut Row, typical: f64, resolution: Option<f64>) {
 }
 
 /// Returns the range of clocks, in hertz, for which a row's cycles and nanoseconds agree.
-fn interval(row: &Row) -> Option<(f64, f64)> {
+fn clock_range(row: &Row) -> Option<(f64, f64)> {
     let (cycles, ns) = row.twin.filter(|(cycles, ns)| *cycles >= 1.0 && *ns >= 1.0)?;
     // Both were truncated to whole numbers.
     Some((cycles / (ns + 1.0) * 1e9, (cycles + 1.0) / ns * 1e9))
@@ -133,7 +133,7 @@ fn clock(rows: &mut [Row], section: &mut Section) {
     let in_cycles = |row: &&Row| row.basis == Basis::Cycles;
     let sound = |row: &&Row| row.flags.iter().all(|flag| flag.kind == FlagKind::CoarseClock);
     let intervals: Vec<_> =
-        rows.iter().filter(in_cycles).filter(sound).filter_map(interval).collect();
+        rows.iter().filter(in_cycles).filter(sound).filter_map(clock_range).collect();
     let mut middles: Vec<f64> = intervals.iter().map(|(from, to)| (from + to) / 2.0).collect();
     middles.sort_by(f64::total_cmp);
     let Some(&middle) = middles.get(middles.len() / 2) else { return };
@@ -177,7 +177,7 @@ fn clock(rows: &mut [Row], section: &mut Section) {
             row.flag(FlagKind::ImpossibleClock, why);
         }
         let apart = |(from, to): (f64, f64)| from > chosen * 1.03 || to < chosen / 1.03;
-        if interval(row).is_some_and(apart) {
+        if clock_range(row).is_some_and(apart) {
             let why = format!("its cycles and ns are not those of {}", told(chosen));
             row.flag(FlagKind::Contradiction, why);
         }
@@ -196,7 +196,7 @@ fn roundest(from: f64, to: f64, middle: f64) -> (f64, f64) {
 }
 
 /// Checks rows against others of their section.
-fn beside(rows: &mut [Row]) {
+fn check_against_section(rows: &mut [Row]) {
     let sound = |row: &&Row| row.flags.is_empty();
     let by_name = |rows: &[Row], part: &str| {
         rows.iter().filter(sound).find(|row| row.name.contains(part)).and_then(Row::typical)

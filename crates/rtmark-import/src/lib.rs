@@ -45,7 +45,7 @@ use rtmark_units::Hertz;
 pub use spans::{Described, Spans};
 
 use form::form;
-use formats::{Document, Took};
+use formats::{Document, LineMatch};
 use lines::{Line, Lines};
 use log::Log;
 use row::Row;
@@ -175,7 +175,7 @@ pub struct Imported {
     /// Lines that could not be read, and other remarks; at most [`MOST_WARNINGS`].
     pub warnings: Vec<Warning>,
     /// The number of further warnings.
-    pub unsaid: u64,
+    pub suppressed_warnings: u64,
     /// The number of lines that look like a row but could not be read.
     pub unreadable: u64,
     /// The total number of lines.
@@ -223,8 +223,8 @@ impl Reading {
     }
 
     /// Returns the number of further warnings.
-    pub const fn unsaid(&self) -> u64 {
-        self.log.unsaid
+    pub const fn suppressed_warnings(&self) -> u64 {
+        self.log.suppressed_warnings
     }
 
     /// Returns the number of lines that look like a row but could not be read.
@@ -285,13 +285,13 @@ pub fn read(
     options: &Options,
 ) -> Result<Reading, ImportError> {
     let mut log = Log::new();
-    let recognised = |reader: &mut dyn BufRead| -> io::Result<bool> {
+    let is_document = |reader: &mut dyn BufRead| -> io::Result<bool> {
         let head = reader.fill_buf()?;
-        Ok(Document::recognised(head.get(..head.len().min(4096)).unwrap_or_default()))
+        Ok(Document::is_recognised(head.get(..head.len().min(4096)).unwrap_or_default()))
     };
     let document = match options.format {
         Some(format) => format == Format::Json,
-        None => recognised(&mut reader)?,
+        None => is_document(&mut reader)?,
     };
     let lines = if document {
         let mut bytes = Vec::new();
@@ -320,9 +320,9 @@ form! {
 }
 
 /// Handles a line that no reader took. Among rows it may be one, which should not be lost silently.
-fn left_over(line: &Line, log: &mut Log) {
+fn report_unmatched(line: &Line, log: &mut Log) {
     if log.in_use() && ROW_OF_ANYBODY.fits(line.text()) {
-        log.dropped(line, "a row, but in no known form");
+        log.report_dropped(line, "a row, but in no known form");
     }
 }
 
@@ -341,10 +341,10 @@ fn by_lines(
     while let Some(line) = lines.next_line()? {
         count = line.number;
         let before = log.rows.len();
-        let taken = readers.iter_mut().any(|reader| reader.line(&line, log) == Took::Line)
-            || readers.iter_mut().any(|reader| reader.left(&line, log) == Took::Line);
+        let taken = readers.iter_mut().any(|reader| reader.line(&line, log) == LineMatch::Consumed)
+            || readers.iter_mut().any(|reader| reader.unmatched(&line, log) == LineMatch::Consumed);
         if !taken {
-            left_over(&line, log);
+            report_unmatched(&line, log);
         }
         if FAILED.fits(line.text()) {
             let of_line = log.rows.iter_mut().skip(before).filter(|row| row.line == line.number);

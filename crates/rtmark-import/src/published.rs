@@ -6,7 +6,7 @@ use rtmark_model::{Basis, Catalogue, Percentile, Suite};
 use serde::Deserialize;
 
 use crate::log::Log;
-use crate::row::{Number, Row, Said, Section};
+use crate::row::{Number, Row, Section, StatedFacts};
 use crate::{ImportError, Imported, Options, judge, series};
 
 /// The file with the facts.
@@ -187,8 +187,9 @@ impl Figure {
             summary.percentiles.extend(median);
             summary.count = self.count;
         }
-        row.said =
-            report.clock_hz.map(|clock| Box::new(Said { clock: Some(clock), ..Said::default() }));
+        row.stated = report
+            .clock_hz
+            .map(|clock| Box::new(StatedFacts { clock: Some(clock), ..StatedFacts::default() }));
         let kind = match report.kind {
             None | Some(Kind::Silicon) => None,
             Some(Kind::Fpga) => Some("an FPGA"),

@@ -120,13 +120,13 @@ impl Spans {
                 && entry.rows.iter().any(|pattern| pattern.matches(name))
         };
         let entry = self.rows.iter().find(known);
-        let told = |text: Option<&str>, edge: &str| {
+        let describe = |text: Option<&str>, edge: &str| {
             text.map_or_else(|| format!("the {edge} of `{row}` as {suite} has it"), str::to_owned)
         };
         Described {
             span: Span {
-                from: told(entry.map(|entry| entry.from.as_str()), "beginning"),
-                to: told(entry.map(|entry| entry.to.as_str()), "end"),
+                from: describe(entry.map(|entry| entry.from.as_str()), "beginning"),
+                to: describe(entry.map(|entry| entry.to.as_str()), "end"),
                 counted: Counted::All,
                 switches: entry.map_or(0, |entry| entry.switches),
                 overhead,
@@ -198,9 +198,9 @@ mod tests {
             ("Time to create a thread (without start)", "thread.create"),
             ("thread.create.kernel.from.kernel", "thread.create"),
         ] {
-            let told = of(row);
-            assert_eq!(told.equal, None, "{row}");
-            let least = told.near.unwrap_or_else(|| panic!("{row}: something is near"));
+            let described = of(row);
+            assert_eq!(described.equal, None, "{row}");
+            let least = described.near.unwrap_or_else(|| panic!("{row}: something is near"));
             assert_eq!(least.scenario.as_str(), near, "{row}");
             assert!(!least.differs.is_empty(), "{row}");
         }

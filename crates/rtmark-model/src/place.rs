@@ -155,13 +155,13 @@ impl fmt::Display for Place {
     /// Formats `caller > function (line, in the inlined function, its line)`, as far as it is known. Of
     /// functions inlined into each other, the innermost of the author's own is named, with its line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let told = first(&self.frames).unwrap_or(0);
+        let reported = first(&self.frames).unwrap_or(0);
         // A function inlined into itself, as parts of functions are, is named once.
         let is_other = |frame: &&Frame| frame.function != self.function;
-        let inlined = self.frames.get(told).filter(|_| told > 0).filter(is_other);
+        let inlined = self.frames.get(reported).filter(|_| reported > 0).filter(is_other);
         // If the author's code was inlined into a library's, the library's function would come first.
-        let is_told = told == 0 || self.frames[0].owner == Owner::Author;
-        if is_told {
+        let is_reported = reported == 0 || self.frames[0].owner == Owner::Author;
+        if is_reported {
             if let Some(caller) = self.callers.last() {
                 write!(f, "{caller} > ")?;
             }
@@ -171,7 +171,7 @@ impl fmt::Display for Place {
             }
         }
         if let Some(function) = inlined.and_then(|frame| frame.function.as_deref()) {
-            let before = if is_told { " > " } else { "" };
+            let before = if is_reported { " > " } else { "" };
             write!(f, "{before}{}", own_name(function))?;
         }
         if self.frames.is_empty() {

@@ -129,8 +129,13 @@ impl Samples {
     }
 
     /// Adds the next sample.
-    pub fn push(&mut self, value: u64, hit: Disturbance) {
-        self.push_run(Run { value, times: 1, tick: hit.tick, interrupt: hit.interrupt });
+    pub fn push(&mut self, value: u64, disturbance: Disturbance) {
+        self.push_run(Run {
+            value,
+            times: 1,
+            tick: disturbance.tick,
+            interrupt: disturbance.interrupt,
+        });
     }
 
     fn push_run(&mut self, run: Run) {
@@ -168,15 +173,15 @@ impl Samples {
     /// Returns how often each length occurs after the first sample, for undisturbed and for disturbed
     /// samples.
     fn histograms(&self) -> (BTreeMap<u64, u64>, BTreeMap<u64, u64>) {
-        let (mut clean, mut hit) = (BTreeMap::new(), BTreeMap::new());
+        let (mut clean, mut disturbed) = (BTreeMap::new(), BTreeMap::new());
         for (index, run) in self.runs.iter().enumerate() {
             let later = run.times - u64::from(index == 0);
             if later > 0 {
-                let values = if run.disturbance().any() { &mut hit } else { &mut clean };
+                let values = if run.disturbance().any() { &mut disturbed } else { &mut clean };
                 *values.entry(run.value).or_insert(0) += later;
             }
         }
-        (clean, hit)
+        (clean, disturbed)
     }
 
     /// Returns the modes of the steady samples, the shortest first: lengths around which many samples
@@ -188,13 +193,13 @@ impl Samples {
     /// Returns their statistics, or `None` if there are no samples.
     pub fn statistics(&self) -> Option<Statistics> {
         let first = self.runs.first()?;
-        let (clean, hit) = self.histograms();
+        let (clean, disturbed) = self.histograms();
         Some(Statistics {
             count: self.len(),
             first: first.value,
             first_disturbed: first.disturbance().any(),
             steady: Summary::of(&clean),
-            disturbed: Summary::of(&hit),
+            disturbed: Summary::of(&disturbed),
         })
     }
 }

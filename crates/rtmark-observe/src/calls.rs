@@ -133,7 +133,7 @@ impl<'a> Calls<'a> {
 
     /// Returns the names of a node's callers and its own, the outermost first.
     pub fn path(&self, node: Node) -> Vec<&str> {
-        let mut path: Vec<_> = self.upwards(node).map(|node| self.name(node)).collect();
+        let mut path: Vec<_> = self.ancestors(node).map(|node| self.name(node)).collect();
         path.reverse();
         path
     }
@@ -144,7 +144,7 @@ impl<'a> Calls<'a> {
     }
 
     /// Returns the node and its callers, the innermost first.
-    pub fn upwards(&self, node: Node) -> impl Iterator<Item = Node> + '_ {
+    pub fn ancestors(&self, node: Node) -> impl Iterator<Item = Node> + '_ {
         std::iter::successors(Some(node), |node| self.branch(*node).parent)
     }
 
@@ -238,7 +238,7 @@ impl<'a> Calls<'a> {
     }
 
     /// Handles arrival at the instruction at `pc`, with the calls and returns that led there.
-    fn arrive(&mut self, pc: u32, sp: u32, threads: ThreadStack) {
+    fn arrive_at(&mut self, pc: u32, sp: u32, threads: ThreadStack) {
         let mut stack = match self.current.take() {
             Some(stack) if threads != ThreadStack::Only || !self.has_switched(&stack, pc, sp) => {
                 stack
@@ -286,7 +286,7 @@ impl Observer for Calls<'_> {
         if !continues
             || self.innermost().map(|node| self.function(node)) != Some(self.functions.at(pc))
         {
-            self.arrive(pc, sp, machine.thread_stack());
+            self.arrive_at(pc, sp, machine.thread_stack());
         }
         ControlFlow::Continue(())
     }
@@ -316,7 +316,7 @@ impl Observer for Calls<'_> {
         }
         let symbols = self.functions.symbols();
         let names = self.names.get_or_insert_with(|| ExceptionNames::new(machine, symbols));
-        names.look(machine, symbols);
+        names.refresh(machine, symbols);
         let root = self.functions.number(&format!("[{}]", names.name(exception)));
         let node = self.node(None, root);
         self.call(node);

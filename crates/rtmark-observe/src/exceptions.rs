@@ -19,12 +19,12 @@ impl ExceptionNames {
     /// Reads the names from the vector table that a machine has now, if its core has one.
     pub fn new(machine: &Machine, symbols: &Symbols) -> Self {
         let mut names = Self { core: machine.soc().core, table: None, names: BTreeMap::new() };
-        names.look(machine, symbols);
+        names.refresh(machine, symbols);
         names
     }
 
     /// Reads the names again if the machine's vector table has moved.
-    pub fn look(&mut self, machine: &Machine, symbols: &Symbols) {
+    pub fn refresh(&mut self, machine: &Machine, symbols: &Symbols) {
         let table = machine.handler_table();
         if self.table == table {
             return;

@@ -12,7 +12,7 @@
 //! - [`Profile`] sums up where the cycles went, by function and call stack;
 //! - [`Attribution`] splits the cycles of one span, and [`Difference`] shows where those of two spans
 //!   differ;
-//! - [`HeldBack`] lists the intervals in which an interrupt would have been held back;
+//! - [`HeldBackRecorder`] lists the intervals in which an interrupt would have been held back;
 //! - [`Stacks`] measures how much of their stacks tasks and interrupts have used.
 //!
 //! ```
@@ -61,7 +61,7 @@ pub use debug_info::missing_debug_info;
 pub use difference::{Difference, Inclusive, Row};
 pub use exceptions::ExceptionNames;
 pub use functions::Functions;
-pub use held::{HeldBack, HeldInterrupt};
+pub use held::{HeldBackRecorder, HeldInterrupt};
 pub use landmarks::landmarks;
 pub use lines::Lines;
 pub use members::{Member, member_of, offset_of};

@@ -74,7 +74,7 @@ const JUMP: u32 = 2048;
 
 /// A thread whose stack pointer a handler has not used, as it began with another one.
 #[derive(Clone, Copy, Debug)]
-struct Left {
+struct PendingThread {
     bank: u8,
     thread: usize,
     /// The thread's last stack pointer.
@@ -96,7 +96,7 @@ struct Handler {
     /// The stack pointer register with which it began.
     bank: u8,
     /// The stack pointer of the interrupted thread, if that has a separate one.
-    left: Option<Left>,
+    left: Option<PendingThread>,
     /// Its deepest use of its own stack, and of other modes' stacks by stack pointer: where it entered
     /// each, and the deepest point.
     used: u32,
@@ -106,7 +106,7 @@ struct Handler {
 impl Handler {
     /// Tells whether the stack pointer has moved from this handler's stack to a task's, if software
     /// moves the only stack pointer there is.
-    fn moves_away(&self, sp: u32) -> bool {
+    fn has_left(&self, sp: u32) -> bool {
         self.stack == ThreadStack::Only && sp.abs_diff(self.sp) > SAVED
     }
 
@@ -195,7 +195,7 @@ impl<'a> Stacks<'a> {
 
     /// Tells whether the stack pointer has just been moved elsewhere on a core with only one. It may be
     /// in transit, as an address that is being computed in it.
-    fn is_on_its_way(&mut self, machine: &Machine, sp: u32) -> bool {
+    fn is_switching_stacks(&mut self, machine: &Machine, sp: u32) -> bool {
         let before = std::mem::replace(&mut self.newest, sp);
         if machine.thread_stack() != ThreadStack::Only {
             return false;
@@ -206,7 +206,7 @@ impl<'a> Stacks<'a> {
 
     /// Handles a handler's change of mode to another stack: that of the interrupted code, or another
     /// one of the handler's own.
-    fn uses_elsewhere(&mut self, bank: u8, sp: u32) {
+    fn record_other_stack_use(&mut self, bank: u8, sp: u32) {
         let Some(handler) = self.nested.last_mut() else { return };
         if let Some(left) = handler.left.as_mut().filter(|left| left.bank == bank) {
             // After a jump it is the stack of the code to which it returns.
@@ -223,10 +223,10 @@ impl<'a> Stacks<'a> {
         *most = (*most).max(handler.uses());
     }
 
-    fn handler_uses(&mut self, bank: u8, sp: u32) {
+    fn record_handler_use(&mut self, bank: u8, sp: u32) {
         let Some(handler) = self.nested.last_mut() else { return };
         if handler.bank != bank {
-            return self.uses_elsewhere(bank, sp);
+            return self.record_other_stack_use(bank, sp);
         }
         if let Some(thread) = handler.thread {
             if sp.abs_diff(handler.sp) <= SAVED {
@@ -239,7 +239,7 @@ impl<'a> Stacks<'a> {
             (handler.thread, handler.base, handler.sp) = (None, sp, sp);
         }
         // Or to the stack of the code to which it returns.
-        if handler.moves_away(sp) {
+        if handler.has_left(sp) {
             return;
         }
         handler.sp = sp;
@@ -249,7 +249,7 @@ impl<'a> Stacks<'a> {
     }
 
     /// Counts what a handler stores directly below a task's stack as the task's.
-    fn saves(&mut self, address: u32) {
+    fn count_saved(&mut self, address: u32) {
         let below = |thread: &&mut Thread| {
             thread.stack == ThreadStack::Process
                 && thread.low.wrapping_sub(address).wrapping_sub(1) < SAVED
@@ -263,14 +263,14 @@ impl<'a> Stacks<'a> {
 impl Observer for Stacks<'_> {
     fn before(&mut self, machine: &Machine) -> ControlFlow<()> {
         let (pc, sp) = (machine.register(Register::Pc), machine.register(Register::Sp));
-        if self.is_on_its_way(machine, sp) {
+        if self.is_switching_stacks(machine, sp) {
             return ControlFlow::Continue(());
         }
         if machine.exception() != 0 {
-            self.handler_uses(machine.stack_bank(), sp);
+            self.record_handler_use(machine.stack_bank(), sp);
             let access = machine.next_access().filter(|access| access.kind == AccessKind::Write);
             if let Some(access) = access.filter(|access| access.address.abs_diff(sp) > SAVED) {
-                self.saves(access.address);
+                self.count_saved(access.address);
             }
             return ControlFlow::Continue(());
         }
@@ -328,7 +328,7 @@ impl Observer for Stacks<'_> {
             sp,
             thread: on_thread,
             bank,
-            left: current.filter(|_| left.bank != bank).map(|thread| Left {
+            left: current.filter(|_| left.bank != bank).map(|thread| PendingThread {
                 bank: left.bank,
                 thread,
                 sp: left.sp,
@@ -336,7 +336,7 @@ impl Observer for Stacks<'_> {
             used: 0,
             others: BTreeMap::new(),
         });
-        self.handler_uses(bank, sp);
+        self.record_handler_use(bank, sp);
     }
 
     fn returned(&mut self, machine: &Machine, _exception: u16) {

@@ -1,6 +1,6 @@
 //! Finds columns that were built differently from the others, in a way that changes figures.
 
-use rtmark_model::{SETTINGS, Setting, SettingInfo, Weight, Without, setting_info};
+use rtmark_model::{AbsentValue, SETTINGS, Setting, SettingInfo, Weight, setting_info};
 
 use crate::matrix::{Block, KernelColumn};
 use crate::notes::one_line;
@@ -66,7 +66,8 @@ pub fn value(block: &Block<'_>, column: &KernelColumn<'_>, info: &SettingInfo) -
     if !settings.contains_key("opt") {
         return None;
     }
-    let value = settings.get(info.id).cloned().or_else(|| info.without.map(Without::value))?;
+    let value =
+        settings.get(info.id).cloned().or_else(|| info.absent_value.map(AbsentValue::value))?;
     let text = one_line(&value.to_string());
     match (info.id, &value) {
         // Single source files of an image may have another level.

@@ -4,7 +4,7 @@
 //! interval of interest, and again observed. Both runs are identical to the cycle.
 
 use rtmark_model::{Disturbance, Exact, Failure, FailureKind, HeldBack, Samples, Scenario};
-use rtmark_observe::{HeldBack as HeldObserver, HeldInterrupt, Lines, Map};
+use rtmark_observe::{HeldBackRecorder, HeldInterrupt, Lines, Map};
 use rtmark_sim::Soc;
 use rtmark_units::Cycles;
 
@@ -33,7 +33,7 @@ pub(crate) fn held_back(
     };
     let mut session = reach(soc, probed, &program, *from)?;
     let whose = HeldInterrupt::OfPriority(priority);
-    let mut observer = HeldObserver::new(&session.machine, &probed.image, whose);
+    let mut observer = HeldBackRecorder::new(&session.machine, &probed.image, whose);
     let ending = session.run_observed(*to, &mut observer, |machine| {
         machine.take_console();
     });

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 use rtmark_firmware::probes::{Kind, Record};
 use rtmark_firmware::select;
 use rtmark_model::{
-    Basis, Counted, Exact, Executed, Expected, Failure, FailureKind, HeldInterval, Samples,
-    Scenario, ScenarioId, Unpaired, visible,
+    Basis, Counted, Exact, Expected, Failure, FailureKind, HeldInterval, InstructionCounts,
+    Samples, Scenario, ScenarioId, Unpaired, visible,
 };
 use rtmark_sim::{Bound, Hit, Image, Machine, MaskedInterval, Soc, Taken, Watch, WatchId};
 use rtmark_units::Cycles;
@@ -37,7 +37,7 @@ pub struct Measured {
     /// The samples, in the requested basis.
     pub samples: Exact,
     /// How many instructions each sample executed, if the basis is something else.
-    pub executed: Option<Executed>,
+    pub executed: Option<InstructionCounts>,
     /// Probe hits that did not form a sample.
     pub unpaired: Unpaired,
     /// The facts that the firmware reported besides `ok`.
@@ -316,7 +316,7 @@ pub(crate) fn measure_with(
         watch.bound.excess(&taken).map(|excess| format!("in the whole run {excess}"))
     });
     let counts_others = options.basis != Basis::Instructions;
-    let executed = counts_others.then(|| Executed(watch.pairing.executed().clone()));
+    let executed = counts_others.then(|| InstructionCounts(watch.pairing.executed().clone()));
     let (hits, (samples, mut unpaired)) = (watch.pairing.hits(), watch.pairing.finish());
     if !scenario.restarts.exceeded_by(unpaired.restarted) {
         unpaired.restarted = 0;

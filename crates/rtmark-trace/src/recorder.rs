@@ -220,7 +220,7 @@ impl Observer for Recorder<'_, '_> {
     fn entered(&mut self, machine: &Machine, exception: u16) {
         let function = self.function(machine.register(Register::Pc));
         // Stacking is part of the handler's slice.
-        self.names.look(machine, self.image.symbols());
+        self.names.refresh(machine, self.image.symbols());
         self.handlers.push((self.names.name(exception), self.now, function));
         self.tasks.entered(machine, exception);
         self.now = machine.cycles().0;

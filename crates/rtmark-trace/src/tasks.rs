@@ -65,7 +65,7 @@ impl Stacks<'_> {
         if let Some(name) = self.names.get(&number) {
             return Some(name.clone());
         }
-        let root = self.calls.innermost().and_then(|node| self.calls.upwards(node).last())?;
+        let root = self.calls.innermost().and_then(|node| self.calls.ancestors(node).last())?;
         let root = self.calls.name(root);
         // A handler's stack begins with the exception in brackets.
         if root.starts_with('[') {

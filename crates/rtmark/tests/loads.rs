@@ -9,7 +9,7 @@ use rtmark_calls::{Api, CallRecorder, KernelCost};
 use rtmark_firmware::probes::{self, Kind, SECTION};
 use rtmark_firmware::{Builder, Kernel, SettingChanges, Tree, Variant, select};
 use rtmark_model::{Answer, Catalogue, Frame, HeldInterval, Owner, Place};
-use rtmark_observe::{HeldBack, HeldInterrupt, Lines, Map};
+use rtmark_observe::{HeldBackRecorder, HeldInterrupt, Lines, Map};
 use rtmark_runner::{Plan, Selection, Suite, socs};
 use rtmark_sim::{Blocker, Cycles, Image, Machine, Register, Soc, Stop, Watch};
 use rtmark_trace::{Recorder, Tasks};
@@ -195,7 +195,7 @@ fn locations_in_a_load_are_the_authors_own_lines() {
         product.of(&kernel.manifest, soc.core.name()).expect("it can be built this way")
     });
     let lines = Lines::new(&elf);
-    let mut held = HeldBack::new(&machine, &image, HeldInterrupt::Masked);
+    let mut held = HeldBackRecorder::new(&machine, &image, HeldInterrupt::Masked);
     machine.clone().run_observed(Cycles(TO), &mut held);
     let intervals = held.intervals(Map::new(&image, lines.as_ref()));
     let places: Vec<Place> =
@@ -237,7 +237,7 @@ fn summary(stretches: &[Stretch]) -> Summary {
 /// Two masks one after the other are one interval in the list of `rtmark sim --masked`, so this
 /// is for kernels that use one: how many there are, all their cycles, and the longest.
 fn listed(machine: &Machine, image: &Image, to: u64) -> (u64, u64, u64) {
-    let mut held = HeldBack::new(machine, image, HeldInterrupt::Masked);
+    let mut held = HeldBackRecorder::new(machine, image, HeldInterrupt::Masked);
     machine.clone().run_observed(Cycles(to), &mut held);
     let intervals = held.intervals(Map::new(image, None));
     let sum = |of: fn(&HeldInterval) -> u64| intervals.iter().map(of).sum();
@@ -452,7 +452,7 @@ fn observed(
     let lines = Lines::new(elf);
     let recorder = CallRecorder::new(&machine, image, api, lines.as_ref());
     let landmarks = recorder.landmarks();
-    let held = |whose| HeldBack::new(&machine, image, whose);
+    let held = |whose| HeldBackRecorder::new(&machine, image, whose);
     let held = (held(HeldInterrupt::MaskedOrHandled(0xE0)), held(HeldInterrupt::Masked));
     let mut observers = (recorder, held);
     let until = Cycles(6 * TO);
@@ -462,7 +462,7 @@ fn observed(
     };
     assert!(matches!(stop, Stop::Limit | Stop::Exit(_)), "{stop:?}");
     let (recorder, (held, masked)) = observers;
-    let intervals = |held: HeldBack<'_>| held.intervals(Map::new(image, lines.as_ref()));
+    let intervals = |held: HeldBackRecorder<'_>| held.intervals(Map::new(image, lines.as_ref()));
     (recorder.finish(&machine), [held, masked].map(intervals), machine)
 }
 

@@ -103,12 +103,12 @@ fn counted(steady: u64, instructions: u64) -> Answer {
 fn equal_instructions_at_other_addresses_count_as_moved() {
     let moved = one(counted(100, 40), counted(117, 40));
     assert_eq!((moved.verdict, moved.instructions.len()), (Verdict::Moved, 0));
-    assert_eq!(moved.changes[0].by(), 17);
+    assert_eq!(moved.changes[0].growth(), 17);
     assert_eq!(one(counted(100, 40), counted(100, 40)).verdict, Verdict::Same);
     // An additional instruction is a change, whatever happened to the cycles.
     for steady in [99, 100, 101] {
         let changed = one(counted(100, 40), counted(steady, 41));
-        assert_eq!((changed.verdict, changed.instructions[0].by()), (Verdict::Worse, 1));
+        assert_eq!((changed.verdict, changed.instructions[0].growth()), (Verdict::Worse, 1));
     }
     assert_eq!(one(counted(100, 40), counted(101, 39)).verdict, Verdict::Worse);
     assert_eq!(one(counted(100, 40), counted(99, 39)).verdict, Verdict::Better);
@@ -241,7 +241,7 @@ fn histories_name_their_change_points() {
     let points = history(&runs, Measure::Median);
     let steps = points.iter().map(|point| match &point.step {
         None => 0,
-        Some(Step::Change(change) | Step::Moved(change)) => change.by(),
+        Some(Step::Change(change) | Step::Moved(change)) => change.growth(),
         Some(Step::Break(_)) => 999,
     });
     assert_eq!(steps.collect::<Vec<_>>(), [0, 0, 4, 0, 999, 0]);

@@ -35,7 +35,7 @@ fn known(block: &Block<'_>, info: &SettingInfo) -> Option<Row> {
     row.cells.push(match info.weight {
         Weight::Matters(how) => format!("{}: {how}", info.meaning).into(),
         Weight::Inherent(how) => format!("{}: {how}, and it cannot be chosen", info.meaning).into(),
-        Weight::Told => info.meaning.into(),
+        Weight::Informational => info.meaning.into(),
     });
     Some(row)
 }

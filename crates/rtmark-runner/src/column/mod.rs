@@ -126,7 +126,7 @@ impl ForeignImage {
     /// Identifies the benchmark program in the image, if it is a known one.
     fn known_program(&self) -> Option<Program> {
         let names: BTreeSet<String> = self.image.symbols().names().collect();
-        Program::recognised(|name| names.contains(name))
+        Program::recognise(|name| names.contains(name))
     }
 
     /// Runs the image on a soc and measures its calls and its output. `advanced` is called now and then

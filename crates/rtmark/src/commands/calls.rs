@@ -9,7 +9,7 @@ use rtmark_calls::{
     Api, CallRecorder, CalledFunction, InlinedCall, KernelCost, Origin, Outcome, Site,
 };
 use rtmark_model::HeldInterval;
-use rtmark_observe::{HeldBack, HeldInterrupt, Lines, Map};
+use rtmark_observe::{HeldBackRecorder, HeldInterrupt, Lines, Map};
 use rtmark_runner::{Ending, Session, input_file};
 use rtmark_units::Cycles;
 use serde::Serialize;
@@ -178,7 +178,7 @@ impl Arguments {
         let recorder = CallRecorder::new(&machine, image, api, lines.as_ref());
         let most_urgent =
             HeldInterrupt::MaskedOrHandled(subject.soc.soc.core.most_urgent_priority());
-        let held = HeldBack::new(&machine, image, most_urgent);
+        let held = HeldBackRecorder::new(&machine, image, most_urgent);
         let bar = if verbosity.quiet { ProgressBar::hidden() } else { ProgressBar::new(budget) };
         let template = "{spinner} {bar:24} {percent:>3} %  {msg}  about {eta} left";
         bar.set_style(

@@ -367,13 +367,14 @@ fn warn(source: &Source, verbosity: Verbosity) {
     if verbosity.quiet {
         return;
     }
-    let (warnings, unsaid) = (source.reading.warnings(), source.reading.unsaid());
+    let (warnings, suppressed_warnings) =
+        (source.reading.warnings(), source.reading.suppressed_warnings());
     let shown = if verbosity.verbose > 0 { usize::MAX } else { SHOWN };
     for warning in warnings.iter().take(shown) {
         let message = visible(warning.message.as_bytes()).replace('\n', " ");
         say(format!("warning: {}:{}: {message}", source.name, warning.line));
     }
-    let more = warnings.len().saturating_sub(shown) as u64 + unsaid;
+    let more = warnings.len().saturating_sub(shown) as u64 + suppressed_warnings;
     if more > 0 {
         let more = output::count(more, "more warning");
         say(format!("warning: {}: {more}; -v shows all", source.name));

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use rtmark_model::HeldInterval;
-use rtmark_observe::{HeldBack, HeldInterrupt, Lines, Map, Profile, Report, landmarks};
+use rtmark_observe::{HeldBackRecorder, HeldInterrupt, Lines, Map, Profile, Report, landmarks};
 use rtmark_runner::{Ending, Session};
 use rtmark_sim::{Cycles, Image, Instruction, LandmarkObserver, Landmarks, Machine, Observer, Soc};
 
@@ -21,7 +21,7 @@ use crate::replacement::replace;
 pub struct Observers<'a> {
     trace: Option<Trace<'a>>,
     profile: Option<Profile<'a>>,
-    held: Option<HeldBack<'a>>,
+    held: Option<HeldBackRecorder<'a>>,
     /// Where to observe, if not every instruction is needed.
     landmarks: Option<Landmarks>,
 }
@@ -168,7 +168,7 @@ impl Arguments {
         let profiled = self.profile.is_some() || self.flame.is_some();
         let profile = profiled.then(|| Profile::new(machine, symbols));
         let whose = self.whose(machine.soc())?;
-        let held = self.masked.map(|_| HeldBack::new(machine, image, whose));
+        let held = self.masked.map(|_| HeldBackRecorder::new(machine, image, whose));
         let only_masks = trace.is_none() && profile.is_none() && whose == HeldInterrupt::Masked;
         let landmarks = (held.is_some() && only_masks).then(|| landmarks(symbols, []));
         Ok(Observers { trace, profile, held, landmarks })
