@@ -232,7 +232,7 @@ pub struct QueueRun {
 
 impl RunPlan {
     /// Returns whether a message was lost because its queue was full.
-    pub fn lost(&self) -> bool {
+    pub fn has_lost_messages(&self) -> bool {
         self.queues.iter().any(|queue| queue.lost > 0)
     }
 }
@@ -260,7 +260,7 @@ impl TaskRun {
 
     /// Returns whether a response exceeded its bound: either the analysis is wrong, or the kernel
     /// does something that the analysis does not know.
-    pub fn exceeds(&self) -> bool {
+    pub fn exceeds_bound(&self) -> bool {
         self.bound.is_some_and(|bound| self.longest > bound)
     }
 }
@@ -399,13 +399,13 @@ impl KernelPlan {
     /// whatever the bounds say, and so does a message lost to a full queue.
     #[must_use]
     pub fn with_run(self, run: RunPlan) -> Self {
-        let missed = self.missed_in(&run) || run.lost();
+        let missed = self.missed_deadline(&run) || run.has_lost_messages();
         let verdict = if missed { Verdict::Misses } else { self.verdict };
         Self { verdict, run: Some(run), ..self }
     }
 
     /// Returns whether a deadline was missed in `run`.
-    fn missed_in(&self, run: &RunPlan) -> bool {
+    fn missed_deadline(&self, run: &RunPlan) -> bool {
         let late = |(task, run): (&TaskPlan, &TaskRun)| run.longest > task.deadline;
         self.tasks.iter().zip(&run.tasks).any(late)
     }
@@ -430,7 +430,7 @@ fn verdict(tasks: &[TaskPlan], wanted_percent: f64) -> Verdict {
 }
 
 fn task_plan(task: &crate::Task, bound: Result<Bound, NoBound>) -> TaskPlan {
-    let mut said = TaskPlan {
+    let mut plan = TaskPlan {
         name: task.name.clone(),
         priority: task.priority,
         period: task.period,
@@ -444,24 +444,26 @@ fn task_plan(task: &crate::Task, bound: Result<Bound, NoBound>) -> TaskPlan {
     match bound {
         Ok(bound) => {
             let (deadline, response) = (task.deadline as i64, bound.response as i64);
-            said.response = Some(bound.response);
-            said.slack = Some(deadline - response);
-            said.terms = bound.terms;
+            plan.response = Some(bound.response);
+            plan.slack = Some(deadline - response);
+            plan.terms = bound.terms;
         }
-        Err(no_bound) => said.no_bound = Some(no_bound.to_string()),
+        Err(no_bound) => plan.no_bound = Some(no_bound.to_string()),
     }
-    said
+    plan
 }
 
 impl Document {
     /// Returns the overall result.
     pub fn outcome(&self) -> Outcome {
         let ran = self.kernels.iter().filter_map(|plan| plan.run.as_ref());
-        if ran.flat_map(|run| &run.tasks).any(TaskRun::exceeds) {
+        if ran.flat_map(|run| &run.tasks).any(TaskRun::exceeds_bound) {
             return Outcome::AboveBound;
         }
         let full = |plan: &KernelPlan| {
-            plan.run.as_ref().is_some_and(|run| run.lost() && !plan.missed_in(run))
+            plan.run
+                .as_ref()
+                .is_some_and(|run| run.has_lost_messages() && !plan.missed_deadline(run))
         };
         if self.kernels.iter().any(full) {
             return Outcome::LostMessage;

@@ -65,16 +65,16 @@ impl Arrivals {
     /// Returns how many arrive in a half-open window of this length.
     fn before(&self, window: u64) -> u64 {
         let every = |period: u64, jitter: u64| window.saturating_add(jitter).div_ceil(period);
-        self.counted(every, window)
+        self.arrivals(every, window)
     }
 
     /// Returns how many arrive in a closed window of this length.
     fn until(&self, window: u64) -> u64 {
         let every = |period: u64, jitter: u64| window.saturating_add(jitter) / period + 1;
-        self.counted(every, window.saturating_add(1))
+        self.arrivals(every, window.saturating_add(1))
     }
 
-    fn counted(&self, every: impl Fn(u64, u64) -> u64, window: u64) -> u64 {
+    fn arrivals(&self, every: impl Fn(u64, u64) -> u64, window: u64) -> u64 {
         let all = |of: &[(u64, u64)]| {
             of.iter()
                 .fold(0, |sum: u64, &(period, jitter)| sum.saturating_add(every(period, jitter)))

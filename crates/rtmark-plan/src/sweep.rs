@@ -74,8 +74,8 @@ impl Sweep {
         let kernels = |sweep: &Self| {
             let plans = sweep.points.first().into_iter().flat_map(|point| &point.kernels);
             // The profile is left out because it includes the point's tick.
-            let told = plans.map(|plan| format!("{} {}", plan.kernel, plan.version));
-            told.collect::<Vec<_>>().join(", ")
+            let kernels = plans.map(|plan| format!("{} {}", plan.kernel, plan.version));
+            kernels.collect::<Vec<_>>().join(", ")
         };
         let soc = |sweep: &Self| sweep.points.first().map(|point| point.soc.clone());
         let mut facts = vec![

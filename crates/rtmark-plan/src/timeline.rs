@@ -12,7 +12,7 @@ pub struct Timeline {
     /// The cycle in which it ends.
     pub until: u64,
     /// Who ran, in the order of time. Between them the kernel did, or nobody.
-    pub ran: Vec<RanPlan>,
+    pub ran: Vec<SlicePlan>,
     /// The releases within it.
     pub releases: Vec<ReleasePlan>,
 }
@@ -20,9 +20,9 @@ pub struct Timeline {
 /// Somebody ran for a while.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct RanPlan {
+pub struct SlicePlan {
     /// Who.
-    pub who: Who,
+    pub who: Actor,
     /// From this cycle.
     pub from: u64,
     /// To this one, which is not part of it.
@@ -35,7 +35,7 @@ pub struct RanPlan {
 /// Who runs.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Who {
+pub enum Actor {
     /// A job of a task, by its name.
     Task(String),
     /// The handler of an interrupt, by its name.
@@ -57,8 +57,8 @@ pub struct ReleasePlan {
 impl Timeline {
     /// Returns the cycles for which each task or handler ran, in the order in which they first ran.
     /// The remaining cycles went to the kernel or were idle.
-    pub fn shares(&self) -> Vec<(Who, u64)> {
-        let mut shares: Vec<(Who, u64)> = Vec::new();
+    pub fn shares(&self) -> Vec<(Actor, u64)> {
+        let mut shares: Vec<(Actor, u64)> = Vec::new();
         for ran in &self.ran {
             let cycles = ran.until - ran.from;
             match shares.iter_mut().find(|(who, _)| *who == ran.who) {

@@ -99,7 +99,7 @@ impl CoreCounter {
 /// Scenarios that cannot run on a machine.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Excuse {
+pub struct Exclusion {
     /// The scenarios.
     pub scenario: Pattern,
     /// The reason, in one sentence.
@@ -157,7 +157,7 @@ pub struct Machine {
     pub core_counter: Option<CoreCounter>,
     /// Scenarios that cannot run on it.
     #[serde(default)]
-    pub not_applicable: Vec<Excuse>,
+    pub not_applicable: Vec<Exclusion>,
     /// Images that are not built for it.
     #[serde(default)]
     pub without: Vec<String>,
@@ -229,8 +229,8 @@ impl Machine {
     pub fn not_applicable(&self, scenario: &ScenarioId) -> Option<&str> {
         let mut excuses = self.not_applicable.iter();
         excuses
-            .find(|excuse| excuse.scenario.matches(scenario.as_str()))
-            .map(|excuse| excuse.reason.as_str())
+            .find(|exclusion| exclusion.scenario.matches(scenario.as_str()))
+            .map(|exclusion| exclusion.reason.as_str())
     }
 }
 

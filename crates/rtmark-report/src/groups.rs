@@ -28,11 +28,11 @@ pub struct Headline {
     /// The operation, as a label.
     pub label: &'static str,
     /// The operation, as the subject of a sentence.
-    pub doing: &'static str,
+    pub activity: &'static str,
 }
 
-const fn headline(scenario: &'static str, label: &'static str, doing: &'static str) -> Headline {
-    Headline { scenario, label, doing }
+const fn headline(scenario: &'static str, label: &'static str, activity: &'static str) -> Headline {
+    Headline { scenario, label, activity }
 }
 
 const SWITCH: &[Headline] = &[

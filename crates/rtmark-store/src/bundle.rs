@@ -391,7 +391,7 @@ fn begin<'a, R: BufRead>(
                 run.command,
                 run.rtmark,
                 run.revision,
-                Kind::Brought.name()
+                Kind::Bundled.name()
             ],
             |row| row.get(0),
         )

@@ -21,7 +21,7 @@ fn generations(reference: &str) -> Option<(Kind, usize)> {
 }
 
 /// Tells whether a name would hide one of these words.
-pub fn is_counting(name: &str) -> bool {
+pub fn is_reserved(name: &str) -> bool {
     COUNTING.iter().any(|(word, _)| *word == name)
 }
 
@@ -59,7 +59,7 @@ impl Store {
                 .filter(|run| run.kind == kind && run.finished_ms.is_some())
                 .collect();
             let known = complete.len();
-            return complete.into_iter().nth(back).ok_or(StoreError::NotSoMany {
+            return complete.into_iter().nth(back).ok_or(StoreError::TooFewRuns {
                 reference: reference.to_owned(),
                 wanted: back.saturating_add(1),
                 known,

@@ -263,7 +263,7 @@ fn finished(store: &Store, revision: Option<&str>, scenarios: &[&str]) -> RunInf
     runs.into_iter().find(|run| run.id == id).expect("there")
 }
 
-fn nobody(_: &str) -> Option<String> {
+fn no_commits(_: &str) -> Option<String> {
     None
 }
 
@@ -276,7 +276,7 @@ fn references_resolve_to_runs() {
     let second = finished(&store, Some("99999999+"), &["a.b"]);
     let third = finished(&store, Some(commit), &["a.b"]);
     store.begin("rtmark run", "0", None).expect("interrupted");
-    let found = |reference: &str| store.resolve(reference, nobody).map(|run| run.id);
+    let found = |reference: &str| store.resolve(reference, no_commits).map(|run| run.id);
     assert_eq!(found("latest").expect("there"), third.id, "only complete runs are the latest");
     assert_eq!(found("latest~2").expect("there"), first.id);
     let error = found("latest~3").expect_err("too far back").to_string();
@@ -311,22 +311,25 @@ fn removed_runs_are_skipped_and_only_they_are_pruned() {
     let (_folder, path) = scratch();
     let store = Store::open(&path).expect("made");
     let kept = finished(&store, None, &["a.b"]);
-    let gone = finished(&store, None, &["a.c", "a.d"]);
-    store.name(&gone, "old").expect("named");
+    let removed = finished(&store, None, &["a.c", "a.d"]);
+    store.name(&removed, "old").expect("named");
     let delete = |what: &str| store.connection.execute(what, []).map_err(|e| e.to_string());
     for what in ["DELETE FROM answers", "DELETE FROM runs", "DELETE FROM marks"] {
         let error = delete(what).expect_err("refused");
         assert!(error.contains("pruned") || error.contains("append-only"), "{what}: {error}");
     }
     assert_eq!(store.prune().expect("pruned").runs, 0, "nothing was removed yet");
-    store.remove(&gone, "wrong board").expect("removed");
-    assert_eq!(store.resolve("latest", nobody).expect("there").id, kept.id);
-    assert!(store.resolve("old", nobody).is_err() && store.resolve(&gone.id, nobody).is_err());
+    store.remove(&removed, "wrong board").expect("removed");
+    assert_eq!(store.resolve("latest", no_commits).expect("there").id, kept.id);
+    assert!(
+        store.resolve("old", no_commits).is_err()
+            && store.resolve(&removed.id, no_commits).is_err()
+    );
     assert!(store.find(&fingerprint(["a.c"])).expect("read").is_none(), "no answer any more");
-    assert_eq!(store.answers(&gone.id).expect("read").len(), 2, "but still in the file");
-    store.restore(&gone).expect("restored");
-    assert_eq!(store.resolve("old", nobody).expect("there").id, gone.id);
-    store.remove(&gone, "").expect("removed again");
+    assert_eq!(store.answers(&removed.id).expect("read").len(), 2, "but still in the file");
+    store.restore(&removed).expect("restored");
+    assert_eq!(store.resolve("old", no_commits).expect("there").id, removed.id);
+    store.remove(&removed, "").expect("removed again");
     assert_eq!(store.prunable().expect("read"), Pruned { runs: 1, answers: 2, bytes: 0 });
     let pruned = store.prune().expect("pruned");
     assert_eq!((pruned.runs, pruned.answers), (1, 2));
@@ -398,26 +401,26 @@ fn of_kind(store: &Store, kind: Kind, answers: &[Answer]) -> RunInfo {
     let id = run.id().to_owned();
     run.record_all(answers).expect("recorded");
     run.finish().expect("finished");
-    store.resolve(&id, nobody).expect("there")
+    store.resolve(&id, no_commits).expect("there")
 }
 
 #[test]
 fn latest_and_imported_resolve_separately() {
     let (_folder, path) = scratch();
     let store = Store::open(&path).expect("made");
-    let found = |reference: &str| store.resolve(reference, nobody).map(|run| run.id);
+    let found = |reference: &str| store.resolve(reference, no_commits).map(|run| run.id);
     let told = |reference: &str| found(reference).expect_err("none").to_string();
     assert_eq!(told("latest"), "the store holds no complete run yet");
     assert_eq!(told("imported"), "the store holds no complete import yet");
     let logs = [other("a.b", Backend::Log)];
     let first = of_kind(&store, Kind::Imported, &logs);
     assert!(told("latest").ends_with("one is there that `latest` never means"));
-    let hint = store.resolve("latest", nobody).expect_err("none").hint();
+    let hint = store.resolve("latest", no_commits).expect_err("none").hint();
     assert!(hint.contains("`imported`"), "{hint}");
     let own = of_kind(&store, Kind::Measured, &[answer("a.b"), failed("a.c")]);
     let second = of_kind(&store, Kind::Imported, &logs);
     let fair = of_kind(&store, Kind::Fairness, &[answer("a.b")]);
-    let brought = of_kind(&store, Kind::Brought, &[answer("a.b")]);
+    let bundled = of_kind(&store, Kind::Bundled, &[answer("a.b")]);
     assert_eq!(found("latest").expect("there"), own.id);
     assert_eq!(found("imported").expect("there"), second.id);
     assert_eq!(found("imported~1").expect("there"), first.id);
@@ -427,8 +430,8 @@ fn latest_and_imported_resolve_separately() {
         assert!(matches!(store.name(&own, word), Err(StoreError::BadName { .. })), "{word}");
     }
     // Each of them is found by id and by name.
-    store.name(&brought, "theirs").expect("named");
-    assert_eq!(found("theirs").expect("there"), brought.id);
+    store.name(&bundled, "theirs").expect("named");
+    assert_eq!(found("theirs").expect("there"), bundled.id);
     assert_eq!(found(&fair.id[..12]).expect("there"), fair.id);
     assert_eq!((own.answers, own.failed, own.kind), (2, 1, Kind::Measured));
     assert_eq!((fair.answers, fair.failed, fair.kind), (1, 0, Kind::Fairness));

@@ -45,9 +45,9 @@ pub struct Report {
     #[serde(default)]
     pub scores: Vec<Score>,
     /// Why they differ.
-    pub explanations: Vec<Explained>,
+    pub explanations: Vec<CheckedExplanation>,
     /// What was run.
-    pub runs: Vec<MadeRun>,
+    pub runs: Vec<StudyRun>,
 }
 
 /// What was published, where, and how it was measured.
@@ -104,7 +104,7 @@ pub struct Row {
 
 /// Why figures are as they are, in words whose numbers were measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Explained {
+pub struct CheckedExplanation {
     /// What it explains.
     pub title: String,
     /// The text with its figures.
@@ -114,9 +114,9 @@ pub struct Explained {
     pub rests_on: Vec<Condition>,
 }
 
-impl Explained {
+impl CheckedExplanation {
     /// Returns the conditions that do not hold; if there are any, words of the text are wrong.
-    pub fn broken(&self) -> impl Iterator<Item = &Condition> {
+    pub fn failed_conditions(&self) -> impl Iterator<Item = &Condition> {
         self.rests_on.iter().filter(|condition| condition.holds != Some(true))
     }
 }
@@ -132,7 +132,7 @@ pub struct Condition {
 
 /// Something that was run for the study.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct MadeRun {
+pub struct StudyRun {
     /// What formulas call it.
     pub name: String,
     /// What it is of.
@@ -162,7 +162,7 @@ pub struct MadeRun {
     pub reason: Option<String>,
 }
 
-impl MadeRun {
+impl StudyRun {
     /// Describes an answer.
     pub fn new(name: &str, answer: &Answer) -> Self {
         let mut run = Self {
@@ -206,13 +206,13 @@ impl Report {
     pub fn new(
         study: &Study,
         mut figures: Figures,
-        runs: Vec<MadeRun>,
+        runs: Vec<StudyRun>,
     ) -> Result<Self, StudyError> {
         let refuse = |error: crate::FormulaError| StudyError {
             origin: study.id.clone(),
             problem: error.to_string(),
         };
-        figures.work_out(study);
+        figures.evaluate(study);
         let mut tables = Vec::new();
         for table in &study.table {
             let mut rows = Vec::new();
@@ -246,7 +246,7 @@ impl Report {
         }
         let mut scores = Vec::new();
         for score in &study.score {
-            scores.push(score.scored(&figures).map_err(refuse)?);
+            scores.push(score.score(&figures).map_err(refuse)?);
         }
         let mut explanations = Vec::new();
         for explanation in &study.explanation {
@@ -258,7 +258,11 @@ impl Report {
                 rests_on.push(Condition { condition: condition.clone(), holds });
             }
             let text = text.fill(|name| figures.value(name));
-            explanations.push(Explained { title: explanation.title.clone(), text, rests_on });
+            explanations.push(CheckedExplanation {
+                title: explanation.title.clone(),
+                text,
+                rests_on,
+            });
         }
         Ok(Self {
             id: study.id.clone(),
@@ -279,9 +283,9 @@ impl Report {
     }
 
     /// Returns the explanations with broken conditions, and those conditions.
-    pub fn broken(&self) -> impl Iterator<Item = (&Explained, &Condition)> {
+    pub fn failed_conditions(&self) -> impl Iterator<Item = (&CheckedExplanation, &Condition)> {
         let explanations = self.explanations.iter();
-        explanations.flat_map(|one| one.broken().map(move |condition| (one, condition)))
+        explanations.flat_map(|one| one.failed_conditions().map(move |condition| (one, condition)))
     }
 
     /// Returns whether this is a report of exactly that study: same texts, same published figures.
@@ -314,12 +318,12 @@ impl Report {
             report.scores.iter().map(bare).collect()
         };
         let texts = self.explanations.len() == study.explanation.len()
-            && self.explanations.iter().zip(&study.explanation).all(|(told, explanation)| {
-                let conditions = told.rests_on.iter().map(|one| &one.condition);
-                told.title == explanation.title
+            && self.explanations.iter().zip(&study.explanation).all(|(explained, explanation)| {
+                let conditions = explained.rests_on.iter().map(|one| &one.condition);
+                explained.title == explanation.title
                     && conditions.eq(&explanation.holds)
                     && Template::read(&explanation.text)
-                        .is_ok_and(|template| follows(&told.text, &template))
+                        .is_ok_and(|template| follows(&explained.text, &template))
             });
         words(self) == words(&empty)
             && rows(self) == rows(&empty)

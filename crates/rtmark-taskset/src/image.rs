@@ -5,7 +5,7 @@ use rtmark_firmware::{SelectError, select};
 use rtmark_plan::{Model, Order, Protocol};
 use rtmark_sim::{Image, LoadError, Machine, Soc};
 
-use crate::run::{FIRST_INTERRUPT, Mark, Traffic, Wanted};
+use crate::run::{EventFilter, FIRST_INTERRUPT, Mark, Traffic};
 
 /// The most tasks in the table; an image may have fewer.
 pub const MOST_TASKS: usize = 8;
@@ -55,7 +55,7 @@ pub enum SetError {
     Image(String),
     /// The set does not fit the table.
     #[error("{0}")]
-    Unfit(String),
+    DoesNotFit(String),
     /// The run ended early.
     #[error("the run ended in cycle {cycle}: {how}")]
     Ended {
@@ -66,7 +66,7 @@ pub enum SetError {
     },
     /// An event to be measured did not occur.
     #[error("{0} did not occur in a run that measures it")]
-    Unseen(&'static str),
+    NotObserved(&'static str),
 }
 
 impl From<LoadError> for SetError {
@@ -116,7 +116,7 @@ pub(crate) struct Row {
 pub(crate) struct Table {
     pub tick: u64,
     pub rows: Vec<Row>,
-    pub interrupts: Vec<Pended>,
+    pub interrupts: Vec<InterruptSource>,
     pub queues: Vec<Channel>,
 }
 
@@ -133,7 +133,7 @@ pub(crate) struct Channel {
 
 /// An interrupt pended from outside the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Pended {
+pub(crate) struct InterruptSource {
     /// Loop rounds of its handler.
     pub rounds: u64,
     /// Cycles from one to the next.
@@ -222,7 +222,7 @@ impl Bench {
             None => Clock::Tick,
             Some(SYSTICK) => {
                 let name = &soc.name;
-                return Err(SetError::Unfit(format!(
+                return Err(SetError::DoesNotFit(format!(
                     "{name} names no time base that counts microseconds, and without one {} counts \
                      by a tick, for which there is no model",
                     model.kernel
@@ -255,11 +255,11 @@ impl Bench {
             stretches: Vec::new(),
         };
         let table = Table { tick: alarm.granule, rows: vec![row], ..Table::default() };
-        let marks = self.marks(&table, 2 * ALARM_START, Wanted::Jobs)?;
+        let marks = self.marks(&table, 2 * ALARM_START, EventFilter::Jobs)?;
         let begin = marks.iter().position(|(mark, _)| *mark == Mark::Begin(0));
-        let before = &marks[..begin.ok_or(SetError::Unseen("the first release"))?];
+        let before = &marks[..begin.ok_or(SetError::NotObserved("the first release"))?];
         let pended = before.iter().rev().find(|(mark, _)| *mark == Mark::Tick);
-        pended.map(|(_, cycle)| *cycle).ok_or(SetError::Unseen("the first alarm"))
+        pended.map(|(_, cycle)| *cycle).ok_or(SetError::NotObserved("the first alarm"))
     }
 
     /// Returns the number of tasks in the image.
@@ -324,8 +324,9 @@ impl Bench {
             }
         }
         for (at, value) in (0_u32..).map(|at| self.table + 4 * at).zip(words) {
-            let value = u32::try_from(value)
-                .map_err(|_| SetError::Unfit(format!("{value} is out of the table's range")))?;
+            let value = u32::try_from(value).map_err(|_| {
+                SetError::DoesNotFit(format!("{value} is out of the table's range"))
+            })?;
             machine
                 .poke_word(at, value)
                 .map_err(|_| SetError::Image("its table is outside of all memories".to_owned()))?;
@@ -347,7 +348,7 @@ impl Bench {
 
     /// Rejects a table that exceeds the capacity of the table format or the image.
     pub(crate) fn check(&self, table: &Table) -> Result<(), SetError> {
-        let unfit = |text: String| Err(SetError::Unfit(text));
+        let unfit = |text: String| Err(SetError::DoesNotFit(text));
         let most = self.tasks();
         if table.rows.len() > most {
             return unfit(format!("{} tasks; the image has {most}", table.rows.len()));
@@ -407,7 +408,7 @@ impl Table {
     }
 
     fn check(&self) -> Result<(), SetError> {
-        let unfit = |text: String| Err(SetError::Unfit(text));
+        let unfit = |text: String| Err(SetError::DoesNotFit(text));
         if self.interrupts.len() > MOST_INTERRUPTS {
             return unfit(format!("more than {MOST_INTERRUPTS} interrupts"));
         }

@@ -21,5 +21,5 @@ pub use calibrate::Calibration;
 pub use image::{
     Bench, MOST_INTERRUPTS, MOST_ITEMS, MOST_LOCKS, MOST_QUEUES, MOST_TASKS, SetError,
 };
-pub use run::{Observed, Ran, Traffic, Wake, Witness};
-pub use search::{Effort, Found, Searched};
+pub use run::{Observed, SetRun, Traffic, Wake, Witness};
+pub use search::{SearchEffort, SearchResult, TaskResult};

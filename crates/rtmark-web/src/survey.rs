@@ -9,10 +9,10 @@ use rtmark_sim::{Cycles, Machine, Stop};
 use rtmark_trace::{Recorder, Slice, Tasks, Timeline, Track};
 use serde::Serialize;
 
-use crate::event::{Event, tell};
+use crate::event::{Event, send};
 use crate::request::MOST_CYCLES;
 use crate::session::{Program, Session};
-use crate::touched::{Touched, Used};
+use crate::touched::{AccessRecorder, Used};
 
 /// The number of cycles observed between checks of the clock.
 const SLICE: u64 = 50_000;
@@ -56,7 +56,7 @@ pub struct Survey {
     asked: [u64; 2],
     from: u64,
     machine: Machine,
-    watching: ((Profile<'static>, Recorder<'static, 'static>), Touched),
+    watching: ((Profile<'static>, Recorder<'static, 'static>), AccessRecorder),
 }
 
 impl Survey {
@@ -64,7 +64,7 @@ impl Survey {
         let tasks = Tasks::new(program.bytes, program.image, program.lines);
         let profile = Profile::new(&machine, program.image.symbols());
         let recorder = Recorder::new(&machine, program.image, program.lines, tasks, []);
-        let watching = ((profile, recorder), Touched::default());
+        let watching = ((profile, recorder), AccessRecorder::default());
         Self { asked, from: machine.cycles().0, machine, watching }
     }
 
@@ -128,10 +128,10 @@ pub fn survey(
         let stop = survey.machine.run_observed(Cycles(until), &mut survey.watching);
         let _ = survey.machine.take_console();
         if survey.machine.cycles().0 >= to || stop != Stop::Limit {
-            return tell(&Event::Surveyed(Box::new(survey.finish(program)))).map(Ok);
+            return send(&Event::Surveyed(Box::new(survey.finish(program)))).map(Ok);
         }
         if pace.is_some_and(|pace| began.elapsed() >= pace) {
-            tell(&Event::Surveying { cycles: survey.machine.cycles().0, to })?;
+            send(&Event::Surveying { cycles: survey.machine.cycles().0, to })?;
             session.survey = Some(survey);
             return Ok(Ok(()));
         }

@@ -25,18 +25,18 @@ pub struct Used {
 
 /// An observer that counts accesses.
 #[derive(Debug, Default)]
-pub struct Touched {
+pub struct AccessRecorder {
     used: BTreeMap<u32, Used>,
 }
 
-impl Touched {
+impl AccessRecorder {
     /// Returns the used registers by address.
     pub fn used(&self) -> Vec<Used> {
         self.used.values().cloned().collect()
     }
 }
 
-impl Observer for Touched {
+impl Observer for AccessRecorder {
     fn before(&mut self, machine: &Machine) -> ControlFlow<()> {
         let Some(access) = machine.next_access().filter(|access| access.address >= PERIPHERALS)
         else {

@@ -12,7 +12,7 @@ use rtmark_worst::{
 };
 use serde::Serialize;
 
-use crate::event::{Event, tell};
+use crate::event::{Event, send};
 use crate::request::MOST_CYCLES;
 use crate::session::Session;
 
@@ -81,14 +81,14 @@ pub fn worst(
         Ok(path) => path,
         Err(error) => return Ok(Err(error.to_string())),
     };
-    let told = Mutex::new((Instant::now(), Ok(())));
+    let last_report = Mutex::new((Instant::now(), Ok(())));
     let of = (0..path.len()).map(|piece| path.cycles_of(piece)).sum();
     let advanced = |found: &Findings| {
-        let Ok(mut told) = told.lock() else { return };
-        if told.0.elapsed() >= PACE {
+        let Ok(mut last_report) = last_report.lock() else { return };
+        if last_report.0.elapsed() >= PACE {
             let slices = slices(found);
-            told.1 = tell(&Event::Searching { points: found.points, of, slices });
-            told.0 = Instant::now();
+            last_report.1 = send(&Event::Searching { points: found.points, of, slices });
+            last_report.0 = Instant::now();
         }
     };
     let cancelled = AtomicBool::new(false);
@@ -98,7 +98,7 @@ pub fn worst(
         Err(error) => return Ok(Err(error.to_string())),
     };
     match answer(session, &path, &found) {
-        Some(answer) => tell(&Event::Found(Box::new(answer))).map(Ok),
+        Some(answer) => send(&Event::Found(Box::new(answer))).map(Ok),
         None => Ok(Err(format!(
             "interrupt {interrupt} never reaches its handler in cycles {from} to {to}"
         ))),

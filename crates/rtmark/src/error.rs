@@ -155,7 +155,7 @@ impl From<StoreError> for CliError {
             | StoreError::BadName { .. }
             | StoreError::Ambiguous { .. } => Exit::Usage,
             StoreError::NoSuchRun(_)
-            | StoreError::NotSoMany { .. }
+            | StoreError::TooFewRuns { .. }
             | StoreError::OnlyChanged(_) => Exit::NothingSelected,
             _ => Exit::Internal,
         };

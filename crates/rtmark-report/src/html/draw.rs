@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use maud::{Markup, PreEscaped, html};
 
 use super::axis::{Axis, part, short};
-use crate::kernels::{Looks, written};
+use crate::kernels::{KernelStyles, written};
 use crate::sheet::{Chart, Line, Scales, Style};
 
 /// The nominal size of a chart; the page scales it.
@@ -93,14 +93,14 @@ impl Frame {
 }
 
 /// Draws a chart with its title.
-pub fn chart(chart: &Chart, looks: &Looks) -> Markup {
+pub fn chart(chart: &Chart, styles: &KernelStyles) -> Markup {
     let frame = Frame::of(chart);
     let mut picture = axes(&frame, chart);
     if chart.scales == Scales::Growth {
         picture.push_str(&guides(&frame));
     }
     for (index, line) in chart.lines.iter().enumerate() {
-        let class = line.kernel.as_deref().map_or_else(|| "kx".to_owned(), |k| looks.class(k));
+        let class = line.kernel.as_deref().map_or_else(|| "kx".to_owned(), |k| styles.class(k));
         let before = index.checked_sub(1).and_then(|before| chart.lines.get(before));
         let drawn = match line.style {
             Style::Band => before.map(|low| band(&frame, low, line)).unwrap_or_default(),
@@ -114,8 +114,8 @@ pub fn chart(chart: &Chart, looks: &Looks) -> Markup {
         );
     }
     match chart.scales {
-        Scales::Growth => picture.push_str(&names(&frame, chart, looks)),
-        Scales::Exceedance => picture.push_str(&longest(chart, looks)),
+        Scales::Growth => picture.push_str(&names(&frame, chart, styles)),
+        Scales::Exceedance => picture.push_str(&longest(chart, styles)),
         Scales::Even => {}
     }
     html! {
@@ -330,7 +330,7 @@ pub fn slope(points: &[(f64, f64)]) -> Option<f64> {
 }
 
 /// Labels the lines with their names and slopes, moved apart where they would overlap.
-fn names(frame: &Frame, chart: &Chart, looks: &Looks) -> String {
+fn names(frame: &Frame, chart: &Chart, styles: &KernelStyles) -> String {
     let mut names: Vec<(f64, f64, &Line)> = Vec::new();
     for line in &chart.lines {
         let Some(last) = line.points.last() else { continue };
@@ -362,7 +362,7 @@ fn names(frame: &Frame, chart: &Chart, looks: &Looks) -> String {
             "<g class=\"{}\"{}><path class=\"lead\" d=\"M{from:.1} {y:.1}L{to:.1} {place:.1}\"/>\
              <text class=\"name\" x=\"{:.1}\" y=\"{:.1}\">{}</text>\
              <text class=\"n\" x=\"{WIDTH}\" y=\"{:.1}\">{slope}</text></g>",
-            looks.class(kernel),
+            styles.class(kernel),
             data_kernel(kernel),
             NAMED + 10.0,
             place + 3.5,
@@ -375,14 +375,14 @@ fn names(frame: &Frame, chart: &Chart, looks: &Looks) -> String {
 }
 
 /// Names the lines with their longest samples, the longest first.
-fn longest(chart: &Chart, looks: &Looks) -> String {
+fn longest(chart: &Chart, styles: &KernelStyles) -> String {
     let of = |line: &&Line| line.points.last().map_or(0.0, |point| point.0);
     let mut lines: Vec<&Line> = chart.lines.iter().collect();
     lines.sort_by(|a, b| of(b).total_cmp(&of(a)));
     let mut out = format!("<text class=\"n\" x=\"{WIDTH}\" y=\"10\">longest</text>");
     let mut y = TOP + 8.0;
     for line in lines {
-        let class = line.kernel.as_deref().map_or_else(|| "kx".to_owned(), |k| looks.class(k));
+        let class = line.kernel.as_deref().map_or_else(|| "kx".to_owned(), |k| styles.class(k));
         let kernel = line.kernel.as_deref().map(data_kernel).unwrap_or_default();
         let _ = write!(
             out,
@@ -432,7 +432,7 @@ mod tests {
             places: Vec::new(),
             lines: vec![line("freertos"), line("embassy"), line("lilos")],
         };
-        chart(&drawn, &Looks::default()).into_string()
+        chart(&drawn, &KernelStyles::default()).into_string()
     }
 
     #[test]

@@ -7,11 +7,11 @@ use rtmark_model::{Backend, Basis, DEFAULT_PROFILE, Samples, ScenarioId, Series,
 
 use super::draw::chart;
 use super::operations::{by_group, kernels_of};
-use super::spent::spent;
+use super::spent::cost_bars;
 use super::text::{breakable, command, short_hash, swatch};
 use super::view::View;
 use crate::groups::Group;
-use crate::kernels::Looks;
+use crate::kernels::KernelStyles;
 use crate::matrix::{KernelColumn, grouped, short_time};
 use crate::notes::{one_line, remarks, without_figures};
 use crate::report::Report;
@@ -27,7 +27,7 @@ pub fn scenario<'a>(
     report: &Report<'a>,
     view: &View<'a>,
     scenario: &'a ScenarioId,
-    looks: &Looks,
+    styles: &KernelStyles,
     others: &[Sheet],
 ) -> Markup {
     let name = scenario.as_str();
@@ -44,12 +44,12 @@ pub fn scenario<'a>(
             }
             @if let Some(series) = any { (span(series)) }
             div.wide tabindex="0" role="region" aria-label=(format!("Figures of {name}")) {
-                (figures(view, scenario, looks))
+                (figures(view, scenario, styles))
             }
             (remark_list(view, scenario))
-            (spent(report, view, scenario, looks))
+            (cost_bars(report, view, scenario, styles))
             @if let Some(distribution) = &distribution {
-                div.charts { (chart(distribution, looks)) }
+                div.charts { (chart(distribution, styles)) }
                 (marks())
             }
             (published(scenario, others))
@@ -59,7 +59,7 @@ pub fn scenario<'a>(
             p.aside {
                 a href=(format!("#{}", view.id_of("r", name))) { "Back to the table" } ", "
                 a href=(format!("#{}", view.id("settings"))) { "settings side by side" } ". To repeat the measurement: "
-                (command(&again(view, scenario)))
+                (command(&rerun_command(view, scenario)))
             }
         }
     }
@@ -112,7 +112,7 @@ enum KernelLine {
     Word(&'static str, String),
 }
 
-fn figures<'a>(view: &View<'a>, scenario: &'a ScenarioId, looks: &Looks) -> Markup {
+fn figures<'a>(view: &View<'a>, scenario: &'a ScenarioId, styles: &KernelStyles) -> Markup {
     let lines: Vec<(KernelColumn<'a>, KernelLine)> = view
         .block
         .kernels
@@ -138,7 +138,7 @@ fn figures<'a>(view: &View<'a>, scenario: &'a ScenarioId, looks: &Looks) -> Mark
                 @for (column, line) in &lines {
                     @let kernel = column.0.as_str();
                     tr data-kernel=(kernel) {
-                        th scope="row" { (swatch(&looks.class(kernel))) " " (view.name(*column)) }
+                        th scope="row" { (swatch(&styles.class(kernel))) " " (view.name(*column)) }
                         @match line {
                             KernelLine::Figures(cells, image, elf) => {
                                 @for at in &shown { td.n { (cells[*at]) } }
@@ -328,7 +328,7 @@ fn links(
     scenario: &ScenarioId,
 ) -> Vec<(String, &'static str)> {
     let mut links = Vec::new();
-    for worst in report.worst.iter().filter(|w| w.is_of(view.block.soc, scenario.as_str())) {
+    for worst in report.worst.iter().filter(|w| w.is_about(view.block.soc, scenario.as_str())) {
         let Some(timed) = worst.handler() else { continue };
         let mut text = format!("Worst case: {} cycles, {}", timed.max, worst.title());
         if let Some(witness) = timed.witnesses.first() {
@@ -340,7 +340,7 @@ fn links(
 }
 
 /// Returns the command that measures a row of a view again.
-fn again(view: &View<'_>, scenario: &ScenarioId) -> String {
+fn rerun_command(view: &View<'_>, scenario: &ScenarioId) -> String {
     let block = &view.block;
     let mut command = format!(
         "rtmark run --scenario {scenario} --soc {} --kernel {}",

@@ -169,19 +169,19 @@ fn bases_never_share_a_table() {
 
 #[test]
 fn summaries_name_their_statistic_and_flagged_ones_show_no_figure() {
-    let mut told = series("freertos", "thread.yield", &[]);
-    told.readings = Readings::Summarised(Summarised {
+    let mut summarised = series("freertos", "thread.yield", &[]);
+    summarised.readings = Readings::Summarised(Summarised {
         mean: Some(240.0),
         max: Some(9000.0),
         ..Summarised::default()
     });
-    let mut flagged = told.clone();
+    let mut flagged = summarised.clone();
     flagged.key.scenario = "thread.create".parse().expect("good");
     flagged.flags =
         vec![rtmark_model::Flag::new(rtmark_model::FlagKind::Zero, "all of it is zero")];
     let answers = [
         measured("floor", "thread.yield", &[60; 3]),
-        Answer::Measured(Box::new(told)),
+        Answer::Measured(Box::new(summarised)),
         Answer::Measured(Box::new(flagged)),
     ];
     for text in [plain(&rtmark_report::table(&answers, 100)), rtmark_report::markdown(&answers)] {
@@ -279,9 +279,9 @@ fn the_longest_held_interval_has_a_location() {
     let markdown = rtmark_report::markdown(&answers);
     assert!(markdown.contains("(1)") && markdown.contains("by BASEPRI and SysTick"), "{markdown}");
     let csv = rtmark_report::csv(&answers).expect("renders");
-    let told =
+    let expected =
         "\"BASEPRI, SysTick\",xQueueSend > enter (tasks.c:17),xQueueSend > leave (tasks.c:21)";
-    assert!(csv.contains(told), "{csv}");
+    assert!(csv.contains(expected), "{csv}");
 }
 
 #[test]
@@ -316,15 +316,16 @@ fn cold_cache_figures_are_shown_separately() {
 
 /// Returns a row of a log: its name in the suite, a mean in cycles, and its core.
 fn of_a_log(suite: Suite, row: &str, mean: f64, core: &str) -> Series {
-    let mut told = series("zephyr", "x.y", &[]);
-    told.key.backend = Backend::Log;
-    told.key.soc = "<b>board</b>".into();
-    told.clock = Hertz(120_000_000);
-    told.readings = Readings::Summarised(Summarised { mean: Some(mean), ..Summarised::default() });
-    told.provenance.core = core.into();
-    told.provenance.log =
+    let mut summarised = series("zephyr", "x.y", &[]);
+    summarised.key.backend = Backend::Log;
+    summarised.key.soc = "<b>board</b>".into();
+    summarised.clock = Hertz(120_000_000);
+    summarised.readings =
+        Readings::Summarised(Summarised { mean: Some(mean), ..Summarised::default() });
+    summarised.provenance.core = core.into();
+    summarised.provenance.log =
         Some(LogSource { file: "uart.log".into(), line: 7, suite, row: row.into(), near: None });
-    told
+    summarised
 }
 
 #[test]
@@ -358,7 +359,7 @@ fn others_figures_appear_beside_ours_if_span_and_core_match() {
     .into_iter()
     .map(|series| Answer::Measured(Box::new(series)))
     .collect();
-    let text = plain(&rtmark_report::beside(&ours, &theirs, &catalogue, 120));
+    let text = plain(&rtmark_report::related(&ours, &theirs, &catalogue, 120));
     let line = |part: &str| {
         text.lines()
             .find(|line| line.contains(part))

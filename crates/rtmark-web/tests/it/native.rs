@@ -23,7 +23,7 @@ fn opening(soc: &str, image: &[u8], cycles: u64, pend: &Value) -> Vec<u8> {
 }
 
 /// Returns the events of requests.
-fn told(bytes: &[u8]) -> Vec<Value> {
+fn events_of(bytes: &[u8]) -> Vec<Value> {
     let mut program = Command::new(env!("CARGO_BIN_EXE_rtmark-web"))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -40,7 +40,7 @@ fn told(bytes: &[u8]) -> Vec<Value> {
 pub fn asked(soc: &str, image: &[u8], cycles: u64, asks: &[Value]) -> Vec<Value> {
     let mut bytes = opening(soc, image, cycles, &Value::Null);
     bytes.extend(asks.iter().flat_map(|ask| format!("{ask}\n").into_bytes()));
-    told(&bytes)
+    events_of(&bytes)
 }
 
 /// Returns the events of a kind.
@@ -63,15 +63,15 @@ pub fn moment(soc: &str, image: &[u8], cycle: u64) -> Value {
 #[test]
 fn a_run_is_reported_from_start_to_end() {
     let go = json!({"ask": "go", "cycle": 1_000_000});
-    let told = asked(&soc("stm32c031"), &prints(), 1_000_000, &[go]);
-    assert_eq!(told[0]["event"], "loaded");
-    assert_eq!(told[0]["clock"], 48_000_000);
-    assert_eq!(only(&told, "console")[0]["text"], PRINTED);
-    let end = only(&told, "ended")[0];
+    let events = asked(&soc("stm32c031"), &prints(), 1_000_000, &[go]);
+    assert_eq!(events[0]["event"], "loaded");
+    assert_eq!(events[0]["clock"], 48_000_000);
+    assert_eq!(only(&events, "console")[0]["text"], PRINTED);
+    let end = only(&events, "ended")[0];
     assert_eq!(end["how"], "exit");
     // Six instructions, of which the last has not completed.
     assert!(end["instructions"].as_u64().is_some_and(|count| (5..=6).contains(&count)));
-    let moment = told.last().expect("a moment");
+    let moment = events.last().expect("a moment");
     assert_eq!(moment["console"], PRINTED);
 }
 
@@ -88,13 +88,16 @@ fn endless_runs_stop_at_their_limit_and_errors_are_reported() {
         (soc("stm32c031"), vec![0xff; 64], "does not fit stm32c031"),
         ("name = 3".to_owned(), prints(), "the soc file"),
     ] {
-        let told = asked(&soc, &image, 1000, &[json!({"ask": "step", "by": 1})]);
-        assert_eq!(told[0]["event"], "refused", "{told:?}");
-        assert!(told[0]["text"].as_str().is_some_and(|text| text.contains(part)), "{told:?}");
-        assert!(told[1]["text"].as_str().is_some_and(|text| text.contains("no image")), "{told:?}");
+        let events = asked(&soc, &image, 1000, &[json!({"ask": "step", "by": 1})]);
+        assert_eq!(events[0]["event"], "refused", "{events:?}");
+        assert!(events[0]["text"].as_str().is_some_and(|text| text.contains(part)), "{events:?}");
+        assert!(
+            events[1]["text"].as_str().is_some_and(|text| text.contains("no image")),
+            "{events:?}"
+        );
     }
-    let told = told(b"nothing\n{\"ask\":\"fly\"}\n");
-    assert_eq!(only(&told, "refused").len(), 2, "{told:?}");
+    let events = events_of(b"nothing\n{\"ask\":\"fly\"}\n");
+    assert_eq!(only(&events, "refused").len(), 2, "{events:?}");
 }
 
 /// Removes what differs between moments that are reached in different ways.
@@ -129,9 +132,13 @@ fn moments_do_not_depend_on_how_they_are_reached() {
         let moments: Vec<_> =
             only(&events, "moment").into_iter().skip(1).map(without_reached).collect();
         assert_eq!(moments.len(), asks.len(), "{chip}");
-        for (ask, told) in asks.iter().zip(&moments) {
+        for (ask, moment_found) in asks.iter().zip(&moments) {
             if let Some(cycle) = ask["cycle"].as_u64() {
-                assert_eq!(*told, without_reached(&moment(&soc, &image, cycle)), "{chip}: {ask}");
+                assert_eq!(
+                    *moment_found,
+                    without_reached(&moment(&soc, &image, cycle)),
+                    "{chip}: {ask}"
+                );
             }
         }
         assert_ne!(moments[4]["registers"], moments[5]["registers"]);
@@ -191,7 +198,7 @@ fn the_worst_moment_is_found_and_reachable() {
     let pend = json!({"interrupt": 3, "priority": number("priority"), "at": point});
     let mut bytes = opening(&soc, &interrupted(), 1 << 40, &pend);
     bytes.extend(format!("{}\n", json!({"ask": "go", "cycle": point + worst})).into_bytes());
-    let events = told(&bytes);
+    let events = events_of(&bytes);
     let moment = only(&events, "moment")[1];
     assert_eq!(moment["cycles"], point + worst, "{moment}");
     assert_eq!(moment["handler"], "IRQ 3", "{moment}");

@@ -13,7 +13,7 @@ use rtmark_runner::socs::SocFile;
 use rtmark_runner::{Placements, Plan, Platform, Suite, Unit};
 use rtmark_sim::MemoryKind;
 use rtmark_store::Store;
-use rtmark_taskset::Effort;
+use rtmark_taskset::SearchEffort;
 
 use super::{function, run, wanted_slack};
 use crate::cli::Verbosity;
@@ -46,7 +46,7 @@ pub struct Bench<'a> {
     pub placements: u32,
     pub fresh: bool,
     /// The effort of runs, if sets are to be run.
-    pub runs: Option<Effort>,
+    pub runs: Option<SearchEffort>,
     pub report: run::Report,
     pub verbosity: Verbosity,
 }
@@ -132,7 +132,7 @@ impl Bench<'_> {
         let Candidate { kernel, model, variant } = candidate;
         let costs = &costs_with(set);
         let order = |set: &mut Set, costs: &Costs| {
-            if self.system.assigns() {
+            if self.system.assigns_priorities() {
                 assign(set, model, costs);
             }
         };

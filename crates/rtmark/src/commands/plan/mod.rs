@@ -11,7 +11,7 @@ use clap::{Args, ValueEnum};
 use rtmark_model::Pattern;
 use rtmark_plan::{Document, Form, Outcome, SCHEMA_VERSION, System, SystemError};
 use rtmark_runner::{input_file, socs};
-use rtmark_taskset::Effort;
+use rtmark_taskset::SearchEffort;
 use rtmark_units::Share;
 
 use crate::cli::Verbosity;
@@ -130,7 +130,7 @@ impl Arguments {
             wanted: &self.kernel,
             placements: self.placements,
             fresh: self.fresh,
-            runs: self.run.then_some(Effort {
+            runs: self.run.then_some(SearchEffort {
                 offsets: self.offsets,
                 seed: 0,
                 cycles: self.max_cycles,

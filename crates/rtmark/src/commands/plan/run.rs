@@ -6,7 +6,7 @@ use rtmark_plan::{
     search,
 };
 use rtmark_runner::socs::SocFile;
-use rtmark_taskset::{Bench, Calibration, Effort, Found, SetError, Traffic, Wake};
+use rtmark_taskset::{Bench, Calibration, SearchEffort, SetError, TaskResult, Traffic, Wake};
 
 use crate::cli::Verbosity;
 use crate::commands::run::suite;
@@ -48,7 +48,7 @@ pub struct Asked<'a> {
     pub plan: KernelPlan,
     /// The slack that each deadline must leave, in percent.
     pub slack_percent: f64,
-    pub effort: Effort,
+    pub effort: SearchEffort,
 }
 
 /// A kernel's image with its calibration.
@@ -83,7 +83,7 @@ impl PlannedRun<'_> {
         order(&mut set, &calibration.costs);
         let searched = match bench.search(&set, &calibration, effort) {
             Ok(searched) => searched,
-            Err(SetError::Unfit(why)) => return Ok(plan.with_run(not_run(why))),
+            Err(SetError::DoesNotFit(why)) => return Ok(plan.with_run(not_run(why))),
             // The event loop ends when closures arrive faster than they run; this is expected if
             // the bounds predict it.
             Err(error @ SetError::Ended { .. }) if self.overflows(&set, &calibration.costs) => {
@@ -153,7 +153,7 @@ impl PlannedRun<'_> {
         };
         let bench = match Bench::new(&self.soc.soc, &image.elf, self.model) {
             Ok(bench) => bench,
-            Err(SetError::Unfit(why)) => return Ok(Err(why)),
+            Err(SetError::DoesNotFit(why)) => return Ok(Err(why)),
             Err(error) => return Err(failed(error)),
         };
         let calibration = bench.calibrate().map_err(failed)?;
@@ -178,15 +178,20 @@ fn queue((queue, traffic): (&Queue, Traffic)) -> QueueRun {
     QueueRun { name: queue.name.clone(), sent, received, lost }
 }
 
-fn witness(found: Found) -> Option<WitnessPlan> {
+fn witness(found: TaskResult) -> Option<WitnessPlan> {
     let at = found.witness?;
     let (job, released, ended) = (at.job, at.released, at.ended);
     Some(WitnessPlan { job, released, ended, offsets: found.offsets })
 }
 
 /// Returns the largest load at which no run misses a deadline or loses a message.
-fn broken_down(bench: &Bench, set: &Set, calibration: &Calibration, effort: Effort) -> Option<f64> {
-    let effort = Effort { offsets: BREAKDOWN_OFFSETS.min(effort.offsets), ..effort };
+fn broken_down(
+    bench: &Bench,
+    set: &Set,
+    calibration: &Calibration,
+    effort: SearchEffort,
+) -> Option<f64> {
+    let effort = SearchEffort { offsets: BREAKDOWN_OFFSETS.min(effort.offsets), ..effort };
     let holds = |set: &Set| {
         let found = bench.search(set, calibration, effort);
         found.is_ok_and(|found| {
@@ -202,7 +207,7 @@ fn broken_down(bench: &Bench, set: &Set, calibration: &Calibration, effort: Effo
 fn failed(error: SetError) -> CliError {
     let hint = "build the firmware again; if that does not help, report it with the system's file";
     let exit = match &error {
-        SetError::Unfit(_) => Exit::Usage,
+        SetError::DoesNotFit(_) => Exit::Usage,
         SetError::Ended { .. } => Exit::Faulted,
         _ => Exit::BuildFailed,
     };

@@ -379,7 +379,7 @@ impl Arguments {
         if self.published || self.imported {
             let theirs =
                 shelf::other_figures(self.published, self.imported.then_some(&store), &catalogue)?;
-            let beside = rtmark_report::beside(&answers, &theirs, &catalogue, output::width());
+            let beside = rtmark_report::related(&answers, &theirs, &catalogue, output::width());
             text.push('\n');
             text.push_str(&beside);
         }
