@@ -332,8 +332,8 @@ pub(crate) fn measure_with(
         return Err(fail(FailureKind::Internal, message, "{mistake}", &console));
     }
     let check = |message, hint| fail(FailureKind::Check, message, hint, &console);
-    let verdict = verdict(id, point, &console).map_err(|said| {
-        check(format!("{said} ({ending_text})"), "`{again}` shows all that it prints")
+    let verdict = verdict(id, point, &console).map_err(|verdict_text| {
+        check(format!("{verdict_text} ({ending_text})"), "`{again}` shows all that it prints")
     })?;
     if matches!(ending, Ending::Exit(status) if status.0 != 0) {
         let message = format!("it printed ok, but ended with {ending_text}");
@@ -415,26 +415,27 @@ pub(crate) fn check_sample_count(
 /// the verdict must repeat the requested count as the fact `n`.
 pub(crate) fn verdict(id: &ScenarioId, point: u32, console: &[u8]) -> Result<Verdict, String> {
     let text = visible(console);
-    let said = |line: &str| line.strip_prefix(id.as_str())?.strip_prefix(' ').map(str::to_owned);
-    let Some(said) = text.lines().rev().find_map(said) else {
+    let verdict_text =
+        |line: &str| line.strip_prefix(id.as_str())?.strip_prefix(' ').map(str::to_owned);
+    let Some(verdict_text) = text.lines().rev().find_map(verdict_text) else {
         return Err(format!("it ended without saying `{id} ok`"));
     };
-    if let Some(reason) = said.strip_prefix("n/a: ").filter(|_| point > 0) {
+    if let Some(reason) = verdict_text.strip_prefix("n/a: ").filter(|_| point > 0) {
         return Ok(Verdict::Declined(reason.to_owned()));
     }
-    let mut words = said.split(' ');
+    let mut words = verdict_text.split(' ');
     if words.next() != Some("ok") {
-        return Err(format!("it says: {said}"));
+        return Err(format!("it says: {verdict_text}"));
     }
     let fact = |word: &str| {
         let (key, value) = word.split_once('=')?;
         Some((key.to_owned(), value.to_owned()))
     };
     let facts: BTreeMap<_, _> = words
-        .map(|word| fact(word).ok_or_else(|| format!("`{word}` is not key=value: {said}")))
+        .map(|word| fact(word).ok_or_else(|| format!("`{word}` is not key=value: {verdict_text}")))
         .collect::<Result<_, _>>()?;
     if point > 0 && facts.get("n") != Some(&point.to_string()) {
-        return Err(format!("it does not say that it measured n={point}: {said}"));
+        return Err(format!("it does not say that it measured n={point}: {verdict_text}"));
     }
     Ok(Verdict::Ok(facts))
 }

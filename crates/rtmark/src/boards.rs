@@ -75,8 +75,8 @@ fn known() -> String {
 }
 
 /// Finds the single board that the user asked for.
-pub fn find_one_board(asked: &[String]) -> Result<BoardFile, CliError> {
-    if let [one] = asked {
+pub fn find_one_board(names: &[String]) -> Result<BoardFile, CliError> {
+    if let [one] = names {
         return Ok(boards::find(one)?);
     }
     Err(not_one_board_error())
@@ -192,12 +192,12 @@ pub struct Recorder {
 
 impl Recorder {
     fn new(path: PathBuf) -> Result<Self, CliError> {
-        let begun = File::create(&path).and_then(|file| {
+        let created = File::create(&path).and_then(|file| {
             let mut file = BufWriter::new(file);
             recording::begin(&mut file, GENERATOR)?;
             Ok(file)
         });
-        match begun {
+        match created {
             Ok(file) => Ok(Self { file, path, error: None }),
             Err(error) => Err(recording_error(&path, &error)),
         }
@@ -217,7 +217,7 @@ impl Recorder {
 }
 
 fn recording_error(path: &Path, error: &std::io::Error) -> CliError {
-    CliError::unwritten(path, error, "give --record a file that you may write")
+    CliError::write_error(path, error, "give --record a file that you may write")
 }
 
 /// Reads the runs of a recording that match a selection.

@@ -88,13 +88,13 @@ struct Document {
     /// The version of the timing rules.
     timing_model: &'static str,
     /// One for each image and soc.
-    runs: Vec<Ran>,
+    runs: Vec<CallRun>,
 }
 
 /// A run, and what the application paid in it.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct Ran {
+struct CallRun {
     /// The image, or kernel and scenario, and the soc.
     name: String,
     /// SHA-256 of the ELF file.
@@ -128,7 +128,7 @@ impl Arguments {
         })?;
         let own = self.api.as_deref().map(|api| named(api, &known)).transpose()?;
         let subjects = self.choice.subjects(verbosity)?;
-        let runs: Result<Vec<Ran>, CliError> = subjects
+        let runs: Result<Vec<CallRun>, CliError> = subjects
             .iter()
             .map(|subject| self.observe(subject, own.as_ref(), &known, verbosity))
             .collect();
@@ -142,7 +142,7 @@ impl Arguments {
                     runs,
                 };
                 output::data(&output::json(&document)?)?;
-                return Ok(worst_of(&document.runs));
+                return Ok(worst_exit(&document.runs));
             }
             Format::Csv => output::data(&csv(&runs)?)?,
             Format::Text => {
@@ -150,11 +150,11 @@ impl Arguments {
                 output::data(&texts.join("\n"))?;
             }
         }
-        for ran in runs.iter().filter(|ran| ran.exit != Exit::Fine) {
-            let hint = ran.hint.unwrap_or("the results cover the run up to that point");
-            let _ = CliError::new(ran.exit, format!("{}: {}", ran.name, ran.message), hint).show();
+        for run in runs.iter().filter(|run| run.exit != Exit::Fine) {
+            let hint = run.hint.unwrap_or("the results cover the run up to that point");
+            let _ = CliError::new(run.exit, format!("{}: {}", run.name, run.message), hint).show();
         }
-        Ok(worst_of(&runs))
+        Ok(worst_exit(&runs))
     }
 
     /// Runs one image and times its calls; `own` is the kernel given with --api.
@@ -164,7 +164,7 @@ impl Arguments {
         own: Option<&Api>,
         known: &[Api],
         verbosity: Verbosity,
-    ) -> Result<Ran, CliError> {
+    ) -> Result<CallRun, CliError> {
         let image = &subject.image;
         let by_name = || known.iter().find(|api| subject.kernel.as_ref() == Some(&api.id));
         let api = own
@@ -209,7 +209,7 @@ impl Arguments {
         // Reaching the limit is the expected end.
         let is_cut = matches!(ending, Ending::Limit);
         let end = End::Other(ending);
-        Ok(Ran {
+        Ok(CallRun {
             name: subject.name(),
             elf_sha256: subject.sha256.clone(),
             soc: subject.soc.soc.name.clone(),
@@ -258,8 +258,8 @@ fn unknown(subject: &Subject, known: &[Api]) -> CliError {
     CliError::new(Exit::NothingSelected, message, hint)
 }
 
-fn worst_of(runs: &[Ran]) -> Exit {
-    runs.iter().map(|ran| ran.exit).find(|exit| *exit != Exit::Fine).unwrap_or(Exit::Fine)
+fn worst_exit(runs: &[CallRun]) -> Exit {
+    runs.iter().map(|run| run.exit).find(|exit| *exit != Exit::Fine).unwrap_or(Exit::Fine)
 }
 
 const fn origin(from: Origin) -> &'static str {
@@ -281,16 +281,16 @@ fn percent(part: u64, whole: u64) -> String {
     format!("{:.1} %", 100.0 * part as f64 / whole.max(1) as f64)
 }
 
-fn text(ran: &Ran) -> String {
-    let KernelCost { called, open, inlined, never, shares, .. } = &ran.paid;
+fn text(run: &CallRun) -> String {
+    let KernelCost { called, open, inlined, never, shares, .. } = &run.paid;
     let mut text =
-        format!("{}: {} in {} cycles; {}\n\n", ran.name, ran.kernel, ran.cycles, ran.message);
+        format!("{}: {} in {} cycles; {}\n\n", run.name, run.kernel, run.cycles, run.message);
     match (called.as_slice(), inlined.as_slice()) {
         ([], []) => text.push_str("the application never called its kernel\n"),
         ([], _) => text.push_str(
             "the application called no kernel function: the compiler inlined those that it uses\n",
         ),
-        _ => table(called, ran.cycles, &mut text),
+        _ => table(called, run.cycles, &mut text),
     }
     let whole = shares.cycles();
     let _ = writeln!(text, "\nwhere the cycles went");
@@ -302,12 +302,12 @@ fn text(ran: &Ran) -> String {
     ] {
         let _ = writeln!(text, "{cycles:>12}  {:>8}  {what}", percent(cycles, whole));
     }
-    if !ran.held.is_empty() {
+    if !run.held.is_empty() {
         let _ = writeln!(
             text,
             "\nlongest stretches, in cycles, in which the most urgent interrupt would have been held back"
         );
-        for HeldInterval { cycles, times, by, from, .. } in &ran.held {
+        for HeldInterval { cycles, times, by, from, .. } in &run.held {
             let _ = writeln!(text, "{cycles:>12}  {times:>6} ×  by {}, from {from}", by.join(", "));
         }
     }
@@ -394,17 +394,17 @@ const COLUMNS: [&str; 13] = [
     "total_cycles",
 ];
 
-fn csv(runs: &[Ran]) -> Result<String, std::io::Error> {
+fn csv(runs: &[CallRun]) -> Result<String, std::io::Error> {
     let mut writer = ::csv::Writer::from_writer(Vec::new());
     writer.write_record(COLUMNS)?;
-    for ran in runs {
-        for one in &ran.paid.called {
+    for run in runs {
+        for one in &run.paid.called {
             let figures = one.cycles.map(|all| [all.min, all.median, all.max, all.total]);
             let figures = figures.map_or_else(
                 || std::array::from_fn(|_| String::new()),
                 |figures| figures.map(|figure| figure.to_string()),
             );
-            let words = [&ran.name, &ran.soc, &ran.kernel, &one.function, &one.symbol];
+            let words = [&run.name, &run.soc, &run.kernel, &one.function, &one.symbol];
             let (calls, hit) = (one.calls.to_string(), one.hit.to_string());
             let counts = [origin(one.from), outcome(one.outcome), &calls, &hit];
             let words = words.into_iter().map(String::as_str).chain(counts);

@@ -155,7 +155,7 @@ impl Source {
 
 /// The contents of all files of one command.
 #[derive(Default)]
-struct Brought {
+struct InputFiles {
     logs: Vec<Source>,
     /// A message about each bundle.
     bundles: Vec<String>,
@@ -167,8 +167,8 @@ impl Arguments {
         let folder = self.catalogue.as_deref().or(config.catalogue.as_deref());
         let catalogue = crate::sources::catalogue(folder)?;
         let options = self.options()?;
-        let Brought { logs: sources, bundles } = match &self.from_sim {
-            Some(image) => Brought {
+        let InputFiles { logs: sources, bundles } = match &self.from_sim {
+            Some(image) => InputFiles {
                 logs: vec![self.run_firmware(image, &options, verbosity)?],
                 bundles: Vec::new(),
             },
@@ -234,8 +234,8 @@ impl Arguments {
         Ok(Options { format: self.format, given, rtmark })
     }
 
-    fn read_files(&self, options: &Options) -> Result<Brought, CliError> {
-        let mut brought = Brought::default();
+    fn read_files(&self, options: &Options) -> Result<InputFiles, CliError> {
+        let mut files = InputFiles::default();
         for path in &self.files {
             let name = visible(path.display().to_string().as_bytes());
             let file: Box<dyn Read> = if path.as_os_str() == "-" {
@@ -246,13 +246,13 @@ impl Arguments {
             let mut file = bundle::unpacked(file).map_err(|error| unreadable(&name, &error))?;
             let head = file.fill_buf().map_err(|error| unreadable(&name, &error))?;
             if self.format.is_none() && bundle::looks_like_bundle(head) {
-                brought.bundles.push(self.read_bundle(&name, file)?);
+                files.bundles.push(self.read_bundle(&name, file)?);
             } else {
                 let reading = reading(file, &name, options)?;
-                brought.logs.push(Source { name, reading });
+                files.logs.push(Source { name, reading });
             }
         }
-        Ok(brought)
+        Ok(files)
     }
 
     /// Adds the runs of a bundle to the store, and returns a message about it.

@@ -237,10 +237,10 @@ fn boards() -> Result<Vec<Entry>, CliError> {
 
 /// Describes the timing scores that were measured on a soc itself, if any.
 fn own_scores(soc: &Soc) -> Vec<String> {
-    soc.core.scores().iter().filter(|score| score.chip == soc.name).map(shown).collect()
+    soc.core.scores().iter().filter(|score| score.chip == soc.name).map(format_score).collect()
 }
 
-fn shown(score: &Score) -> String {
+fn format_score(score: &Score) -> String {
     let share = |thousandths: u16| f64::from(thousandths) / 10.0;
     let (exact, within) = (share(score.exact), share(score.within_one));
     let Score { chip, code, setting, .. } = score;
@@ -250,7 +250,7 @@ fn shown(score: &Score) -> String {
 
 fn cores() -> Vec<Entry> {
     let entry = |core: &CoreKind| {
-        let scores = core.scores().iter().map(|score| format!("; {}", shown(score)));
+        let scores = core.scores().iter().map(|score| format!("; {}", format_score(score)));
         let description = format!(
             "{}; timing {}{}",
             core.architecture(),

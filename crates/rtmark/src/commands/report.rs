@@ -115,7 +115,7 @@ impl Arguments {
         };
         let bytes = self
             .write(path, &report)
-            .map_err(|error| CliError::unwritten(path, &error, "check the path"))?;
+            .map_err(|error| CliError::write_error(path, &error, "check the path"))?;
         if !verbosity.quiet {
             let count = answers.len() + runs.iter().map(|run| run.answers.len()).sum::<usize>();
             let answers = output::count(count, "answer");

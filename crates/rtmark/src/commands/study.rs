@@ -148,10 +148,10 @@ impl Arguments {
         let board = self.all.then(|| scoreboard(&reports));
         if let (Some(folder), Some(board)) = (&self.out, &board) {
             let path = folder.join("scoreboard.md");
-            std::fs::write(&path, board).map_err(|error| not_written(&path, &error))?;
+            std::fs::write(&path, board).map_err(|error| write_error(&path, &error))?;
         }
         let board = board.filter(|_| self.format != Format::Json).unwrap_or_default();
-        output::data(&(shown(reports, self.format)? + &board))?;
+        output::data(&(render(reports, self.format)? + &board))?;
         Ok(exit)
     }
 }
@@ -221,7 +221,7 @@ fn document(studies: Vec<Report>) -> Document {
     Document { schema_version: SCHEMA_VERSION, generator: GENERATOR.to_owned(), studies }
 }
 
-fn shown(reports: Vec<Report>, format: Format) -> Result<String, CliError> {
+fn render(reports: Vec<Report>, format: Format) -> Result<String, CliError> {
     let width = output::width();
     let joined = |texts: Vec<String>| texts.join("\n");
     Ok(match format {
@@ -231,19 +231,19 @@ fn shown(reports: Vec<Report>, format: Format) -> Result<String, CliError> {
     })
 }
 
-fn not_written(path: &Path, error: &std::io::Error) -> CliError {
-    CliError::unwritten(path, error, "give a folder that you may write to")
+fn write_error(path: &Path, error: &std::io::Error) -> CliError {
+    CliError::write_error(path, error, "give a folder that you may write to")
 }
 
 /// Writes a report's page, pictures and data.
 fn write(folder: &Path, report: &Report) -> Result<(), CliError> {
-    std::fs::create_dir_all(folder).map_err(|error| not_written(folder, &error))?;
+    std::fs::create_dir_all(folder).map_err(|error| write_error(folder, &error))?;
     let (page, mut files) = report.page(GENERATOR);
     files.push((format!("{}.md", report.id), page));
     files.push((format!("{}.json", report.id), output::json(&document(vec![report.clone()]))?));
     for (name, text) in files {
         let path = folder.join(name);
-        std::fs::write(&path, text).map_err(|error| not_written(&path, &error))?;
+        std::fs::write(&path, text).map_err(|error| write_error(&path, &error))?;
     }
     Ok(())
 }

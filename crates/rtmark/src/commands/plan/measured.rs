@@ -151,8 +151,8 @@ impl Bench<'_> {
         let Some(effort) = self.runs else { return Ok(plan) };
         let planned =
             run::PlannedRun { kernel, model, variant, soc: self.soc, report: self.report };
-        let asked = run::Asked { set, plan, slack_percent, effort };
-        planned.run(&self.found.tree, asked, order, self.verbosity)
+        let request = run::RunRequest { set, plan, slack_percent, effort };
+        planned.run(&self.found.tree, request, order, self.verbosity)
     }
 
     fn set(

@@ -22,7 +22,7 @@ use crate::output::{self, GENERATOR};
 use crate::replacement::replace;
 use crate::shelf::StoreFlag;
 use crate::sources::Sources;
-use sweep::Swept;
+use sweep::SweepValues;
 
 pub use sweep::join;
 
@@ -62,7 +62,7 @@ pub struct Arguments {
     /// tick=100..10000, or comma-separated values. Costs are assumed to be the same number of
     /// cycles as at the soc's own clock, wait states included
     #[arg(long, value_name = "KEY=VALUES", num_args = 1.., conflicts_with = "run")]
-    sweep: Vec<Swept>,
+    sweep: Vec<SweepValues>,
     /// Part K of N of a sweep's points, so that several computers can share a sweep; `rtmark merge`
     /// joins the parts
     #[arg(long, value_name = "K/N", requires = "sweep")]
@@ -155,7 +155,7 @@ impl Arguments {
         output::data(&text)?;
         if let Some(path) = &self.report {
             replace(path, document.page().as_bytes()).map_err(|error| {
-                CliError::unwritten(path, &error, "name a file in a folder that exists")
+                CliError::write_error(path, &error, "name a file in a folder that exists")
             })?;
         }
         exit_of(document.outcome())

@@ -41,7 +41,7 @@ impl Report {
 }
 
 /// What to run, and what is already known about it.
-pub struct Asked<'a> {
+pub struct RunRequest<'a> {
     /// The set, with the priorities that its file states.
     pub set: &'a Set,
     /// The plan with the suite's costs.
@@ -66,11 +66,11 @@ impl PlannedRun<'_> {
     pub fn run(
         &self,
         tree: &Tree,
-        asked: Asked<'_>,
+        request: RunRequest<'_>,
         order: impl Fn(&mut Set, &Costs),
         verbosity: Verbosity,
     ) -> Result<KernelPlan, CliError> {
-        let Asked { set, plan, slack_percent, effort } = asked;
+        let RunRequest { set, plan, slack_percent, effort } = request;
         if !verbosity.quiet {
             say(format!("running the set on {}", self.kernel.manifest.id));
         }
@@ -109,7 +109,7 @@ impl PlannedRun<'_> {
             });
         }
         let Wake { cycles, awake } = searched.wake;
-        let breakdown = broken_down(&bench, &set, &calibration, effort);
+        let breakdown = breakdown_factor(&bench, &set, &calibration, effort);
         Ok(plan.with_run(RunPlan {
             not_run: None,
             elf_sha256: sha256,
@@ -185,7 +185,7 @@ fn witness(found: TaskResult) -> Option<WitnessPlan> {
 }
 
 /// Returns the largest load at which no run misses a deadline or loses a message.
-fn broken_down(
+fn breakdown_factor(
     bench: &Bench,
     set: &Set,
     calibration: &Calibration,

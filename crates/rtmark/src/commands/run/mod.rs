@@ -315,7 +315,7 @@ impl Arguments {
         let socs = if self.soc.is_empty() { &config.run.soc } else { &self.soc };
         if let Some(recording) = self.board.from() {
             let recording = recording.to_owned();
-            return self.read_again(&recording, &catalogue, &config, verbosity);
+            return self.show_recording(&recording, &catalogue, &config, verbosity);
         }
         let platforms = self.platforms(socs, basis)?;
         let images = self.images(basis)?;
@@ -465,7 +465,7 @@ impl Arguments {
     }
 
     /// Stores and shows the answers of a recording, like those of a run.
-    fn read_again(
+    fn show_recording(
         self,
         recording: &Path,
         catalogue: &Catalogue,

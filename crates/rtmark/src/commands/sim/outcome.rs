@@ -50,7 +50,7 @@ pub struct Outcome<'a> {
     #[cfg_attr(test, schemars(with = "std::collections::BTreeMap<String, u32>"))]
     pub registers: Vec<(String, u32)>,
     /// What --dump asked for, in that order.
-    pub dumps: Vec<Dumped>,
+    pub dumps: Vec<MemoryDump>,
     /// What the program printed, with control characters but line feed and tab escaped.
     pub console: String,
     /// SHA-256 over cycles, instructions, registers and memories at the end: equal runs have
@@ -128,7 +128,7 @@ const MANY_READS: u64 = 1_000;
 /// A piece of memory after the run.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Dumped {
+pub struct MemoryDump {
     /// As it was asked for.
     pub what: String,
     /// Where it begins.
@@ -157,7 +157,7 @@ pub fn registers(machine: &Machine) -> Vec<(String, u32)> {
     all.map(|(name, register)| (name.to_owned(), machine.register(register))).collect()
 }
 
-impl Dumped {
+impl MemoryDump {
     /// Formats a hex dump: 16 bytes per line, with address and text.
     pub fn text(&self) -> String {
         let mut text = format!("{}: {}\n", self.what, count(self.bytes.len(), "byte"));
@@ -195,7 +195,7 @@ impl Outcome<'_> {
     }
 
     /// Returns a hint if the program seems to have polled a register without a model.
-    pub fn waits_for(&self) -> Option<String> {
+    pub fn polling_hint(&self) -> Option<String> {
         let busiest = self.unmodelled.iter().max_by_key(|register| register.reads)?;
         (busiest.reads >= MANY_READS).then(|| {
             let (place, reads) = (busiest.place(), busiest.reads);
@@ -209,7 +209,7 @@ impl Outcome<'_> {
 
     /// Returns a hint if the program wrote to a register without a model, perhaps to start something that
     /// would wake it.
-    pub fn started(&self) -> Option<String> {
+    pub fn wake_hint(&self) -> Option<String> {
         let started = self.unmodelled.iter().find(|register| register.writes > 0)?;
         let place = started.place();
         Some(format!(

@@ -52,7 +52,7 @@ struct Resumed {
 
 impl RunSource {
     /// Returns the arguments that the run started with: those of the snapshot, or the given ones.
-    pub fn begun<'a>(&'a self, given: &'a Arguments) -> &'a Arguments {
+    pub fn original_arguments<'a>(&'a self, given: &'a Arguments) -> &'a Arguments {
         self.resumed.as_ref().map_or(given, |resumed| &resumed.begun)
     }
 }
@@ -105,7 +105,7 @@ impl Arguments {
         folder: Option<&'a mut Folder>,
     ) -> Result<Prepared<'a>, CliError> {
         let RunSource { image, soc: SocFile { soc, .. }, .. } = source;
-        let (mut session, entry, mut until) = source.begun(self).ready(soc, image)?;
+        let (mut session, entry, mut until) = source.original_arguments(self).ready(soc, image)?;
         let mut ended = None;
         if let Some(Resumed { path, snapshot, .. }) = &source.resumed {
             ended = snapshot::replay(snapshot, &mut session, path)?;

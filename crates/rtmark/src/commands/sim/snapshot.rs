@@ -66,7 +66,7 @@ impl Arguments {
             CliError::new(Exit::Internal, error, "report this as a bug in rtmark")
         })?;
         let hint = "choose a file that you may write";
-        replace(file, &bytes).map_err(|error| CliError::unwritten(file, &error, hint))
+        replace(file, &bytes).map_err(|error| CliError::write_error(file, &error, hint))
     }
 }
 

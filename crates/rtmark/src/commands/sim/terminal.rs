@@ -242,8 +242,8 @@ mod linux {
 
     /// Returns whether an error means that there is no data, or no program at the other end.
     fn is_silence(error: &io::Error) -> bool {
-        let nobody = rustix::io::Errno::IO.raw_os_error();
-        error.kind() == io::ErrorKind::WouldBlock || error.raw_os_error() == Some(nobody)
+        let no_reader = rustix::io::Errno::IO.raw_os_error();
+        error.kind() == io::ErrorKind::WouldBlock || error.raw_os_error() == Some(no_reader)
     }
 }
 
@@ -323,7 +323,7 @@ mod tests {
         assert!(terminal.lost == 6 && terminal.shown.is_ok(), "{terminal:?}");
         let again = OpenOptions::new().read(true).write(true).open(terminal.name());
         assert!(again.is_ok() && terminal.wait_until_open(Some(MINUTE)).expect("asked"));
-        assert!(terminal.finish().expect("asked").is_some_and(|said| said.starts_with("6 ")));
+        assert!(terminal.finish().expect("asked").is_some_and(|message| message.starts_with("6 ")));
     }
 
     #[test]
@@ -342,7 +342,7 @@ mod tests {
         let much = vec![b'x'; 1 << 20];
         terminal.show(&much);
         assert!(terminal.lost > 0 && terminal.lost < much.len(), "{}", terminal.lost);
-        let said = terminal.finish().expect("asked").expect("something");
-        assert!(said.contains("were lost") && other.is_ok(), "{said}");
+        let message = terminal.finish().expect("asked").expect("something");
+        assert!(message.contains("were lost") && other.is_ok(), "{message}");
     }
 }

@@ -179,7 +179,7 @@ struct All {
 pub fn show(found: Vec<Found>, format: Format, picture: Option<&FilePath>) -> Result<(), CliError> {
     if let Some(path) = picture {
         replace(path, picture::picture(&found).as_bytes()).map_err(|error| {
-            CliError::unwritten(path, &error, "choose a file that you may write")
+            CliError::write_error(path, &error, "choose a file that you may write")
         })?;
     }
     match format {
@@ -344,7 +344,7 @@ impl Arguments {
         if let Some(file) = self.state.as_deref().filter(|file| file.exists()) {
             let known = Part::read(file)?;
             let wanted = Part::new(subject, path.question(), Findings::default());
-            if !known.belongs_with(&wanted) {
+            if !known.is_same_search(&wanted) {
                 let message = format!("{}: the file holds another search", file.display());
                 let hint = "give another file, or delete this one to start again";
                 return Err(CliError::new(Exit::Usage, message, hint));

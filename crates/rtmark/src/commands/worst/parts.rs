@@ -57,7 +57,7 @@ impl Part {
     }
 
     /// Returns whether both are parts of the same search. The image's path does not matter.
-    pub fn belongs_with(&self, other: &Self) -> bool {
+    pub fn is_same_search(&self, other: &Self) -> bool {
         (&self.timing_model, &self.scenario, &self.soc, &self.elf, &self.question)
             == (&other.timing_model, &other.scenario, &other.soc, &other.elf, &other.question)
     }

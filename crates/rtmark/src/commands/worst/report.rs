@@ -57,7 +57,7 @@ pub struct Found {
     pub later_priority: Option<u8>,
     /// With --second: the other interrupt, and how both met.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub second: Option<Beside>,
+    pub second: Option<SecondReport>,
     /// Cycles in which it became pending; with --second the earlier one of both.
     pub points: u64,
     /// Stretches of the run from which those are.
@@ -85,7 +85,7 @@ pub struct Found {
 
 /// The second of two interrupts, and how both met.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Beside {
+pub struct SecondReport {
     pub interrupt: u16,
     /// Its priority, as the register holds it.
     pub priority: u8,
@@ -95,12 +95,12 @@ pub struct Beside {
     pub distance: Option<u64>,
     /// Pairs of moments in which both became pending.
     pub pairs: u64,
-    pub meetings: Vec<Met>,
+    pub meetings: Vec<Meeting>,
 }
 
 /// Pairs in which both met in one way.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Met {
+pub struct Meeting {
     /// nested, tail_chained, late_arrival or apart.
     pub how: &'static str,
     /// The same in words.
@@ -137,7 +137,7 @@ pub struct Timed {
     pub histogram: Vec<(i64, u64)>,
     /// Of each of the path's 480 slices that has points: its number, the least, the most.
     pub along_the_path: Vec<(u32, i64, i64)>,
-    pub witnesses: Vec<Told>,
+    pub witnesses: Vec<WorstCase>,
 }
 
 /// One thing that was to be timed and never came.
@@ -172,7 +172,7 @@ pub struct Race {
 
 /// A worst case with all that is known of it.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Told {
+pub struct WorstCase {
     pub cycles: i64,
     /// The cycle since reset in which the interrupt becomes pending.
     pub point: u64,
@@ -186,14 +186,14 @@ pub struct Told {
     pub held: Vec<(String, u64)>,
     /// With --second: the other interrupt in this case.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub other: Option<Other>,
+    pub other: Option<OtherInterrupt>,
     /// Runs it again.
     pub command: String,
 }
 
 /// The other one of two interrupts.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Other {
+pub struct OtherInterrupt {
     pub interrupt: u16,
     /// The cycle since reset in which it becomes pending.
     pub point: u64,
@@ -245,7 +245,7 @@ fn not_served(why: Unserved, names: &ExceptionNames) -> String {
 }
 
 /// Describes addresses and exceptions with an image's symbols and lines.
-pub struct Words<'a> {
+pub struct Describer<'a> {
     subject: &'a Subject,
     lines: Option<Lines<'a>>,
     /// The names of exceptions when the first window starts.
@@ -253,12 +253,12 @@ pub struct Words<'a> {
 }
 
 /// Follows calls up to a cycle.
-struct UpTo<'a> {
+struct CallsUntil<'a> {
     calls: Calls<'a>,
     cycle: u64,
 }
 
-impl Observer for UpTo<'_> {
+impl Observer for CallsUntil<'_> {
     fn before(&mut self, machine: &Machine) -> ControlFlow<()> {
         if machine.cycles().0 >= self.cycle {
             return ControlFlow::Break(());
@@ -279,7 +279,7 @@ impl Observer for UpTo<'_> {
     }
 }
 
-impl<'a> Words<'a> {
+impl<'a> Describer<'a> {
     pub fn new(subject: &'a Subject, path: &Path) -> Self {
         let begins = path.question().windows.first().map_or(0, |window| window.from);
         let names = ExceptionNames::new(&path.at(begins), subject.image.symbols());
@@ -293,7 +293,7 @@ impl<'a> Words<'a> {
     /// Returns the call stack in a cycle of the path, outermost function first.
     fn stack(&self, path: &Path, cycle: u64) -> Vec<String> {
         let mut machine = path.at(cycle.saturating_sub(FOLLOWED));
-        let mut up_to = UpTo { calls: Calls::new(self.subject.image.symbols()), cycle };
+        let mut up_to = CallsUntil { calls: Calls::new(self.subject.image.symbols()), cycle };
         let _ = machine.run_observed(Cycles(cycle), &mut up_to);
         up_to.calls.stack().into_iter().map(str::to_owned).collect()
     }
@@ -323,7 +323,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    fn witness(&self, path: &Path, case: Case, witness: &Witness) -> Told {
+    fn witness(&self, path: &Path, case: Case, witness: &Witness) -> WorstCase {
         let held = witness.blockers().into_iter();
         // Started instructions and entries, including the interrupt's own, come last.
         let (by, begun): (Vec<_>, Vec<_>) = held.partition(|(held, _)| held.is_some());
@@ -331,13 +331,13 @@ impl<'a> Words<'a> {
             (held.map_or_else(|| HAD_TO_END.to_owned(), |held| held_by(held, &self.names)), cycles)
         };
         let held = by.into_iter().chain(begun).map(named).collect();
-        Told {
+        WorstCase {
             cycles: witness.cycles,
             point: witness.point,
             at: self.place(witness.interrupted().unwrap_or_default()),
             stack: self.stack(path, witness.point),
             held,
-            other: witness.other.map(|(interrupt, point, how)| Other {
+            other: witness.other.map(|(interrupt, point, how)| OtherInterrupt {
                 interrupt,
                 point,
                 how: how.map(Interleaving::name),
@@ -355,13 +355,13 @@ pub fn replay(subject: &Subject, path: &Path, interrupt: u16, case: Case) -> Vec
         .into_iter()
         .chain(question.second.map(|second| (second.interrupt, second.priority)))
         .collect();
-    let mut words = vec!["sim".to_owned(), subject.path.clone()];
+    let mut arguments = vec!["sim".to_owned(), subject.path.clone()];
     // Name a built-in soc rather than its file, which may not exist here.
     let known = socs::find(&subject.soc.soc.name);
     let built_in = known.is_ok_and(|known| known.sha256 == subject.soc.sha256);
     let soc = if built_in { &subject.soc.soc.name } else { &subject.soc.origin };
-    words.extend(["--soc".to_owned(), soc.clone()]);
-    words.extend(subject.scenario.iter().map(|id| format!("--select={id}")));
+    arguments.extend(["--soc".to_owned(), soc.clone()]);
+    arguments.extend(subject.scenario.iter().map(|id| format!("--select={id}")));
     // Two interrupts may share a register.
     let mut registers: BTreeMap<u32, u32> = BTreeMap::new();
     for (number, priority) in armed.iter().map(|&(number, priority)| (u32::from(number), priority))
@@ -370,12 +370,13 @@ pub fn replay(subject: &Subject, path: &Path, interrupt: u16, case: Case) -> Vec
         let priority = u32::from(priority) << (number % 4 * 8);
         *registers.entry(0xE000_E400 + number / 4 * 4).or_default() |= priority;
     }
-    words.extend(registers.iter().map(|(address, value)| format!("--set={address:#x}={value:#x}")));
+    arguments
+        .extend(registers.iter().map(|(address, value)| format!("--set={address:#x}={value:#x}")));
     for (number, _) in armed {
         let at = if number == interrupt { 0 } else { case.distance.unwrap_or(0) };
-        words.push(format!("--irq={number}@{}", case.point.saturating_add_signed(at)));
+        arguments.push(format!("--irq={number}@{}", case.point.saturating_add_signed(at)));
     }
-    words
+    arguments
 }
 
 /// Describes what is timed, with the interrupts' numbers if there are two.
@@ -393,30 +394,34 @@ fn text_of(path: &Path, aspect: Aspect) -> String {
 }
 
 /// Describes how two interrupts met.
-fn beside(words: &Words<'_>, path: &Path, findings: &Findings) -> Option<Beside> {
+fn second_report(
+    describer: &Describer<'_>,
+    path: &Path,
+    findings: &Findings,
+) -> Option<SecondReport> {
     let second = path.question().second?;
-    let met = |how: Interleaving| {
+    let meeting = |how: Interleaving| {
         let of = |aspect| Some((aspect, findings.meetings.get(&(how, aspect))?));
         let latencies: Vec<_> = [Aspect::Handler, Aspect::Second]
             .into_iter()
             .filter_map(of)
-            .filter_map(|(aspect, found)| timed(words, path, aspect, found, 1))
+            .filter_map(|(aspect, found)| timed(describer, path, aspect, found, 1))
             .collect();
         let pairs = latencies.first()?.points;
-        Some(Met { how: how.name(), text: how.text(), pairs, latencies })
+        Some(Meeting { how: how.name(), text: how.text(), pairs, latencies })
     };
-    Some(Beside {
+    Some(SecondReport {
         interrupt: second.interrupt,
         priority: second.priority,
         distance: second.distance,
         pairs: findings.pairs,
-        meetings: Interleaving::ALL.into_iter().filter_map(met).collect(),
+        meetings: Interleaving::ALL.into_iter().filter_map(meeting).collect(),
     })
 }
 
 /// Describes latencies, with up to `most` witnesses.
 fn timed(
-    words: &Words<'_>,
+    describer: &Describer<'_>,
     path: &Path,
     aspect: Aspect,
     found: &Latencies,
@@ -433,7 +438,7 @@ fn timed(
         points: found.points(),
         missing: found.missing,
         first_missing: found.first_missing,
-        unserved: unserved(words, found),
+        unserved: unserved(describer, found),
         min: found.least().unwrap_or_default(),
         p50: quantile(0.5),
         p90: quantile(0.9),
@@ -445,19 +450,19 @@ fn timed(
         along_the_path: slices.map(|(at, slice)| (*at, slice.least, slice.most)).collect(),
         witnesses: witnesses
             .take(most)
-            .map(|(case, witness)| words.witness(path, case, &witness))
+            .map(|(case, witness)| describer.witness(path, case, &witness))
             .collect(),
     })
 }
 
 /// Describes why points have no result.
-fn unserved(words: &Words<'_>, found: &Latencies) -> Vec<(String, u64)> {
+fn unserved(describer: &Describer<'_>, found: &Latencies) -> Vec<(String, u64)> {
     let why = found.unserved.iter();
-    why.map(|(why, points)| (not_served(*why, &words.names), *points)).collect()
+    why.map(|(why, points)| (not_served(*why, &describer.names), *points)).collect()
 }
 
 /// Describes the latencies that have no result at any point.
-fn unanswered(words: &Words<'_>, path: &Path, findings: &Findings) -> Vec<Unanswered> {
+fn unanswered(describer: &Describer<'_>, path: &Path, findings: &Findings) -> Vec<Unanswered> {
     let asked = Aspect::ALL.into_iter().filter_map(|it| Some((it, findings.aspects.get(&it)?)));
     let never = asked.filter(|(_, found)| found.counts.is_empty() && found.missing > 0);
     let unanswered = never.map(|(aspect, found)| Unanswered {
@@ -465,19 +470,19 @@ fn unanswered(words: &Words<'_>, path: &Path, findings: &Findings) -> Vec<Unansw
         text: text_of(path, aspect),
         missing: found.missing,
         first_missing: found.first_missing,
-        unserved: unserved(words, found),
+        unserved: unserved(describer, found),
     });
     unanswered.collect()
 }
 
 impl Found {
     pub fn new(subject: &Subject, path: &Path, findings: &Findings) -> Self {
-        let words = Words::new(subject, path);
+        let describer = Describer::new(subject, path);
         let question = path.question();
         let longest = findings.held.longest().into_iter().take(STRETCHES);
-        let latencies = Aspect::ALL
-            .into_iter()
-            .filter_map(|aspect| timed(&words, path, aspect, findings.aspect(aspect)?, WITNESSES));
+        let latencies = Aspect::ALL.into_iter().filter_map(|aspect| {
+            timed(&describer, path, aspect, findings.aspect(aspect)?, WITNESSES)
+        });
         Self {
             kernel: subject.kernel.clone(),
             scenario: subject.scenario.as_ref().map(ToString::to_string),
@@ -489,38 +494,38 @@ impl Found {
             interrupt: question.interrupt,
             priority: question.priority,
             later_priority: path.later_priority(),
-            second: beside(&words, path, findings),
+            second: second_report(&describer, path, findings),
             points: findings.points,
             windows: question.windows.len(),
             complete: findings.pieces.len() == path.len(),
             reach: "exact for the path that this load takes; not a bound over all inputs",
             latencies: latencies.collect(),
-            unanswered: unanswered(&words, path, findings),
+            unanswered: unanswered(&describer, path, findings),
             checked: (question.reach == Reach::Check).then_some(findings.checked),
-            races: races(&words, path, findings),
+            races: races(&describer, path, findings),
             held_back: longest
-                .map(|interval| words.stretch(interval))
+                .map(|interval| describer.stretch(interval))
                 .enumerate()
                 .map(|(rank, stretch)| match rank {
-                    0..WITNESSES => words.with_stack(path, stretch),
+                    0..WITNESSES => describer.with_stack(path, stretch),
                     _ => stretch,
                 })
                 .collect(),
-            held_back_by_one: by_one(&words, path, findings),
-            not_executed: not_executed(subject, &words, findings),
+            held_back_by_one: held_by_one(&describer, path, findings),
+            not_executed: not_executed(subject, &describer, findings),
         }
     }
 }
 
 /// Returns the longest stretch of each cause alone, longest first.
-fn by_one(words: &Words<'_>, path: &Path, findings: &Findings) -> Vec<Stretch> {
+fn held_by_one(describer: &Describer<'_>, path: &Path, findings: &Findings) -> Vec<Stretch> {
     let mut seen = BTreeSet::new();
     let longest = findings.held.longest_alone().into_iter();
     let of_each = longest.filter(|(held, _)| seen.insert(*held));
-    of_each.map(|(_, interval)| words.with_stack(path, words.stretch(interval))).collect()
+    of_each.map(|(_, interval)| describer.with_stack(path, describer.stretch(interval))).collect()
 }
 
-fn races(words: &Words<'_>, path: &Path, findings: &Findings) -> Vec<Race> {
+fn races(describer: &Describer<'_>, path: &Path, findings: &Findings) -> Vec<Race> {
     let mut failures: Vec<_> = findings.failures.iter().collect();
     failures.sort_by_key(|(_, failure)| failure.point);
     failures
@@ -530,10 +535,10 @@ fn races(words: &Words<'_>, path: &Path, findings: &Findings) -> Vec<Race> {
             what: failure.verdict.text(),
             point: failure.point,
             points: failure.points,
-            at: words.place(address),
-            stack: if rank < WITNESSES { words.stack(path, failure.point) } else { Vec::new() },
+            at: describer.place(address),
+            stack: if rank < WITNESSES { describer.stack(path, failure.point) } else { Vec::new() },
             command: replay(
-                words.subject,
+                describer.subject,
                 path,
                 path.question().interrupt,
                 Case::new(0, failure.point),
@@ -544,7 +549,7 @@ fn races(words: &Words<'_>, path: &Path, findings: &Findings) -> Vec<Race> {
 }
 
 /// Returns the functions with known source lines of which nothing was executed.
-fn not_executed(subject: &Subject, words: &Words<'_>, findings: &Findings) -> Vec<String> {
+fn not_executed(subject: &Subject, describer: &Describer<'_>, findings: &Findings) -> Vec<String> {
     let symbols = subject.image.symbols();
     let mut starts: Vec<u32> = symbols.iter().map(|(address, _)| address & !1).collect();
     starts.dedup();
@@ -552,9 +557,9 @@ fn not_executed(subject: &Subject, words: &Words<'_>, findings: &Findings) -> Ve
     let functions = starts.iter().copied().zip(ends);
     functions
         .filter(|(from, _)| {
-            words.lines.as_ref().is_some_and(|lines| !lines.inlined_at(*from).is_empty())
+            describer.lines.as_ref().is_some_and(|lines| !lines.inlined_at(*from).is_empty())
         })
         .filter(|(from, to)| !findings.has_executed(*from, *to))
-        .filter_map(|(from, _)| words.place(from).function)
+        .filter_map(|(from, _)| describer.place(from).function)
         .collect()
 }

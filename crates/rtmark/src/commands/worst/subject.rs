@@ -80,7 +80,7 @@ pub struct SecondInterrupt {
 }
 
 /// Describes how a run ends.
-fn how_it_ends(stop: &Stop) -> String {
+fn describe_stop(stop: &Stop) -> String {
     match Verdict::from(stop) {
         Verdict::Fine => "the program exits successfully".to_owned(),
         verdict => verdict.text(),
@@ -275,7 +275,7 @@ impl Subject {
             stop if run.cycles <= from => {
                 let problem = format!(
                     "the window starts after the end of the program: {} in cycle {}",
-                    how_it_ends(stop),
+                    describe_stop(stop),
                     run.cycles
                 );
                 Err(unfit(self, Exit::Usage, problem, "give earlier cycles with --window FROM:TO"))
@@ -296,7 +296,7 @@ impl Subject {
         let ended = match &run.stop {
             Stop::Limit => format!("the program was still running after {} cycles", run.cycles),
             Stop::Exit(status) if status.0 == 0 => "the program ran to its end".to_owned(),
-            other => format!("{} in cycle {}", how_it_ends(other), run.cycles),
+            other => format!("{} in cycle {}", describe_stop(other), run.cycles),
         };
         if let Stop::Internal(error) = &run.stop {
             return Err(self.internal_error(error));
