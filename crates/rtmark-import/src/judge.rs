@@ -153,24 +153,26 @@ fn clock(rows: &mut [Row], section: &mut Section) {
         _ => derived,
     };
     section.clock = Some((chosen, Rounding::Exact));
-    let told = |hertz: f64| format!("{} MHz", (hertz / 1e3).round() / 1e3);
+    let in_megahertz = |hertz: f64| format!("{} MHz", (hertz / 1e3).round() / 1e3);
     let disagrees = match stated {
         None => None,
         Some((clock, Rounding::WholeMegahertz)) => (derived < clock - 1e6
             || derived > clock + 1.6e6)
-            .then(|| format!("the log says {}", told(clock))),
+            .then(|| format!("the log says {}", in_megahertz(clock))),
         Some((clock, Rounding::WholeNanoseconds)) => {
             let (stated, derived) = (1e9 / clock, 1e9 / derived);
             (derived < stated - 1.0 || derived > stated + 1.0)
                 .then(|| format!("the log says that a cycle takes {stated:.0} ns"))
         }
-        Some((clock, Rounding::Exact)) => {
-            ((clock / derived - 1.0).abs() > 0.02).then(|| format!("the log says {}", told(clock)))
-        }
+        Some((clock, Rounding::Exact)) => ((clock / derived - 1.0).abs() > 0.02)
+            .then(|| format!("the log says {}", in_megahertz(clock))),
     };
     for row in rows.iter_mut().filter(|row| row.basis == Basis::Cycles) {
         if let Some(stated) = &disagrees {
-            let why = format!("{stated}, cycles and ns of the rows are those of {}", told(derived));
+            let why = format!(
+                "{stated}, cycles and ns of the rows are those of {}",
+                in_megahertz(derived)
+            );
             row.flag(FlagKind::ImpossibleClock, why);
         } else if derived < 1e6 {
             let why = format!("a clock of {derived:.0} Hz cannot time this");
@@ -178,7 +180,7 @@ fn clock(rows: &mut [Row], section: &mut Section) {
         }
         let apart = |(from, to): (f64, f64)| from > chosen * 1.03 || to < chosen / 1.03;
         if clock_range(row).is_some_and(apart) {
-            let why = format!("its cycles and ns are not those of {}", told(chosen));
+            let why = format!("its cycles and ns are not those of {}", in_megahertz(chosen));
             row.flag(FlagKind::Contradiction, why);
         }
     }
@@ -400,7 +402,7 @@ mod tests {
         let (flagless, section) = judged(rows(), Section::default());
         assert_eq!(section.clock.map(|(clock, _)| clock), Some(48e6));
         assert!(flagless.iter().all(|row| row.flags.is_empty()), "{flagless:?}");
-        let told = |clock: f64, rounding: Rounding| {
+        let judge_clock = |clock: f64, rounding: Rounding| {
             let section = Section { clock: Some((clock, rounding)), ..Section::default() };
             let (rows, section) = judged(rows(), section);
             let bad = rows.iter().all(|row| kinds(row) == [FlagKind::ImpossibleClock]);
@@ -409,16 +411,16 @@ mod tests {
             (section.clock.map(|(clock, _)| clock), good)
         };
         let whole = Rounding::WholeMegahertz;
-        assert_eq!(told(48e6, whole), (Some(48e6), true));
-        assert_eq!(told(49e6, whole), (Some(48e6), true), "one that was rounded up");
-        assert_eq!(told(50e6, whole), (Some(48e6), false));
-        assert_eq!(told(46.5e6, whole), (Some(48e6), true));
-        assert_eq!(told(46e6, whole), (Some(48e6), false));
-        assert_eq!(told(48.9e6, Rounding::Exact), (Some(48e6), true));
-        assert_eq!(told(49.5e6, Rounding::Exact), (Some(48e6), false));
-        assert_eq!(told(1e9 / 20.0, Rounding::WholeNanoseconds), (Some(48e6), true));
-        assert_eq!(told(1e9 / 22.0, Rounding::WholeNanoseconds), (Some(48e6), false));
-        assert_eq!(told(1e9 / 19.0, Rounding::WholeNanoseconds), (Some(48e6), false));
+        assert_eq!(judge_clock(48e6, whole), (Some(48e6), true));
+        assert_eq!(judge_clock(49e6, whole), (Some(48e6), true), "one that was rounded up");
+        assert_eq!(judge_clock(50e6, whole), (Some(48e6), false));
+        assert_eq!(judge_clock(46.5e6, whole), (Some(48e6), true));
+        assert_eq!(judge_clock(46e6, whole), (Some(48e6), false));
+        assert_eq!(judge_clock(48.9e6, Rounding::Exact), (Some(48e6), true));
+        assert_eq!(judge_clock(49.5e6, Rounding::Exact), (Some(48e6), false));
+        assert_eq!(judge_clock(1e9 / 20.0, Rounding::WholeNanoseconds), (Some(48e6), true));
+        assert_eq!(judge_clock(1e9 / 22.0, Rounding::WholeNanoseconds), (Some(48e6), false));
+        assert_eq!(judge_clock(1e9 / 19.0, Rounding::WholeNanoseconds), (Some(48e6), false));
     }
 
     #[test]

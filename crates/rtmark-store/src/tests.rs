@@ -409,12 +409,12 @@ fn latest_and_imported_resolve_separately() {
     let (_folder, path) = scratch();
     let store = Store::open(&path).expect("made");
     let found = |reference: &str| store.resolve(reference, no_commits).map(|run| run.id);
-    let told = |reference: &str| found(reference).expect_err("none").to_string();
-    assert_eq!(told("latest"), "the store holds no complete run yet");
-    assert_eq!(told("imported"), "the store holds no complete import yet");
+    let error_of = |reference: &str| found(reference).expect_err("none").to_string();
+    assert_eq!(error_of("latest"), "the store holds no complete run yet");
+    assert_eq!(error_of("imported"), "the store holds no complete import yet");
     let logs = [other("a.b", Backend::Log)];
     let first = of_kind(&store, Kind::Imported, &logs);
-    assert!(told("latest").ends_with("one is there that `latest` never means"));
+    assert!(error_of("latest").ends_with("one is there that `latest` never means"));
     let hint = store.resolve("latest", no_commits).expect_err("none").hint();
     assert!(hint.contains("`imported`"), "{hint}");
     let own = of_kind(&store, Kind::Measured, &[answer("a.b"), failed("a.c")]);
@@ -424,8 +424,8 @@ fn latest_and_imported_resolve_separately() {
     assert_eq!(found("latest").expect("there"), own.id);
     assert_eq!(found("imported").expect("there"), second.id);
     assert_eq!(found("imported~1").expect("there"), first.id);
-    assert!(told("latest~1").contains("run 2 from the newest, and one is complete"));
-    assert!(told("imported~5").contains("import 6 from the newest, and 2 are complete"));
+    assert!(error_of("latest~1").contains("run 2 from the newest, and one is complete"));
+    assert!(error_of("imported~5").contains("import 6 from the newest, and 2 are complete"));
     for word in ["latest", "imported"] {
         assert!(matches!(store.name(&own, word), Err(StoreError::BadName { .. })), "{word}");
     }

@@ -102,7 +102,7 @@ fn indistinguishable_scenarios_are_reported() {
     std::fs::write(path("bad.toml"), "name = \"x\"\ncalls = [3]\n").expect("written");
     std::fs::write(path("other.toml"), "name = \"x\"\ncalls = [\"zz_*\"]\n").expect("written");
     let choice = ["calls", "-k", "evloop", "-s", "isr.entry", "--soc", "stm32c031"];
-    for (more, code, told) in [
+    for (more, code, expected) in [
         (vec![], 4, "none of the functions that applications call"),
         (vec!["--api", &path("bad.toml")], 2, "line 2"),
         (vec!["--api", &path("other.toml")], 4, "--api"),
@@ -112,7 +112,7 @@ fn indistinguishable_scenarios_are_reported() {
         let shown = String::from_utf8_lossy(&output.stderr);
         let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(output.status.code(), Some(code), "{more:?}: {shown}");
-        assert!(shown.contains(told), "{more:?}: {shown}");
+        assert!(shown.contains(expected), "{more:?}: {shown}");
         assert!(output.stdout.is_empty(), "{more:?}");
     }
 }

@@ -114,9 +114,9 @@ fn kernels_tick_from_each_chips_timer() {
     let soc = "rp2350-riscv";
     let kernels = ["evloop", "freertos", "embassy"];
     let scenarios = ["thread.yield", "timer.tick", "timer.wake"];
-    let asked = ["run", "--placements", "1", "--format", "json", "--soc", soc, "--kernel"];
-    let asked = [&asked[..], &kernels, &["--scenario"], &scenarios].concat();
-    let suite = Suite::of(&rtmark(home.path(), &asked).0);
+    let arguments = ["run", "--placements", "1", "--format", "json", "--soc", soc, "--kernel"];
+    let arguments = [&arguments[..], &kernels, &["--scenario"], &scenarios].concat();
+    let suite = Suite::of(&rtmark(home.path(), &arguments).0);
     for kernel in kernels {
         let typical = scenarios.map(|scenario| suite.typical(soc, kernel, scenario));
         assert!(typical.iter().all(Option::is_some), "{kernel}: {typical:?}");
@@ -129,9 +129,10 @@ fn kernels_tick_from_each_chips_timer() {
 fn interrupts_and_ticks_of_a_cortex_r5_are_measured() {
     let home = tempfile::tempdir().expect("a scratch folder");
     let soc = "zynqmp-r5";
-    let asked = ["run", "--placements", "1", "--format", "json", "--soc", soc, "-k", "freertos"];
+    let arguments =
+        ["run", "--placements", "1", "--format", "json", "--soc", soc, "-k", "freertos"];
     let scenarios = ["--scenario", "isr.*", "timer.tick", "timer.wake", "tm.interrupt*"];
-    let suite = Suite::of(&rtmark(home.path(), &[&asked[..], &scenarios].concat()).0);
+    let suite = Suite::of(&rtmark(home.path(), &[&arguments[..], &scenarios].concat()).0);
     let of = |id: &str| suite.typical(soc, "freertos", id).unwrap_or_else(|| panic!("{id}"));
     assert!(of("isr.entry") + of("isr.return") < of("isr.round_trip"));
     assert!(of("isr.round_trip") < of("isr.wake.semaphore"));
@@ -152,8 +153,8 @@ fn recalled_figures_equal_measured_ones() {
     let home = tempfile::tempdir().expect("a scratch folder");
     let only = ["run", "--format", "csv", "--scenario", "thread.*", "isr.*"];
     let (measured, _) = rtmark(home.path(), &only);
-    let (known, said) = rtmark(home.path(), &only);
-    assert!(said.contains("recalled"), "{said}");
+    let (known, stderr) = rtmark(home.path(), &only);
+    assert!(stderr.contains("recalled"), "{stderr}");
     assert_eq!(known, measured);
     let fresh = rtmark(home.path(), &[&only[..], &["--fresh"]].concat()).0;
     assert_eq!(known, fresh, "the same firmware gives the same figures");
@@ -290,8 +291,8 @@ fn mixed_loads_survive_their_alarm_at_any_cycle() {
         .env("RTMARK_BUILD", build)
         .output()
         .expect("rtmark runs");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stderr}");
     let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let results = document["results"].as_array().expect("results");
     let kernels: Vec<_> = results.iter().map(|found| found["kernel"].as_str()).collect();

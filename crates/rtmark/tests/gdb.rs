@@ -250,14 +250,14 @@ fn a_running_program_can_be_interrupted() {
     connection.write_all(b"+$c#63").expect("sent");
     std::thread::sleep(std::time::Duration::from_millis(50));
     connection.write_all(b"\x03").expect("sent");
-    let mut said = Vec::new();
+    let mut reply = Vec::new();
     let mut byte = [0];
-    while !said.ends_with(b"02") && said.len() < 100 {
+    while !reply.ends_with(b"02") && reply.len() < 100 {
         connection.read_exact(&mut byte).expect("an answer");
-        said.push(byte[0]);
+        reply.push(byte[0]);
     }
-    let said = String::from_utf8_lossy(&said).into_owned();
-    assert!(said.ends_with("S02") || said.ends_with("T02"), "{said}");
+    let reply = String::from_utf8_lossy(&reply).into_owned();
+    assert!(reply.ends_with("S02") || reply.ends_with("T02"), "{reply}");
     drop(connection);
     lines.for_each(drop);
     assert_eq!(rtmark.wait().expect("it ends").code(), Some(0));

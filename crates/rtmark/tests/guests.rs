@@ -18,8 +18,8 @@ fn scratch(name: &str) -> PathBuf {
 
 fn succeed(command: &mut Command) -> Vec<u8> {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{command:?}: {}\n{said}", output.status);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {}\n{stderr}", output.status);
     output.stdout
 }
 
@@ -46,10 +46,10 @@ fn run(image: &Path, soc: &str) -> (String, String, Vec<u64>) {
     let text = String::from_utf8_lossy(&output.stdout);
     let json: serde_json::Value =
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {output:?}"));
-    let said = |key: &str| json[key].as_str().expect("a string").to_owned();
+    let field = |key: &str| json[key].as_str().expect("a string").to_owned();
     let missed = json["unmodelled"].as_array().expect("a list").iter();
     let missed = missed.map(|register| register["address"].as_u64().expect("an address"));
-    (said("ending"), said("console"), missed.collect())
+    (field("ending"), field("console"), missed.collect())
 }
 
 /// The same of an image that ends by a breakpoint.

@@ -346,8 +346,8 @@ fn held_interval_rows_equal_the_longest_found_by_search() {
 
 /// How many moments at random; `make soak` asks for a million.
 fn samples() -> usize {
-    let asked = std::env::var("RTMARK_SAMPLES").ok();
-    asked.map_or(20_000, |number| number.parse().expect("RTMARK_SAMPLES is a number"))
+    let arguments = std::env::var("RTMARK_SAMPLES").ok();
+    arguments.map_or(20_000, |number| number.parse().expect("RTMARK_SAMPLES is a number"))
 }
 
 /// As someone with a board would: an interrupt at random, again and again, each from a run of its
@@ -446,7 +446,7 @@ fn observed(
     machine: &Machine,
     (elf, image): (&[u8], &Image),
     api: &Api,
-    told: Told,
+    observation: Observation,
 ) -> (KernelCost, [Vec<HeldInterval>; 2], Machine) {
     let mut machine = machine.clone();
     let lines = Lines::new(elf);
@@ -456,9 +456,9 @@ fn observed(
     let held = (held(HeldInterrupt::MaskedOrHandled(0xE0)), held(HeldInterrupt::Masked));
     let mut observers = (recorder, held);
     let until = Cycles(6 * TO);
-    let stop = match told {
-        Told::Everything => machine.run_observed(until, &mut observers),
-        Told::Landmarks => machine.run_observed_at(&landmarks, until, &mut observers),
+    let stop = match observation {
+        Observation::Everything => machine.run_observed(until, &mut observers),
+        Observation::Landmarks => machine.run_observed_at(&landmarks, until, &mut observers),
     };
     assert!(matches!(stop, Stop::Limit | Stop::Exit(_)), "{stop:?}");
     let (recorder, (held, masked)) = observers;
@@ -467,7 +467,7 @@ fn observed(
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Told {
+enum Observation {
     Everything,
     Landmarks,
 }
@@ -476,8 +476,8 @@ fn assert_told_alike(machine: &Machine, elf: &[u8], what: &str) {
     let known = Api::builtin().expect("the kernels");
     let image = Image::from_elf(elf).expect("an image");
     let api = Api::recognise(&known, image.symbols()).expect("its kernel is known");
-    let [every, some] =
-        [Told::Everything, Told::Landmarks].map(|told| observed(machine, (elf, &image), api, told));
+    let [every, some] = [Observation::Everything, Observation::Landmarks]
+        .map(|observation| observed(machine, (elf, &image), api, observation));
     assert_eq!(some.0, every.0, "{what}");
     assert_eq!(some.1, every.1, "{what}");
     let called: u64 = every.0.called.iter().map(|called| called.calls).sum();

@@ -44,7 +44,7 @@ fn a_layout_is_the_same_code_at_other_addresses() {
         let layouts = place();
         let own = &built["thread"];
         let code = Code::of(&own.elf).expect("code");
-        let said = |elf: &[u8]| {
+        let sections = |elf: &[u8]| {
             let image = Image::from_elf(elf).expect("an image");
             let records = probes::parse(image.section(probes::SECTION).expect("probes"));
             records.expect("good").iter().map(|record| record.scenario.clone()).collect::<Vec<_>>()
@@ -54,7 +54,7 @@ fn a_layout_is_the_same_code_at_other_addresses() {
             let placed = Code::of(&layout.elf).expect("code");
             let changed = code.changed(&placed);
             assert!(changed.is_empty(), "{name}: {changed:?}");
-            assert_eq!(said(&layout.elf), said(&own.elf), "{name}");
+            assert_eq!(sections(&layout.elf), sections(&own.elf), "{name}");
             assert_ne!(addresses(&layout.elf), addresses(&own.elf), "{name}");
         }
         assert_ne!(layouts["thread"][0].sha256, layouts["thread"][1].sha256, "{name}");

@@ -62,8 +62,8 @@ fn stacks_include_inlined_functions() {
             .current_dir(folder.path())
             .output()
             .expect("rtmark runs");
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.success(), "{said}");
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{stderr}");
         let run: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
         let text = std::fs::read_to_string(path("a.folded")).expect("written");
         let line = |line: &str| {

@@ -184,7 +184,7 @@ fn rust_images_have_equal_instruction_counts() {
                 path: path.clone(),
             };
             let on_qemu = Clocked { elf: built.elf, records: records.clone(), path };
-            let asked = |scenario: &&Scenario| {
+            let arguments = |scenario: &&Scenario| {
                 scenario.id.group() == group
                     && is_plain(scenario.span.ticks)
                     && is_plain(scenario.span.interrupts)
@@ -192,7 +192,7 @@ fn rust_images_have_equal_instruction_counts() {
                     && probes::index_of(&records, &scenario.id).is_some()
                     && clocked::can_be_clocked(&records, &scenario.id)
             };
-            for scenario in catalogue.scenarios().iter().filter(asked) {
+            for scenario in catalogue.scenarios().iter().filter(arguments) {
                 let budget = rtmark_sim::Cycles(2_000_000_000);
                 let here =
                     measure(&file.soc, &probed, scenario, Basis::Instructions, budget, |_| {});

@@ -34,8 +34,8 @@ fn images(kernel: &str, variant: &str) -> BTreeMap<String, BuiltImage> {
 /// An image of FreeRTOS.
 fn image(variant: &str, name: &str) -> (Image, rtmark_model::Settings) {
     let image = Image::from_elf(&images("freertos", variant)[name].elf).expect("an image");
-    let told = probes::settings(image.section(probes::SECTION).expect("probes")).expect("good");
-    (image, told)
+    let recorded = probes::settings(image.section(probes::SECTION).expect("probes")).expect("good");
+    (image, recorded)
 }
 
 #[test]
@@ -79,29 +79,29 @@ fn link_time_optimisation_keeps_probes_and_has_an_effect() {
 
 #[test]
 fn freertos_product_profile_has_no_asserts_or_stack_checks() {
-    let (documented, told) = image("documented", "thread");
+    let (documented, recorded) = image("documented", "thread");
     let has = |image: &Image, symbol: &str| image.symbols().address_of(symbol).is_some();
     assert!(has(&documented, "vAssertCalled"));
     assert!(has(&documented, "vApplicationStackOverflowHook"));
-    assert_eq!(told["asserts"], Setting::Switch(true));
-    assert_eq!(told["stack_check"], Setting::Number(2));
-    assert_eq!(told["stack_fill"], Setting::Switch(true));
-    assert_eq!(told["heap_clear"], Setting::Switch(true));
-    assert_eq!(told["tick_hz"], Setting::Number(1000));
-    assert_eq!(told["fpu"], Setting::Switch(false));
+    assert_eq!(recorded["asserts"], Setting::Switch(true));
+    assert_eq!(recorded["stack_check"], Setting::Number(2));
+    assert_eq!(recorded["stack_fill"], Setting::Switch(true));
+    assert_eq!(recorded["heap_clear"], Setting::Switch(true));
+    assert_eq!(recorded["tick_hz"], Setting::Number(1000));
+    assert_eq!(recorded["fpu"], Setting::Switch(false));
 
-    let (product, told) = image("product", "thread");
+    let (product, recorded) = image("product", "thread");
     assert!(!has(&product, "vAssertCalled"), "no assert is left to call it");
     assert!(!has(&product, "vApplicationStackOverflowHook"), "no check is left to call it");
     for off in ["asserts", "stack_fill", "heap_clear"] {
-        assert_eq!(told[off], Setting::Switch(false), "{off}");
+        assert_eq!(recorded[off], Setting::Switch(false), "{off}");
     }
-    assert_eq!(told["stack_check"], Setting::Number(0));
+    assert_eq!(recorded["stack_check"], Setting::Number(0));
     // Link-time optimisation leaves no function of such names.
     let (checked, _) = image("checked+lto=off", "thread");
     assert!(has(&checked, "vAssertCalled") && has(&checked, "vApplicationStackOverflowHook"));
-    let (checked, told) = image("checked", "thread");
-    assert_eq!(told["asserts"], Setting::Switch(true));
+    let (checked, recorded) = image("checked", "thread");
+    assert_eq!(recorded["asserts"], Setting::Switch(true));
     assert!(checked.flash_bytes() > product.flash_bytes());
 }
 
@@ -120,8 +120,8 @@ fn freertos_sleeps_through_ticks_without_releases() {
         .env("RTMARK_BUILD", builds())
         .output()
         .expect("rtmark runs");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stderr}");
     let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let awake = json["answers"][0]["statistics"]["steady"]["p50"].as_u64().expect("measured");
     assert!((48_000..66_000).contains(&awake), "awake for {awake} cycles of 72000");
@@ -139,8 +139,8 @@ fn products_without_checks_are_faster_and_named() {
         .env("RTMARK_BUILD", builds())
         .output()
         .expect("rtmark runs");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stderr}");
     let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let schema = include_str!("../../../docs/schema/fairness.schema.json");
     let schema: Value = serde_json::from_str(schema).expect("JSON");

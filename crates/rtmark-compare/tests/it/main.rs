@@ -76,8 +76,8 @@ fn one(before: Answer, after: Answer) -> rtmark_compare::Pair {
 fn exact_series_differ_by_one_cycle() {
     let pair = one(plain("a.b", 120, 100), plain("a.b", 120, 101));
     assert_eq!(pair.verdict, Verdict::Worse);
-    let told: Vec<_> = pair.changes.iter().map(ToString::to_string).collect();
-    assert_eq!(told[0], "median 100 \u{2192} 101 (+1, +1.00 %)");
+    let changes: Vec<_> = pair.changes.iter().map(ToString::to_string).collect();
+    assert_eq!(changes[0], "median 100 \u{2192} 101 (+1, +1.00 %)");
     let measures: Vec<_> = pair.changes.iter().map(|change| change.measure).collect();
     assert_eq!(measures, [Measure::Median, Measure::Max, Measure::Total]);
     assert_eq!(one(plain("a.b", 120, 100), plain("a.b", 120, 100)).verdict, Verdict::Same);
@@ -153,8 +153,8 @@ fn series_that_differ_in_kind_are_incomparable_with_the_difference() {
         let pair = one(plain("a.b", 1, 100), answer("a.b", samples, patch));
         assert_eq!(pair.verdict, Verdict::Incomparable, "{pair:?}");
         assert!(pair.changes.is_empty());
-        let told: Vec<_> = pair.differences.iter().map(ToString::to_string).collect();
-        assert_eq!(told, words);
+        let changes: Vec<_> = pair.differences.iter().map(ToString::to_string).collect();
+        assert_eq!(changes, words);
     };
     refused(json!({"span": {"to": "z"}}), &["span to: y before, z after"]);
     refused(json!({"span": {"switches": 2}}), &["span switches: 1 before, 2 after"]);
@@ -284,15 +284,15 @@ fn a_summary_replaces_its_samples_where_possible() {
 
 #[test]
 fn percentages_have_as_many_digits_as_needed() {
-    let told = |before: u64, after: u64| {
+    let changes = |before: u64, after: u64| {
         rtmark_compare::Change { measure: Measure::Max, before, after }.to_string()
     };
-    assert_eq!(told(0, 5), "max 0 \u{2192} 5 (+5)", "of nothing there is no part");
-    assert_eq!(told(10_000, 10_994), "max 10000 \u{2192} 10994 (+994, +9.94 %)");
-    assert_eq!(told(10_000, 10_995), "max 10000 \u{2192} 10995 (+995, +10.0 %)");
-    assert_eq!(told(1_000, 500), "max 1000 \u{2192} 500 (-500, -50.0 %)");
-    assert_eq!(told(1_000, 1_994), "max 1000 \u{2192} 1994 (+994, +99.4 %)");
-    assert!(!told(1_000, 1_995).contains('.'), "{}", told(1_000, 1_995));
+    assert_eq!(changes(0, 5), "max 0 \u{2192} 5 (+5)", "of nothing there is no part");
+    assert_eq!(changes(10_000, 10_994), "max 10000 \u{2192} 10994 (+994, +9.94 %)");
+    assert_eq!(changes(10_000, 10_995), "max 10000 \u{2192} 10995 (+995, +10.0 %)");
+    assert_eq!(changes(1_000, 500), "max 1000 \u{2192} 500 (-500, -50.0 %)");
+    assert_eq!(changes(1_000, 1_994), "max 1000 \u{2192} 1994 (+994, +99.4 %)");
+    assert!(!changes(1_000, 1_995).contains('.'), "{}", changes(1_000, 1_995));
 }
 
 #[test]
@@ -369,11 +369,11 @@ fn log_rows_of_equal_name_are_paired_in_order() {
 
 #[test]
 fn an_unstated_clock_is_not_0_hz() {
-    let told = |clock: u64| answer("a.b", json!([{"value": 5}]), json!({"clock": clock}));
-    let pair = one(told(0), told(48_000_000));
+    let with_clock = |clock: u64| answer("a.b", json!([{"value": 5}]), json!({"clock": clock}));
+    let pair = one(with_clock(0), with_clock(48_000_000));
     assert_eq!(pair.differences[0].to_string(), "clock: not stated before, 48 MHz after");
     assert_eq!(pair.verdict, Verdict::Incomparable);
-    assert_eq!(one(told(0), told(0)).verdict, Verdict::Same);
+    assert_eq!(one(with_clock(0), with_clock(0)).verdict, Verdict::Same);
 }
 
 #[test]

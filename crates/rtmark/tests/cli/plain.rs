@@ -1,9 +1,9 @@
 //! Commands that need no firmware.
 
-use crate::common::{Said, said};
+use crate::common::{CommandResult, run_rtmark};
 
-fn here(arguments: &[&str]) -> Said {
-    said(&std::env::temp_dir(), arguments)
+fn here(arguments: &[&str]) -> CommandResult {
+    run_rtmark(&std::env::temp_dir(), arguments)
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn manuals_and_completions_are_generated_from_the_arguments() {
     let man = here(&["man"]).stdout;
     assert!(man.contains(".TH rtmark") && man.contains("EXIT STATUS"), "{man}");
     assert!(here(&["man", "run"]).stdout.contains("scenario"));
-    here(&["man", "nothing"]).refused(2, &["nothing"]);
+    here(&["man", "nothing"]).assert_error(2, &["nothing"]);
     for shell in ["bash", "zsh", "fish"] {
         assert!(here(&["completions", shell]).stdout.contains("rtmark"), "{shell}");
     }
@@ -76,12 +76,16 @@ fn help_lists_a_commands_own_options_first() {
 #[test]
 fn usage_errors_show_all_ways_to_choose_firmware() {
     for command in ["worst", "calls", "trace"] {
-        let said = here(&[command]);
-        assert_eq!(said.code, 2, "{said:#?}");
+        let result = here(&[command]);
+        assert_eq!(result.code, 2, "{result:#?}");
         for way in ["--soc <SOC>... <IMAGE>", "--scenario <GLOB>...", "--load"] {
-            assert!(said.stderr.contains(way), "no `{way}` in {said:#?}");
+            assert!(result.stderr.contains(way), "no `{way}` in {result:#?}");
         }
-        assert_eq!(said.stderr.contains("--output <FILE> --load"), command == "trace", "{said:#?}");
+        assert_eq!(
+            result.stderr.contains("--output <FILE> --load"),
+            command == "trace",
+            "{result:#?}"
+        );
     }
 }
 
@@ -95,9 +99,9 @@ fn help_names_the_default_socs() {
 
 #[test]
 fn invalid_patterns_are_rejected_before_building() {
-    let said = here(&["why", "floor:thread.yield", "floor:thread.*", "--soc", "stm32c031"]);
-    said.refused(2, &["`thread.*` is a pattern"]);
-    assert!(!said.stderr.contains("building"), "{said:#?}");
+    let result = here(&["why", "floor:thread.yield", "floor:thread.*", "--soc", "stm32c031"]);
+    result.assert_error(2, &["`thread.*` is a pattern"]);
+    assert!(!result.stderr.contains("building"), "{result:#?}");
 }
 
 #[test]
@@ -105,29 +109,29 @@ fn wrong_arguments_are_usage_errors() {
     for arguments in
         [&["run", "--format", "xml"][..], &["fly"], &["sim"], &["-q", "-v", "list", "socs"]]
     {
-        let said = here(arguments);
-        assert_eq!(said.code, 2, "{said:#?}");
-        assert!(said.stderr.contains("--help"), "{said:#?}");
+        let result = here(arguments);
+        assert_eq!(result.code, 2, "{result:#?}");
+        assert!(result.stderr.contains("--help"), "{result:#?}");
     }
 }
 
 #[test]
 fn init_creates_a_project_that_runs() {
     let home = tempfile::tempdir().expect("a scratch folder");
-    let begun = said(home.path(), &["init", "my bench", "--kernel", "rust", "c"]);
+    let begun = run_rtmark(home.path(), &["init", "my bench", "--kernel", "rust", "c"]);
     assert_eq!((begun.code, begun.stdout.as_str()), (0, ""), "{begun:#?}");
     let bench = home.path().join("my bench");
-    let kernels = said(&bench, &["list", "kernels"]).stdout;
+    let kernels = run_rtmark(&bench, &["list", "kernels"]).stdout;
     for kernel in ["floor", "freertos", "ourloop", "ourfilter"] {
         assert!(kernels.contains(kernel), "no {kernel} in {kernels}");
     }
-    assert!(said(&bench, &["list", "scenarios"]).stdout.contains("filter.median"));
+    assert!(run_rtmark(&bench, &["list", "scenarios"]).stdout.contains("filter.median"));
     // Nothing that somebody has written is written over.
     let changed = bench.join("rtmark.toml");
     std::fs::write(&changed, "store = \"mine.sqlite\"\n").expect("writable");
-    said(&bench, &["init"]).refused(2, &["rtmark.toml already exists"]);
+    run_rtmark(&bench, &["init"]).assert_error(2, &["rtmark.toml already exists"]);
     assert_eq!(std::fs::read_to_string(changed).expect("there"), "store = \"mine.sqlite\"\n");
-    let plain = said(home.path(), &["init", "--quiet"]);
+    let plain = run_rtmark(home.path(), &["init", "--quiet"]);
     assert_eq!((plain.code, plain.stderr.as_str()), (0, ""));
     assert_eq!(std::fs::read_dir(home.path()).expect("there").count(), 2, "one file, one folder");
 }
@@ -139,13 +143,14 @@ fn cached_builds_are_listed_and_removed() {
     std::fs::create_dir_all(&build).expect("writable");
     std::fs::write(build.join("thread.elf"), [0; 2000]).expect("writable");
     let at = ["cache", "--build-dir", "some where"];
-    let told = said(home.path(), &at).stdout;
-    assert!(told.contains("some where") && told.contains("2.0 kB"), "{told}");
-    let kept = said(home.path(), &["cache", "--build-dir", "some where", "prune"]);
+    let listing = run_rtmark(home.path(), &at).stdout;
+    assert!(listing.contains("some where") && listing.contains("2.0 kB"), "{listing}");
+    let kept = run_rtmark(home.path(), &["cache", "--build-dir", "some where", "prune"]);
     assert!(kept.code == 0 && build.exists(), "{kept:#?}");
-    let gone = said(home.path(), &["cache", "--build-dir", "some where", "prune", "--days", "0"]);
+    let gone =
+        run_rtmark(home.path(), &["cache", "--build-dir", "some where", "prune", "--days", "0"]);
     assert!(gone.code == 0 && !build.exists(), "{gone:#?}");
-    let wrong = said(home.path(), &["cache", "prune", "--most", "much"]);
+    let wrong = run_rtmark(home.path(), &["cache", "prune", "--most", "much"]);
     assert_eq!(wrong.code, 2, "{wrong:#?}");
 }
 
@@ -156,7 +161,7 @@ fn lists_match_the_published_schema() {
     let schema = jsonschema::validator_for(&schema).expect("a schema");
     let home = tempfile::tempdir().expect("a scratch folder");
     for what in ["kernels", "scenarios", "socs", "cores", "machines", "boards", "published"] {
-        let listed = said(home.path(), &["list", what, "--format", "json"]).stdout;
+        let listed = run_rtmark(home.path(), &["list", what, "--format", "json"]).stdout;
         let mut listed: serde_json::Value = serde_json::from_str(&listed).expect("JSON");
         let problems: Vec<_> = schema.iter_errors(&listed).map(|error| error.to_string()).collect();
         assert!(problems.is_empty(), "{what}: {problems:?}");

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStderr, Stdio};
 use std::time::Duration;
 
-use crate::common::{ECHO, Elf, LOOP, rtmark, said};
+use crate::common::{ECHO, Elf, LOOP, rtmark, run_rtmark};
 
 /// As [`ECHO`], asleep until USART2's interrupt is pending, with nothing else that could wake it.
 const SLEEPS: &[u16] = &[
@@ -23,7 +23,7 @@ const SLEEPS: &[u16] = &[
 struct Run {
     _home: tempfile::TempDir,
     child: Child,
-    told: BufReader<ChildStderr>,
+    stderr_reader: BufReader<ChildStderr>,
     terminal: String,
 }
 
@@ -35,12 +35,12 @@ impl Run {
         let mut command = rtmark(home.path());
         command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("rtmark runs");
-        let mut told = BufReader::new(child.stderr.take().expect("piped"));
+        let mut stderr_reader = BufReader::new(child.stderr.take().expect("piped"));
         let mut line = String::new();
-        told.read_line(&mut line).expect("a line");
+        stderr_reader.read_line(&mut line).expect("a line");
         let terminal = line.trim().trim_end_matches('`').rsplit(' ').next().expect("a name");
         assert!(terminal.starts_with("/dev/"), "{line}");
-        Self { _home: home, terminal: terminal.to_owned(), child, told }
+        Self { _home: home, terminal: terminal.to_owned(), child, stderr_reader }
     }
 
     fn open(&self) -> File {
@@ -51,7 +51,7 @@ impl Run {
     fn end(mut self) -> (Option<i32>, String, String) {
         let (mut stdout, mut stderr) = (String::new(), String::new());
         self.child.stdout.take().expect("piped").read_to_string(&mut stdout).expect("text");
-        self.told.read_to_string(&mut stderr).expect("text");
+        self.stderr_reader.read_to_string(&mut stderr).expect("text");
         (self.child.wait().expect("it ends").code(), stdout, stderr)
     }
 }
@@ -123,7 +123,7 @@ fn a_terminal_without_a_keyboard_is_rejected() {
     let refused = |arguments: &[&str], words: &[&str]| {
         let image = ["a.elf", "--soc", "stm32c031", "--uart-in"];
         let arguments = [&arguments[..1], &image, &arguments[1..]].concat();
-        said(home.path(), &arguments).refused(2, words);
+        run_rtmark(home.path(), &arguments).assert_error(2, words);
     };
     refused(&["sim", "UART9=pty"], &["UART9", "USART1, USART2"]);
     refused(&["sim", "pty", "--gdb", ":0"], &["under GDB"]);
