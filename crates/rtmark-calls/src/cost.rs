@@ -123,7 +123,7 @@ impl Shares {
     }
 }
 
-/// What an application paid its kernel in a run.
+/// What an application spent in its kernel during a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct KernelCost {
     /// The calls by function, the most cycles first.
@@ -132,7 +132,7 @@ pub struct KernelCost {
     pub open: Vec<(String, u64)>,
     /// Functions executed in inlined form, the most cycles first.
     pub inlined: Vec<InlinedCall>,
-    /// API functions of the image that the application did not call in this run.
+    /// API functions in the image that the application did not call in this run.
     pub never: Vec<String>,
     /// How the cycles were shared.
     pub shares: Shares,

@@ -82,11 +82,11 @@ pub struct Comparison {
     pub before: RunLabel,
     /// The later run.
     pub after: RunLabel,
-    /// What both were asked, in table order. What neither has is left out.
+    /// The answers of both runs, in table order, without those that neither run has.
     pub pairs: Vec<Pair>,
-    /// What only the earlier one was asked.
+    /// The keys of answers that only the earlier run has.
     pub only_before: Vec<Key>,
-    /// What only the later one was asked.
+    /// The keys of answers that only the later run has.
     pub only_after: Vec<Key>,
 }
 

@@ -7,19 +7,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::answer::{Document, KernelPlan, Verdict};
 
-/// The answers of a sweep.
+/// The results of a sweep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Sweep {
-    /// The version of this form.
+    /// The version of this format.
     pub schema_version: u32,
-    /// The program that wrote it.
+    /// The program that wrote the document.
     pub generator: String,
     /// SHA-256 of the system's file.
     pub file_sha256: String,
-    /// How many points the whole sweep has, of which this may be a part.
+    /// The number of points in the whole sweep, of which this may be a part.
     pub points_in_all: usize,
-    /// A plan for each clock and tick: the ticks in ascending order, and for each the clocks in theirs.
+    /// One plan for each tick and clock, in ascending order of the tick, then of the clock.
     pub points: Vec<Document>,
 }
 

@@ -15,10 +15,10 @@ use crate::template::Template;
 /// misread the newer one.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// Studies with what was measured, as JSON has them.
+/// Studies and their measured figures, as JSON.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Document {
-    /// The version of this form.
+    /// The version of this format.
     pub schema_version: u32,
     /// The program that measured, with its version.
     pub generator: String,
@@ -26,45 +26,45 @@ pub struct Document {
     pub studies: Vec<Report>,
 }
 
-/// A study with what was measured.
+/// A study and its measured figures.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Report {
-    /// The study's name.
+    /// The study's id.
     pub id: String,
     /// Its title.
     pub title: String,
-    /// What it asks.
+    /// The question it asks.
     pub question: String,
-    /// What was published.
+    /// What was published, and how it was measured.
     pub published: Source,
-    /// What was measured in its place.
+    /// What was measured for comparison.
     pub ours: String,
-    /// Theirs beside ours.
+    /// The published figures beside ours.
     pub tables: Vec<Table>,
-    /// Every figure that was published.
+    /// The score of every published figure.
     #[serde(default)]
     pub scores: Vec<Score>,
-    /// Why they differ.
+    /// Why the figures differ.
     pub explanations: Vec<CheckedExplanation>,
-    /// What was run.
+    /// The runs that were made.
     pub runs: Vec<StudyRun>,
 }
 
-/// What was published, where, and how it was measured.
+/// The source of the published figures, and how they were measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Source {
-    /// Who published it and where, as far as known.
+    /// The author and the place of publication, as far as known.
     pub source: String,
     /// The board.
     pub board: String,
     /// How it was measured.
     pub how: Vec<String>,
-    /// What one would have to know to repeat it, and is not told.
+    /// What a repetition would need to know and the source does not state.
     #[serde(default)]
     pub unstated: Vec<String>,
 }
 
-/// Rows that belong together.
+/// A group of related rows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Table {
     /// Its title.
@@ -73,43 +73,43 @@ pub struct Table {
     pub rows: Vec<Row>,
 }
 
-/// One figure of theirs beside one of ours, or one of ours alone.
+/// A published figure beside ours, or ours alone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Row {
-    /// What it is.
+    /// A description of the figure.
     pub what: String,
-    /// What it counts.
+    /// The unit of our figure.
     pub unit: String,
     /// The published figure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<f64>,
-    /// What that counts, where it is not what ours counts.
+    /// The unit of the published figure, if it differs from ours.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published_unit: Option<String>,
-    /// Ours.
+    /// Our figure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<f64>,
-    /// Ours as a multiple of the published one, where both count the same.
+    /// Our figure divided by the published one, if both have the same unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio: Option<f64>,
-    /// How ours is worked out of what was run.
+    /// The formula that computes our figure from the runs.
     pub formula: String,
-    /// What makes the two unlike, so that there is no ratio.
+    /// Why the two are not comparable, so that there is no ratio.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub differs: Option<String>,
-    /// Why there is none of ours.
+    /// Why there is no figure of ours.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// Why figures are as they are, in words whose numbers were measured.
+/// An explanation whose figures were measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CheckedExplanation {
     /// What it explains.
     pub title: String,
     /// The text with its figures.
     pub text: String,
-    /// What its words rest on.
+    /// The conditions that the text relies on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rests_on: Vec<Condition>,
 }
@@ -121,21 +121,21 @@ impl CheckedExplanation {
     }
 }
 
-/// A comparison of figures.
+/// A condition on figures.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Condition {
-    /// The comparison.
+    /// The condition, as a formula.
     pub condition: String,
-    /// Whether it holds; nothing where a figure is missing.
+    /// Whether it holds; absent if a figure is missing.
     pub holds: Option<bool>,
 }
 
-/// Something that was run for the study.
+/// A run made for the study.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StudyRun {
-    /// What formulas call it.
+    /// The name used in formulas.
     pub name: String,
-    /// What it is of.
+    /// The key of the series.
     pub key: Key,
     /// Its typical sample.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -145,13 +145,13 @@ pub struct StudyRun {
     pub basis: String,
     /// The clock of the core in hertz.
     pub clock_hz: u32,
-    /// The compiler in its own words.
+    /// The compiler's name and version as it prints them.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub compiler: String,
     /// SHA-256 of the firmware.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub elf_sha256: String,
-    /// The version of the timing rules, or the emulator in its own words.
+    /// The version of the timing rules, or the emulator's version as it prints it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub by: String,
     /// The settings that matter.

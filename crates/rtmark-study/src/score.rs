@@ -50,38 +50,38 @@ pub struct ScoreFile {
     pub chip: Option<String>,
 }
 
-/// A published figure and what was measured in its place.
+/// A published figure and its measured counterpart.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Score {
-    /// What it is of.
+    /// A description of the figure.
     pub what: String,
     /// The figure as published.
     pub published: f64,
-    /// What it counts.
+    /// The unit of both figures.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub unit: String,
-    /// Ours.
+    /// Our figure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<f64>,
-    /// How ours is worked out of what was run.
+    /// The formula that computes our figure from the runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub formula: Option<String>,
-    /// Ours as a multiple of the published one, where both have the same span.
+    /// Our figure divided by the published one, if both have the same span.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio: Option<f64>,
     /// The least and largest ratio over settings that the publication does not state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratios: Option<(f64, f64)>,
-    /// Where the ratio is to lie.
+    /// The range in which the ratio is expected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub band: Option<(f64, f64)>,
-    /// What makes span or program another one.
+    /// Why the span or the program differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub differs: Option<String>,
-    /// Why it does not agree, or is not measured.
+    /// Why the figures do not agree, or why there is no measurement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// The chip of both.
+    /// The chip of both figures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chip: Option<String>,
     /// Why the formula has no value.

@@ -77,8 +77,8 @@ const SHOWN: usize = 3;
 /// How many inlined functions are shown.
 const INLINED: usize = 8;
 
-/// What `rtmark calls --format json` prints. Fields may be added; `schema_version` rises when
-/// one changes.
+/// The output of `rtmark calls --format json`. Fields may be added; `schema_version` increases when one
+/// changes.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Document {
@@ -87,11 +87,11 @@ struct Document {
     generator: &'static str,
     /// The version of the timing rules.
     timing_model: &'static str,
-    /// One for each image and soc.
+    /// The runs, one for each image and soc.
     runs: Vec<CallRun>,
 }
 
-/// A run, and what the application paid in it.
+/// A run, and what the application spent in the kernel.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct CallRun {
@@ -99,21 +99,21 @@ struct CallRun {
     name: String,
     /// SHA-256 of the ELF file.
     elf_sha256: String,
-    /// The soc.
+    /// The name of the soc.
     soc: String,
-    /// Its core's clock in hertz.
+    /// The core's clock in hertz.
     clock_hz: u32,
-    /// The kernel by whose names functions were told.
+    /// The kernel whose API identified the functions.
     kernel: String,
-    /// How the run ended.
+    /// How the run ended, in one word.
     ending: &'static str,
-    /// The same in words.
+    /// How the run ended, in a sentence.
     message: String,
-    /// How long it was, in cycles.
+    /// The length of the run, in cycles.
     cycles: u64,
-    /// Calls and shares.
+    /// The calls, and how the cycles were shared.
     paid: KernelCost,
-    /// The longest stretches in which the most urgent interrupt would have been held back.
+    /// The longest intervals in which the most urgent interrupt would have been held back.
     held: Vec<HeldInterval>,
     #[serde(skip)]
     exit: Exit,

@@ -74,46 +74,46 @@ enum Format {
 /// The version of [`Document`].
 const SCHEMA_VERSION: u32 = 1;
 
-/// What `rtmark footprint --format json` prints. Fields may be added; `schema_version`
-/// rises when one changes.
+/// The output of `rtmark footprint --format json`. Fields may be added; `schema_version` increases when
+/// one changes.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Document<'a> {
     schema_version: u32,
     /// The program that wrote it, with its version.
     generator: &'static str,
-    /// One for each kernel and scenario.
+    /// The footprints, one for each kernel and scenario.
     footprints: Vec<Entry<'a>>,
-    /// What one more of an object takes, one for each kernel and object.
+    /// The cost of one more kernel object, one entry for each kernel and object.
     objects: Vec<ObjectFootprint<'a>>,
-    /// One for each image of somebody else's and soc.
+    /// The footprints of foreign images, one for each image and soc.
     images: &'a [OfImage],
 }
 
-/// What an image of somebody else's takes in a run.
+/// The memory that a foreign image used in a run.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct OfImage {
-    /// What its column is called.
+    /// The name of its column.
     name: String,
-    /// Its file.
+    /// The path of its file.
     file: String,
-    /// SHA-256 of that, in hexadecimal.
+    /// SHA-256 of the file, in hexadecimal.
     sha256: String,
     soc: String,
-    /// Code, constants, and what is copied into RAM, in bytes.
+    /// The size of code, constants and initial values of variables, in bytes.
     flash_bytes: u64,
-    /// RAM, as far as the linker knows of it, in bytes.
+    /// The statically allocated RAM, in bytes.
     ram_bytes: u64,
-    /// For how many cycles it was watched.
+    /// The number of cycles for which it was observed.
     cycles: u64,
-    /// How that ended.
+    /// How the run ended.
     ended: String,
     /// The stacks of the run.
     stacks: Vec<StackUse>,
 }
 
-/// What one more object takes, or why the kernel has no such thing; sizes are bytes.
+/// The cost of one more kernel object, or why the kernel has no such object. Sizes are in bytes.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct ObjectFootprint<'a> {
@@ -121,19 +121,19 @@ struct ObjectFootprint<'a> {
     kernel: &'a str,
     /// `task`, `queue` or `timer`.
     object: &'a str,
-    /// What exactly it is.
+    /// A description of the object.
     #[serde(skip_serializing_if = "Option::is_none")]
     what: Option<&'a str>,
-    /// Code and constants, with the call that creates it.
+    /// Code and constants, including the call that creates the object.
     #[serde(skip_serializing_if = "Option::is_none")]
     flash_bytes: Option<i64>,
-    /// Memory that it has for ever.
+    /// The RAM that it occupies permanently.
     #[serde(skip_serializing_if = "Option::is_none")]
     ram_bytes: Option<i64>,
-    /// What more of main's stack is in use.
+    /// The additional use of the main stack.
     #[serde(skip_serializing_if = "Option::is_none")]
     main_stack_bytes: Option<i64>,
-    /// Why there is none.
+    /// Why the kernel has no such object.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'a str>,
 }
@@ -155,7 +155,7 @@ impl<'a> From<&'a Object> for ObjectFootprint<'a> {
     }
 }
 
-/// What a kernel takes in one scenario; all sizes are bytes.
+/// The memory that a kernel uses in one scenario. All sizes are in bytes.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Entry<'a> {

@@ -67,11 +67,11 @@ pub fn measure(name: &str) -> Result<Measure, String> {
     found.ok_or_else(|| format!("expected one of {}", Measure::ALL.map(Measure::name).join(", ")))
 }
 
-/// A history, for programs.
+/// The history of a figure, as JSON.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct History<'a> {
-    /// The version of this form.
+    /// The version of this format.
     schema_version: u32,
     /// The scenario.
     scenario: &'a ScenarioId,

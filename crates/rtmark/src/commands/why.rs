@@ -76,8 +76,8 @@ enum Format {
 /// The version of [`Document`].
 const SCHEMA_VERSION: u32 = 1;
 
-/// What `rtmark why --format json` prints. Fields may be added; `schema_version` rises when
-/// one changes.
+/// The output of `rtmark why --format json`. Fields may be added; `schema_version` increases when one
+/// changes.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Document<'a> {
@@ -88,19 +88,19 @@ struct Document<'a> {
     a: Side<'a>,
     /// The second series.
     b: Side<'a>,
-    /// Whether the spans are the same, so that the figures may be compared.
+    /// Whether the spans are equal, so that the figures can be compared.
     spans_are_equal: bool,
-    /// Where they differ, the largest differences first.
+    /// The difference between the two, the largest contributions first.
     difference: &'a Difference,
 }
 
-/// A series and what its typical sample was spent on.
+/// A series, and what its typical sample was spent on.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Side<'a> {
     /// What it is of.
     key: &'a Key,
-    /// From where to where it is timed.
+    /// The events between which it is timed.
     span: &'a Span,
     /// The version of the timing rules.
     timing_model: &'static str,
@@ -108,9 +108,9 @@ struct Side<'a> {
     elf_sha256: &'a str,
     /// Which sample is explained, counted from 0.
     sample: u64,
-    /// When it began, in cycles since reset.
+    /// When the sample began, in cycles since reset.
     began: u64,
-    /// What it was spent on.
+    /// What the sample was spent on.
     cost: &'a SpanCost,
 }
 

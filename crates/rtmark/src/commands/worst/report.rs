@@ -26,16 +26,16 @@ const MEASUREMENTS: u32 = 1000;
 /// How many cycles before a witness calls are followed, to know the stack.
 const FOLLOWED: u64 = 4_000_000;
 
-/// What `rtmark worst --format json` prints.
+/// The output of `rtmark worst --format json`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Document {
     pub schema_version: u32,
-    /// The program that wrote it.
+    /// The program that wrote the document.
     pub generator: String,
     pub results: Vec<Found>,
 }
 
-/// What was found for one scenario of one firmware.
+/// The findings for one scenario of one firmware image.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Found {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -46,84 +46,85 @@ pub struct Found {
     pub core: String,
     pub image: String,
     pub elf_sha256: String,
-    /// The version of the timing rules: equal versions give equal cycles.
+    /// The version of the timing rules; equal versions give equal cycles.
     pub timing_model: String,
     /// The external interrupt that was injected.
     pub interrupt: u16,
-    /// Its priority, as the register holds it.
+    /// Its priority, as stored in the priority register.
     pub priority: u8,
-    /// The one that the program gives it on the way, where that is another.
+    /// The priority that the program assigns later, if it is a different one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub later_priority: Option<u8>,
-    /// With --second: the other interrupt, and how both met.
+    /// With --second: the other interrupt, and how the two interleaved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub second: Option<SecondReport>,
-    /// Cycles in which it became pending; with --second the earlier one of both.
+    /// The number of cycles at which the interrupt became pending; with --second, those of the earlier
+    /// interrupt.
     pub points: u64,
-    /// Stretches of the run from which those are.
+    /// The number of windows of the run that contain these points.
     pub windows: usize,
-    /// Whether every point was searched. If not, all of the below is about a part.
+    /// Whether all points were searched. If not, the findings cover only a part.
     pub complete: bool,
-    /// Exact for the path that this load takes, and no bound over all inputs.
+    /// The scope of the findings: exact for the path that this load takes, not a bound over all inputs.
     pub reach: &'static str,
     pub latencies: Vec<Timed>,
-    /// What was to be timed and has no answer at any point.
+    /// Requested latencies that have no result at any point.
     pub unanswered: Vec<Unanswered>,
-    /// With --check: points after which the program ran to its end.
+    /// With --check: the number of points after which the program ran to its end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checked: Option<u64>,
-    /// With --check: where the program was not content afterwards.
+    /// With --check: the points after which the program failed.
     pub races: Vec<Race>,
-    /// The longest stretches in which the interrupt was held back, by whatever it was.
+    /// The longest intervals in which the interrupt was held back, by whatever cause.
     pub held_back: Vec<Stretch>,
-    /// The longest for each thing that held it back, alone: each mask register, each handler,
-    /// single instructions. A longer stretch of other things may be around it.
+    /// The longest interval of each cause alone: each mask register, each handler, and single
+    /// instructions. It may be part of a longer interval with several causes.
     pub held_back_by_one: Vec<Stretch>,
-    /// Functions of the image that no window executed, so that nothing is known of them.
+    /// Functions of the image that no window executed. The findings do not cover them.
     pub not_executed: Vec<String>,
 }
 
-/// The second of two interrupts, and how both met.
+/// The second of two interrupts, and how the two interleaved.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct SecondReport {
     pub interrupt: u16,
-    /// Its priority, as the register holds it.
+    /// Its priority, as stored in the priority register.
     pub priority: u8,
-    /// The most cycles between both; without it they reach to where the earlier one's handler has
-    /// returned.
+    /// The maximum distance between the two, in cycles. If absent, they were tried up to the return of
+    /// the earlier one's handler.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub distance: Option<u64>,
-    /// Pairs of moments in which both became pending.
+    /// The number of pairs of points at which the two became pending.
     pub pairs: u64,
     pub meetings: Vec<Meeting>,
 }
 
-/// Pairs in which both met in one way.
+/// The pairs in which the two interrupts interleaved in one way.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Meeting {
-    /// nested, tail_chained, late_arrival or apart.
+    /// The kind of interleaving: nested, tail_chained, late_arrival or apart.
     pub how: &'static str,
-    /// The same in words.
+    /// The kind of interleaving, in words.
     pub text: &'static str,
     pub pairs: u64,
-    /// How long each of both waited.
+    /// How long each of the two waited.
     pub latencies: Vec<Timed>,
 }
 
-/// One thing that was timed.
+/// The distribution of one latency.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Timed {
-    /// handler, second (the second interrupt's), task, resume or delay.
+    /// The latency: handler, second (the second interrupt's handler), task, resume or delay.
     pub what: &'static str,
-    /// The same in words.
+    /// The latency, in words.
     pub text: String,
-    /// Points with an answer; with --second pairs.
+    /// The number of points with a result; with --second, the number of pairs.
     pub points: u64,
-    /// Points without an answer: the program ended before, or it took too long.
+    /// The number of points without a result, because the program ended first or it took too long.
     pub missing: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_missing: Option<u64>,
-    /// Why points have no answer, and how many.
+    /// The reasons for missing results, each with its number of points.
     pub unserved: Vec<(String, u64)>,
     pub min: i64,
     pub p50: i64,
@@ -131,63 +132,63 @@ pub struct Timed {
     pub p99: i64,
     pub max: i64,
     pub mean: f64,
-    /// How likely 1000 measurements at random moments would have met the maximum.
+    /// The probability that 1000 measurements at random points would have found the maximum.
     pub chance_in_1000: f64,
-    /// Cycles, and how many points took so many.
+    /// The latencies in cycles, each with its number of points.
     pub histogram: Vec<(i64, u64)>,
-    /// Of each of the path's 480 slices that has points: its number, the least, the most.
+    /// The number, minimum and maximum of each of the path's 480 sections that contains points.
     pub along_the_path: Vec<(u32, i64, i64)>,
     pub witnesses: Vec<WorstCase>,
 }
 
-/// One thing that was to be timed and never came.
+/// A requested latency without any result.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Unanswered {
-    /// handler, second, task, resume or delay.
+    /// The latency: handler, second, task, resume or delay.
     pub what: &'static str,
-    /// The same in words.
+    /// The latency, in words.
     pub text: String,
-    /// Points, all without an answer.
+    /// The number of points, none of which has a result.
     pub missing: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_missing: Option<u64>,
-    /// Why points have no answer, and how many.
+    /// The reasons for missing results, each with its number of points.
     pub unserved: Vec<(String, u64)>,
 }
 
-/// An instruction before which the interrupt does harm.
+/// An instruction before which the interrupt makes the program fail.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Race {
-    /// What was wrong at the first point.
+    /// What failed at the first point.
     pub what: String,
-    /// The first point: a cycle since reset.
+    /// The first point, as a cycle since reset.
     pub point: u64,
     pub points: u64,
     pub at: Place,
-    /// The functions that have called each other up to there, the outermost first.
+    /// The call stack, outermost function first.
     pub stack: Vec<String>,
-    /// Runs it again.
+    /// The command that reproduces the failure.
     pub command: String,
 }
 
-/// A worst case with all that is known of it.
+/// A worst case in detail.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct WorstCase {
     pub cycles: i64,
     /// The cycle since reset in which the interrupt becomes pending.
     pub point: u64,
-    /// The instruction that executes then.
+    /// The instruction that executes at that moment.
     pub at: Place,
-    /// The functions that have called each other up to there, the outermost first: the task's
-    /// own, or an exception in brackets.
+    /// The call stack, outermost function first: that of the task, or starting with an exception in
+    /// brackets.
     pub stack: Vec<String>,
-    /// What held it back and for how many cycles, instructions and entries that had to end last;
-    /// together all cycles from the moment to where it was served.
+    /// What held the interrupt back and for how many cycles; instructions and exception entries that had
+    /// to finish come last. The cycles add up to the time from the point until the interrupt was served.
     pub held: Vec<(String, u64)>,
     /// With --second: the other interrupt in this case.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub other: Option<OtherInterrupt>,
-    /// Runs it again.
+    /// The command that reproduces the case.
     pub command: String,
 }
 
@@ -197,27 +198,27 @@ pub struct OtherInterrupt {
     pub interrupt: u16,
     /// The cycle since reset in which it becomes pending.
     pub point: u64,
-    /// How both meet: nested, tail_chained, late_arrival or apart; nothing if only one is served.
+    /// The kind of interleaving: nested, tail_chained, late_arrival or apart; absent if only one of the
+    /// two was served.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub how: Option<&'static str>,
 }
 
-/// A stretch in which the interrupt was held back.
+/// An interval in which the interrupt was held back.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Stretch {
     pub cycles: u64,
     pub count: u64,
-    /// What it was, in the order in which it began, each with its cycles if there is more than
-    /// one.
+    /// The causes in the order in which they began, each with its cycles if there are several.
     pub held_by: String,
-    /// The first instruction during which it was.
+    /// The first instruction of the interval.
     pub from: Place,
-    /// The first one before which it would have been taken again.
+    /// The first instruction before which the interrupt would have been taken.
     pub to: Place,
-    /// The functions that had called each other when the longest of its kind began, as far as
-    /// they were followed.
+    /// The call stack when the longest interval of this kind began, outermost function first, as far as
+    /// it is known.
     pub stack: Vec<String>,
-    /// When that was.
+    /// When the longest interval of this kind began, in cycles since reset.
     pub began: u64,
 }
 
