@@ -137,7 +137,7 @@ impl DeviceError {
                      other systems than Debian the group may be another; `ls -l {port}` shows it)"
                 ),
                 _ if others.is_empty() => {
-                    "there is no serial port: is the board plugged in, and is its cable one for \
+                    "there is no serial port: is the board plugged in, and does its cable carry \
                      data?"
                         .to_owned()
                 }

@@ -58,7 +58,7 @@ impl Probe {
         };
         let wrong = |error: probe_rs::Error| {
             DeviceError::WrongChip(format!(
-                "no {} answers behind the probe: {}",
+                "no {} responds at the probe: {}",
                 self.chip,
                 error_chain(&error)
             ))

@@ -98,7 +98,8 @@ impl Value {
                 Some((structure.to_owned(), member.to_owned()))
             };
             let members: Option<Vec<_>> = path.split('+').map(member).collect();
-            let members = members.ok_or_else(|| format!("`{path}` is no member of a structure"))?;
+            let members =
+                members.ok_or_else(|| format!("`{path}` is not a member of a structure"))?;
             return Ok(Self::Member(Path { members, argument }));
         }
         number(text).map(Self::Number).ok_or_else(|| {
@@ -167,7 +168,7 @@ impl TryFrom<String> for Condition {
             "!=" => Relation::Unequal,
             "<" => Relation::Below,
             ">" => Relation::Above,
-            other => return Err(format!("`{other}` in `{text}` is none of = != < >")),
+            other => return Err(format!("`{other}` in `{text}` is not one of = != < >")),
         };
         let right = Value::parse(right)?;
         let condition = Self { left, relation, right };

@@ -99,7 +99,7 @@ pub(crate) fn judge(
     }
     let verdict = verdict(id, point, &log.console).map_err(|problem| {
         let hint =
-            "the same firmware on the simulator may tell more: `rtmark run` without --backend";
+            "the same firmware on the simulator may show more: `rtmark run` without --backend";
         fail(FailureKind::Check, format!("{problem} ({ending_text})"), hint, &log.console)
     })?;
     if !succeeded || log.status.is_some_and(|status| status != 0) {

@@ -111,7 +111,7 @@ pub fn read(file: impl BufRead) -> Result<Vec<Recorded>, RecordingError> {
         let refuse = |problem: String| RecordingError::Line { line: index + 1, problem };
         if !begun {
             let header: Header = serde_json::from_str(&line)
-                .map_err(|error| refuse(format!("this is no recording of rtmark's: {error}")))?;
+                .map_err(|error| refuse(format!("this is not an rtmark recording: {error}")))?;
             if header.rtmark_recording != VERSION {
                 let version = header.rtmark_recording;
                 return Err(refuse(format!("it is of version {version}, not {VERSION}")));
@@ -171,7 +171,7 @@ impl Recorded {
         let Some(scenario) = found else {
             let failure = Failure {
                 kind: FailureKind::Check,
-                message: format!("{} is none of the catalogue's scenarios", key.scenario),
+                message: format!("the catalogue has no scenario {}", key.scenario),
                 hint: "name the catalogue that it was recorded with: --catalogue".to_owned(),
                 console: String::new(),
             };

@@ -65,12 +65,12 @@ impl<'a> Task<'a> {
 
 /// Why probes in the firmware cannot measure a scenario.
 const NO_CLOCK: &str = "Its span begins or ends with the reset, or where an exception becomes \
-                        pending or has returned, or, in Rust, at a function's entry: no instruction stands there \
-                        that could read a counter.";
+                        pending or has returned, or, in Rust, at a function's entry: no instruction there \
+                        could read a counter.";
 
 /// Why probes in the firmware cannot count cycles awake.
 const NO_SLEEP: &str = "It counts the cycles in which the core is awake: a counter that runs on \
-                        while the core sleeps cannot tell them.";
+                        while the core sleeps cannot count them.";
 
 /// The line tables of images, by the images' SHA-256; each is read on first use.
 type LineTables<'a> = BTreeMap<&'a str, Option<Lines<'a>>>;
@@ -151,8 +151,7 @@ impl Suite {
                 return Err(Answer::NotApplicable { key, reason });
             };
             if task.scenario.held_back.is_some() {
-                let reason =
-                    "Its sample is no span: `rtmark worst --load` looks closer.".to_owned();
+                let reason = "Its sample is not a span: use `rtmark worst --load`.".to_owned();
                 return Err(Answer::NotApplicable { key, reason });
             }
             watch(&task, &file.soc, image).map_err(|failure| Answer::Failed { key, failure })

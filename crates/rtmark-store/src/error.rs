@@ -131,8 +131,8 @@ fn too_few_runs(reference: &str, wanted: usize, known: usize, others: usize) -> 
     let what = if word == "imported" { "import" } else { "run" };
     let besides = match others {
         0 => String::new(),
-        1 => format!("; one is there that `{word}` never means"),
-        _ => format!("; {others} are there that `{word}` never means"),
+        1 => format!("; there is one that `{word}` never selects"),
+        _ => format!("; there are {others} that `{word}` never selects"),
     };
     match known {
         0 => format!("the store holds no complete {what} yet{besides}"),
@@ -179,7 +179,7 @@ impl StoreError {
                 "wait until the other process is done, or name another store with --store"
             }
             Self::Damaged { .. } => {
-                "keep the file: `sqlite3 FILE .recover` saves what can be read; go on with another one by --store"
+                "keep the file: `sqlite3 FILE .recover` saves what can be read; continue with another store by --store"
             }
             Self::Full { .. } => {
                 "make room and run it again: what was finished before is kept and is not measured again"

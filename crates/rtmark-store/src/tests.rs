@@ -414,7 +414,7 @@ fn latest_and_imported_resolve_separately() {
     assert_eq!(error_of("imported"), "the store holds no complete import yet");
     let logs = [other("a.b", Backend::Log)];
     let first = of_kind(&store, Kind::Imported, &logs);
-    assert!(error_of("latest").ends_with("one is there that `latest` never means"));
+    assert!(error_of("latest").ends_with("there is one that `latest` never selects"));
     let hint = store.resolve("latest", no_commits).expect_err("none").hint();
     assert!(hint.contains("`imported`"), "{hint}");
     let own = of_kind(&store, Kind::Measured, &[answer("a.b"), failed("a.c")]);

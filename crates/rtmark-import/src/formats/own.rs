@@ -144,7 +144,7 @@ impl Fields {
 
     fn stated_facts(&self, scenario: ScenarioId) -> Result<StatedFacts, String> {
         let clock = self.optional("clock_hz").map(|text| text.parse::<u32>());
-        let clock = clock.transpose().map_err(|_| "clock_hz is no number of 32 bits".to_owned())?;
+        let clock = clock.transpose().map_err(|_| "clock_hz is not a 32-bit number".to_owned())?;
         let span = match (self.optional("from"), self.optional("to")) {
             (Some(from), Some(to)) => Some(Span {
                 from,

@@ -92,7 +92,10 @@ impl ForeignImage {
         else {
             let ambiguous = &watched.kernel_cost.ambiguous;
             let reason = if ambiguous.scenarios.contains(&scenario.id) {
-                format!("its calls cannot be told from others: {}.", describe_ambiguity(ambiguous))
+                format!(
+                    "its calls cannot be distinguished from others: {}.",
+                    describe_ambiguity(ambiguous)
+                )
             } else {
                 format!("no call of {} in its first {limit} has that span.", api.name)
             };
