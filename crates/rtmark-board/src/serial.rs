@@ -17,7 +17,7 @@ const POLL: Duration = Duration::from_millis(50);
 const LOADING: Duration = Duration::from_mins(3);
 
 /// How much of a loader's output is kept.
-const LOADER_SAYS: usize = 4096;
+const MAX_LOADER_OUTPUT: usize = 4096;
 
 /// A shell command that loads firmware onto a board and starts it; `{elf}` in it stands for the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -134,7 +134,7 @@ fn shell(command: &str) -> Command {
 fn end_of_output(file: &mut File) -> String {
     let mut text = Vec::new();
     let read = file.seek(SeekFrom::Start(0)).and_then(|_| file.read_to_end(&mut text));
-    let from = text.len().saturating_sub(LOADER_SAYS);
+    let from = text.len().saturating_sub(MAX_LOADER_OUTPUT);
     match read {
         Ok(_) => String::from_utf8_lossy(&text[from..]).trim_end().to_owned(),
         Err(error) => format!("(its output cannot be read: {error})"),

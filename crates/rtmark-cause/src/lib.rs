@@ -24,7 +24,7 @@ use rtmark_sim::{Image, Soc};
 use rtmark_units::Cycles;
 
 /// The number of series whose cause is determined: the first ones tend to explain the others.
-const MOST: usize = 10;
+const MAX_CAUSES: usize = 10;
 /// The number of functions named.
 const FUNCTIONS: usize = 3;
 
@@ -60,7 +60,7 @@ pub fn note(
                 .iter()
                 .any(|changes| changes.iter().any(|change| change.measure == Measure::Median))
     });
-    for pair in worse.take(MOST) {
+    for pair in worse.take(MAX_CAUSES) {
         let Some((was, is)) = of(before, pair).zip(of(after, pair)) else { continue };
         pair.cause = kept_images.cause(&pair.changed, &was, &is);
     }

@@ -23,7 +23,7 @@ pub const DRAWS: usize = 10_000;
 /// accepted.
 pub const LEVEL: f64 = 0.01;
 /// Series with fewer steady samples are not compared.
-pub const FEWEST: u64 = 8;
+pub const MIN_SAMPLES: u64 = 8;
 
 /// How far two sampled series are apart, in their basis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -61,8 +61,10 @@ impl Estimate {
         let (was, is) = (steady(&before.samples), steady(&after.samples));
         let count = |values: &BTreeMap<u64, u64>| values.values().sum::<u64>();
         let (n, m) = (count(&was), count(&is));
-        if n < FEWEST || m < FEWEST {
-            return Err(format!("{n} and {m} steady samples, but at least {FEWEST} are needed"));
+        if n < MIN_SAMPLES || m < MIN_SAMPLES {
+            return Err(format!(
+                "{n} and {m} steady samples, but at least {MIN_SAMPLES} are needed"
+            ));
         }
         let (was_medians, is_medians) = (Medians::of(&was, n), Medians::of(&is, m));
         let mut random = Rand64::new(SEED);

@@ -22,7 +22,7 @@ mod validate;
 pub use change::{Change, Measure};
 pub use compare::{Comparison, Pair, RunLabel, Verdict, compare};
 pub use differences::{Aspect, Difference};
-pub use estimate::{DRAWS, Estimate, FEWEST, LEVEL, SEED};
+pub use estimate::{DRAWS, Estimate, LEVEL, MIN_SAMPLES, SEED};
 pub use gate::{Excess, Finding, Gate, gate};
 pub use history::{Point, Step, chart, history};
 pub use policy::{Acknowledged, Budget, Policy, PolicyError};

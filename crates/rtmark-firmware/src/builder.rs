@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// The name of the image with objects but no additional one.
-pub const NOTHING_MORE: &str = "nothing";
+pub const BASE_IMAGE: &str = "nothing";
 
 /// Builds the firmware of a tree.
 #[derive(Clone, Debug)]
@@ -161,7 +161,7 @@ impl Builder {
     }
 
     /// Builds the images that show the memory cost of objects: for each object in `kernel.toml`, one
-    /// image with an additional one; and [`NOTHING_MORE`].
+    /// image with an additional one; and [`BASE_IMAGE`].
     ///
     /// # Errors
     /// Those of [`Builder::build`].
@@ -174,7 +174,7 @@ impl Builder {
         let target = target.into();
         let mut images = BTreeMap::new();
         let objects = kernel.manifest.objects.keys().map(String::as_str);
-        for object in std::iter::once(NOTHING_MORE).chain(objects) {
+        for object in std::iter::once(BASE_IMAGE).chain(objects) {
             let built = self.build_goal(kernel, &target, changes, Goal::Object(object))?;
             images.extend(built.into_values().map(|image| (object.to_owned(), image)));
         }

@@ -28,7 +28,7 @@ pub const BUILD_VARIABLE: &str = "RTMARK_BUILD";
 /// How long an unused build is kept.
 pub const UNUSED: Duration = Duration::from_hours(30 * 24);
 /// The interval between searches for unused builds.
-const LOOKED: Duration = Duration::from_hours(24);
+const TIDY_INTERVAL: Duration = Duration::from_hours(24);
 
 /// The location of builds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -181,7 +181,7 @@ impl Cache {
         // Sources are used as long as anything is being built from them, which takes less than a day.
         for sources in below(&self.sources()) {
             let idle = now.duration_since(used(&sources)).unwrap_or_default();
-            if idle >= unused.max(LOOKED) {
+            if idle >= unused.max(TIDY_INTERVAL) {
                 removed.bytes += size(&sources);
                 removed.folders += 1;
                 fs::remove_dir_all(&sources).map_err(at(&sources))?;
@@ -196,7 +196,7 @@ impl Cache {
         let looked = self.folder.join("looked");
         let last = fs::metadata(&looked).and_then(|file| file.modified());
         let Ok(last) = last else { return touch(&looked) };
-        if SystemTime::now().duration_since(last).is_ok_and(|since| since > LOOKED) {
+        if SystemTime::now().duration_since(last).is_ok_and(|since| since > TIDY_INTERVAL) {
             touch(&looked);
             let _ = self.prune(UNUSED, None);
         }

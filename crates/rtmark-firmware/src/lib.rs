@@ -28,7 +28,7 @@ use std::path::PathBuf;
 
 use rtmark_model::KernelId;
 
-pub use builder::{Builder, BuiltImage, NOTHING_MORE, PLAN, sha256, tools_for, tools_for_variant};
+pub use builder::{BASE_IMAGE, Builder, BuiltImage, PLAN, sha256, tools_for, tools_for_variant};
 pub use cache::{BUILD_VARIABLE, Cache, Part, Removed, UNUSED};
 pub use layout::Layouts;
 pub use manifest::{BuildSystem, Choice, Language, Manifest, NotApplicable};

@@ -27,7 +27,7 @@ const FORMER: [(&str, &str); 3] =
 
 /// What `product` asks of every kernel that has the choice, and what `checked` asks instead. Everything
 /// else is as documented.
-const ASKED: &[(&str, &str, &str)] = &[
+const PROFILE_SETTINGS: &[(&str, &str, &str)] = &[
     ("opt", "2", "2"),
     ("lto", "on", "on"),
     ("asserts", "off", "on"),
@@ -62,7 +62,7 @@ fn requested_settings(profile: &str) -> impl Iterator<Item = (&str, Setting)> {
         };
         Some((*id, setting_info(id)?.parse(value).ok()?))
     };
-    ASKED.iter().filter_map(chosen)
+    PROFILE_SETTINGS.iter().filter_map(chosen)
 }
 
 /// A way to build any kernel: a profile, and individually chosen settings.
@@ -442,7 +442,7 @@ fpu = { values = [true, false], cores = ["cortex-m4f"], reason = "No FPU." }
         assert_eq!(folder("product+lto=off+asserts=on"), "opt-2");
         // Everything that is asked for is a valid setting, and `checked` asks for each of them.
         for profile in [DEFAULT_PROFILE, CHECKED] {
-            assert_eq!(requested_settings(profile).count(), ASKED.len(), "{profile}");
+            assert_eq!(requested_settings(profile).count(), PROFILE_SETTINGS.len(), "{profile}");
         }
         assert_eq!(requested_settings(DOCUMENTED).count(), 0);
         assert_eq!(successor("lean"), Some("product"));

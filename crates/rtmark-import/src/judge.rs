@@ -9,10 +9,10 @@ use crate::log::Log;
 use crate::row::{Figures, Rounding, Row, Section};
 
 /// The multiple of its section's middle row from which a row is implausible.
-const FAR: f64 = 50.0;
+const MAX_RATIO_TO_MEDIAN: f64 = 50.0;
 
 /// The ratio of the largest to the smallest sample from which a row is implausible.
-const WIDE: f64 = 1_000.0;
+const MAX_SPREAD: f64 = 1_000.0;
 
 /// The number of samples assumed for a row if its suite does not state it: the suite's default.
 const USUAL_COUNT: f64 = 1_000.0;
@@ -91,7 +91,7 @@ fn check_row(row: &mut Row, section: &Section) {
     if let (Some(min), Some(max)) = (min, max)
         && row.suite != Suite::Cyclictest
         && min > 0.0
-        && max > min * WIDE
+        && max > min * MAX_SPREAD
     {
         let why = format!("its largest sample is {:.0} times its smallest", max / min);
         row.flag(FlagKind::Implausible, why);
@@ -229,7 +229,7 @@ fn check_against_section(rows: &mut [Row]) {
         all.sort_by(f64::total_cmp);
         let Some(&middle) = all.get(all.len() / 2).filter(|_| all.len() >= 4) else { continue };
         for row in rows.iter_mut().filter(|row| row.suite == suite) {
-            if row.typical().is_some_and(|typical| typical > FAR * middle) {
+            if row.typical().is_some_and(|typical| typical > MAX_RATIO_TO_MEDIAN * middle) {
                 let why = format!("the middle row of the same log has {middle:.0}");
                 row.flag(FlagKind::Implausible, why);
             }

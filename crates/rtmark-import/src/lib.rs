@@ -18,7 +18,7 @@
 //! ```
 //!
 //! This crate opens no file, prints nothing, and needs memory in proportion to the rows that it finds,
-//! not to the log: lines longer than [`LONGEST_LINE`] are cut, and rows beyond [`MOST_ROWS`] are
+//! not to the log: lines longer than [`LONGEST_LINE`] are cut, and rows beyond [`MAX_ROWS`] are
 //! skipped.
 
 mod form;
@@ -36,7 +36,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead, Read as _};
 
 pub use lines::LONGEST_LINE;
-pub use log::{MOST_ROWS, MOST_WARNINGS, Warning};
+pub use log::{MAX_ROWS, MAX_WARNINGS, Warning};
 pub use programs::Program;
 pub use published::{OtherFigure, Published, published};
 pub use rtmark_model::Suite;
@@ -172,7 +172,7 @@ pub struct Options {
 pub struct Imported {
     /// Its rows in order; that a kernel lacks something is an answer too.
     pub answers: Vec<Answer>,
-    /// Lines that could not be read, and other remarks; at most [`MOST_WARNINGS`].
+    /// Lines that could not be read, and other remarks; at most [`MAX_WARNINGS`].
     pub warnings: Vec<Warning>,
     /// The number of further warnings.
     pub suppressed_warnings: u64,
@@ -217,7 +217,7 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Returns lines that could not be read, and other remarks; at most [`MOST_WARNINGS`].
+    /// Returns lines that could not be read, and other remarks; at most [`MAX_WARNINGS`].
     pub fn warnings(&self) -> &[Warning] {
         &self.log.warnings
     }

@@ -246,14 +246,14 @@ form! {
 }
 
 /// The largest number of prefixes of a line.
-const MOST_PREFIXES: usize = 8;
+const MAX_PREFIXES: usize = 8;
 
 fn cleaned(text: &str, number: u64) -> Line {
     let raw = STEERING.without(text);
     let raw = if raw.is_ascii() { raw } else { raw.chars().filter_map(plain).collect() };
     let raw = raw.trim().to_owned();
     let (mut start, mut tag) = (0, None);
-    for _ in 0..MOST_PREFIXES {
+    for _ in 0..MAX_PREFIXES {
         let rest = raw.get(start..).unwrap_or_default();
         let Some(found) = PREFIX.find(rest) else { break };
         let named = [found.named("esp"), found.named("zephyr")].concat();

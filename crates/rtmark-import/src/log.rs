@@ -5,10 +5,10 @@ use crate::lines::Line;
 use crate::row::{Row, Section};
 
 /// The number of rows kept of one log; more would not be sensible and would fill the memory.
-pub const MOST_ROWS: usize = 200_000;
+pub const MAX_ROWS: usize = 200_000;
 
 /// The number of warnings kept of one log; others are only counted.
-pub const MOST_WARNINGS: usize = 1_000;
+pub const MAX_WARNINGS: usize = 1_000;
 
 /// A line that looks like a row but cannot be read, or another remark about a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -118,10 +118,10 @@ impl Log {
 
     /// Adds a row to an earlier section.
     pub fn row_of(&mut self, section: usize, mut row: Row) {
-        if self.rows.len() >= MOST_ROWS {
+        if self.rows.len() >= MAX_ROWS {
             if !self.full {
                 self.full = true;
-                let message = format!("more than {MOST_ROWS} rows; the rest is passed over");
+                let message = format!("more than {MAX_ROWS} rows; the rest is passed over");
                 self.warn(row.line, message);
             }
             return;
@@ -140,7 +140,7 @@ impl Log {
     }
 
     pub fn warn(&mut self, line: u64, message: impl Into<String>) {
-        if self.warnings.len() < MOST_WARNINGS {
+        if self.warnings.len() < MAX_WARNINGS {
             self.warnings.push(Warning { line, message: message.into() });
         } else {
             self.suppressed_warnings += 1;

@@ -71,7 +71,7 @@ pub struct Described {
 }
 
 /// The panic message for invalid built-in data.
-const TESTED: &str = "the data of spans.toml are tested";
+const BUILTIN_IS_VALID: &str = "the data of spans.toml are tested";
 
 impl Spans {
     /// Returns the built-in data.
@@ -86,7 +86,7 @@ impl Spans {
     /// Returns the built-in data, or no data rather than an error.
     pub fn known() -> Self {
         let builtin = Self::builtin();
-        debug_assert!(builtin.is_ok(), "{TESTED}: {builtin:?}");
+        debug_assert!(builtin.is_ok(), "{BUILTIN_IS_VALID}: {builtin:?}");
         builtin.unwrap_or(Self { suites: Vec::new(), rows: Vec::new() })
     }
 
@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn built_in_spans_name_existing_scenarios() {
-        let spans = Spans::builtin().expect(TESTED);
+        let spans = Spans::builtin().expect(BUILTIN_IS_VALID);
         let catalogue = Catalogue::builtin().expect("good");
         for entry in &spans.rows {
             let name = entry.rows.first().expect("a pattern").as_str();

@@ -80,7 +80,7 @@ pub struct Fit {
 /// The number of first points that need not be constant for the order to be.
 pub const SMALL: usize = 2;
 /// The number of points below which no order is claimed.
-pub const FEWEST: usize = 4;
+pub const MIN_POINTS: usize = 4;
 /// Variations up to this many cycles are ignored.
 pub const SLACK_CYCLES: f64 = 4.0;
 /// A cost this many times the largest cost at large counts is far above it.
@@ -116,14 +116,14 @@ fn line(points: &[(f64, f64)]) -> Line {
 /// than four.
 pub fn fit(points: &[(u32, u64)]) -> Option<Fit> {
     let (first, last) = (points.first()?, points.last()?);
-    if points.len() < FEWEST {
+    if points.len() < MIN_POINTS {
         return None;
     }
     let points: Vec<_> = points.iter().map(|&(n, cost)| (f64::from(n), cost as f64)).collect();
     let mean = points.iter().map(|p| p.1).sum::<f64>() / points.len() as f64;
     let per_element = (last.1 as f64 - first.1 as f64) / f64::from(last.0 - first.0).max(1.0);
     let slack = SLACK_CYCLES.max(SLACK_SHARE * mean);
-    let large = points.get(SMALL..).filter(|large| large.len() >= FEWEST).unwrap_or(&points);
+    let large = points.get(SMALL..).filter(|large| large.len() >= MIN_POINTS).unwrap_or(&points);
     let least = large.iter().map(|p| p.1).fold(f64::INFINITY, f64::min);
     let most = large.iter().map(|p| p.1).fold(0.0, f64::max);
     let falls = points.is_sorted_by(|a, b| b.1 <= a.1 + slack) && last.1 < first.1;

@@ -25,8 +25,8 @@ impl fmt::Display for Line {
 
 /// Returns the end of a path, as far as a table has room for it.
 fn shortened(path: &str) -> &str {
-    const LONGEST: usize = 40;
-    let cut = path.len().saturating_sub(LONGEST);
+    const MAX_PATH: usize = 40;
+    let cut = path.len().saturating_sub(MAX_PATH);
     let from = path.char_indices().find(|&(at, c)| cut > 0 && at >= cut && c == '/');
     from.map_or(path, |(at, _)| &path[at + 1..])
 }

@@ -24,7 +24,7 @@ const LIBRARIES: [&[&str]; 9] = [
 ];
 
 /// Folders in which applications keep third-party code, in lower case.
-const THIRD_PARTIES: [&str; 7] =
+const THIRD_PARTY_FOLDERS: [&str; 7] =
     ["third-party", "third_party", "thirdparty", "vendor", "external", "middlewares", "cmsis"];
 
 /// Prefixes of folders with kernel sources, in lower case.
@@ -33,7 +33,7 @@ const KERNELS: [&str; 8] =
 
 /// The number of components that two folders must share for the match to be significant:
 /// `/home/user/app`.
-const DEEP: usize = 3;
+const MIN_COMMON_DEPTH: usize = 3;
 
 /// Recognises the files written by an application's author.
 #[derive(Debug, Default)]
@@ -56,7 +56,7 @@ impl Author {
         let common = beside.iter().zip(&compiled).take_while(|(one, other)| one == other).count();
         let mut folders = vec![compiled];
         // The build folder is separate.
-        if common >= DEEP {
+        if common >= MIN_COMMON_DEPTH {
             folders.push(beside[..common].to_vec());
         }
         folders.retain(|folder| !folder.is_empty());
@@ -100,7 +100,7 @@ fn is_library(path: &[String]) -> bool {
 fn is_third_party(path: &[String]) -> bool {
     let folders = path.split_last().map_or(path, |(_, folders)| folders);
     folders.iter().map(|folder| folder.to_lowercase()).any(|folder| {
-        THIRD_PARTIES.contains(&folder.as_str())
+        THIRD_PARTY_FOLDERS.contains(&folder.as_str())
             || KERNELS.iter().any(|kernel| folder.starts_with(kernel))
     })
 }

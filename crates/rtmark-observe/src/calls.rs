@@ -57,13 +57,13 @@ struct Stack {
 
 /// The distance, in bytes, up to which a stack pointer still counts as the caller's when a function
 /// replaces another one, and up to which an assembler function may continue at a label of another one.
-const NEAR: u32 = 256;
+const SAME_FRAME_BYTES: u32 = 256;
 
 impl Frame {
     /// Tells whether a function that begins with this stack pointer, without a call, cannot have
     /// replaced this frame's function.
     const fn is_elsewhere(&self, sp: u32) -> bool {
-        self.sp != u32::MAX && self.sp.abs_diff(sp) > NEAR
+        self.sp != u32::MAX && self.sp.abs_diff(sp) > SAME_FRAME_BYTES
     }
 }
 
@@ -76,7 +76,7 @@ struct Suspended {
 }
 
 /// The largest number of suspended stacks; the oldest of them are tasks that have ended.
-const MOST_SUSPENDED: usize = 1024;
+const MAX_SUSPENDED: usize = 1024;
 
 /// Follows a run. As an [`Observer`] it must receive every event from the moment of its creation.
 #[derive(Debug)]
@@ -301,7 +301,7 @@ impl Observer for Calls<'_> {
     fn entered(&mut self, machine: &Machine, exception: u16) {
         if let Some(mut stack) = self.current.take() {
             let Interrupted { pc, sp, .. } = machine.interrupted();
-            if self.suspended.len() == MOST_SUSPENDED {
+            if self.suspended.len() == MAX_SUSPENDED {
                 self.suspended.remove(0);
             }
             // A call that was interrupted before its function's first instruction.

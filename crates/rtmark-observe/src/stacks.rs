@@ -66,11 +66,11 @@ struct Suspended {
 
 /// The most bytes that a handler saves below a task's stack pointer: general and floating-point
 /// registers, and a few more words.
-const SAVED: u32 = 256;
+const MAX_SAVED_BYTES: u32 = 256;
 
 /// A stack pointer that moves further than this in one instruction, in bytes, has moved to another
 /// stack.
-const JUMP: u32 = 2048;
+const MAX_STACK_STEP: u32 = 2048;
 
 /// A thread whose stack pointer a handler has not used, as it began with another one.
 #[derive(Clone, Copy, Debug)]
@@ -107,7 +107,7 @@ impl Handler {
     /// Tells whether the stack pointer has moved from this handler's stack to a task's, if software
     /// moves the only stack pointer there is.
     fn has_left(&self, sp: u32) -> bool {
-        self.stack == ThreadStack::Only && sp.abs_diff(self.sp) > SAVED
+        self.stack == ThreadStack::Only && sp.abs_diff(self.sp) > MAX_SAVED_BYTES
     }
 
     /// Returns the most that it has used so far, on all stacks except its thread's.
@@ -201,7 +201,7 @@ impl<'a> Stacks<'a> {
             return false;
         }
         let is_memory = machine.peek(sp.wrapping_sub(4), 4).len() == 4;
-        !is_memory || sp.abs_diff(before) > SAVED
+        !is_memory || sp.abs_diff(before) > MAX_SAVED_BYTES
     }
 
     /// Handles a handler's change of mode to another stack: that of the interrupted code, or another
@@ -210,7 +210,7 @@ impl<'a> Stacks<'a> {
         let Some(handler) = self.nested.last_mut() else { return };
         if let Some(left) = handler.left.as_mut().filter(|left| left.bank == bank) {
             // After a jump it is the stack of the code to which it returns.
-            if sp.abs_diff(left.sp) <= SAVED {
+            if sp.abs_diff(left.sp) <= MAX_SAVED_BYTES {
                 left.sp = sp;
                 let thread = &mut self.threads[left.thread];
                 thread.low = thread.low.min(sp);
@@ -229,7 +229,7 @@ impl<'a> Stacks<'a> {
             return self.record_other_stack_use(bank, sp);
         }
         if let Some(thread) = handler.thread {
-            if sp.abs_diff(handler.sp) <= SAVED {
+            if sp.abs_diff(handler.sp) <= MAX_SAVED_BYTES {
                 handler.sp = sp;
                 let thread = &mut self.threads[thread];
                 thread.low = thread.low.min(sp);
@@ -252,7 +252,7 @@ impl<'a> Stacks<'a> {
     fn count_saved(&mut self, address: u32) {
         let below = |thread: &&mut Thread| {
             thread.stack == ThreadStack::Process
-                && thread.low.wrapping_sub(address).wrapping_sub(1) < SAVED
+                && thread.low.wrapping_sub(address).wrapping_sub(1) < MAX_SAVED_BYTES
         };
         if let Some(thread) = self.threads.iter_mut().find(below) {
             thread.low = address;
@@ -269,7 +269,9 @@ impl Observer for Stacks<'_> {
         if machine.exception() != 0 {
             self.record_handler_use(machine.stack_bank(), sp);
             let access = machine.next_access().filter(|access| access.kind == AccessKind::Write);
-            if let Some(access) = access.filter(|access| access.address.abs_diff(sp) > SAVED) {
+            if let Some(access) =
+                access.filter(|access| access.address.abs_diff(sp) > MAX_SAVED_BYTES)
+            {
                 self.count_saved(access.address);
             }
             return ControlFlow::Continue(());
@@ -278,9 +280,11 @@ impl Observer for Stacks<'_> {
         let same = |thread: &usize| self.threads[*thread].stack == stack;
         let at = match self.current {
             // The program switches stacks by itself, without exceptions.
-            Some(thread) if same(&thread) && self.threads[thread].sp.abs_diff(sp) > JUMP => {
+            Some(thread)
+                if same(&thread) && self.threads[thread].sp.abs_diff(sp) > MAX_STACK_STEP =>
+            {
                 let holds = |thread: &Thread| {
-                    (thread.low.saturating_sub(SAVED)..=thread.high).contains(&sp)
+                    (thread.low.saturating_sub(MAX_SAVED_BYTES)..=thread.high).contains(&sp)
                 };
                 let known = self.threads.iter().position(holds);
                 known.unwrap_or_else(|| self.resume(pc, sp, stack, false))

@@ -16,7 +16,7 @@ use crate::set::{Release, Set, Task};
 const PARTS: [u64; 8] = [1, 2, 3, 4, 6, 8, 12, 16];
 
 /// The most tasks of a divided set: kernel costs were measured only up to this number.
-const MOST_TASKS: usize = 64;
+const MAX_TASKS: usize = 64;
 
 /// Factors by which periods are scaled, in ten-thousandths: from one sixteenth to 16.
 const PACES: [u64; 9] = [625, 1_250, 2_500, 5_000, 10_000, 20_000, 40_000, 80_000, 160_000];
@@ -57,8 +57,7 @@ impl Curves {
     /// Returns the sets for the points by number of tasks, limited to `most` tasks.
     pub fn divided(set: &Set, most: usize) -> Vec<Set> {
         let all = PARTS.into_iter().map(|parts| set.divided(parts));
-        let mut sets: Vec<Set> =
-            all.filter(|set| set.tasks.len() <= most.min(MOST_TASKS)).collect();
+        let mut sets: Vec<Set> = all.filter(|set| set.tasks.len() <= most.min(MAX_TASKS)).collect();
         sets.dedup();
         sets
     }

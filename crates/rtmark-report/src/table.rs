@@ -48,7 +48,7 @@ const EMPTIED: &str = "emptied: the median of another run, with all caches and m
 const MODES: &str = "a | b: samples cluster around several lengths, and the figure is their mean";
 
 /// What a compact table leaves out, and where to find it.
-const MORE: &str = "max: shown if at least a tenth above the median. A wider table, and --format csv, \
+const COMPACT_LEGEND: &str = "max: shown if at least a tenth above the median. A wider table, and --format csv, \
                     json and md, also have times, first samples, and samples that an interrupt hit or \
                     that began with emptied caches";
 
@@ -143,7 +143,7 @@ fn whole(block: &Block<'_>, width: usize) -> String {
         text.push_str(&folded(EMPTIED, width));
     }
     if more {
-        text.push_str(&folded(MORE, width));
+        text.push_str(&folded(COMPACT_LEGEND, width));
     }
     if !growth.is_empty() {
         text.push_str(&folded(growth::LEGEND, width));

@@ -1,7 +1,7 @@
 //! Measures the memory that a kernel's firmware uses: flash, RAM, the stacks during a run, and what one
 //! more task, queue or timer adds.
 
-use rtmark_firmware::{Builder, BuiltImage, Kernel, NOTHING_MORE, SettingChanges, select};
+use rtmark_firmware::{BASE_IMAGE, Builder, BuiltImage, Kernel, SettingChanges, select};
 use rtmark_model::{Failure, FailureKind, KernelId, Scenario, visible};
 use rtmark_observe::{StackKind, StackUse, Stacks};
 use rtmark_sim::{Image, Soc};
@@ -129,7 +129,7 @@ pub fn objects(
                 console: String::new(),
             })
         };
-        let without = memory(NOTHING_MORE)?;
+        let without = memory(BASE_IMAGE)?;
         for (name, what) in &manifest.objects {
             let with = memory(name)?;
             let [flash_bytes, ram_bytes, main_stack_bytes] =

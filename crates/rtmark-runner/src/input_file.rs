@@ -5,12 +5,12 @@ use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
 /// The size limit of such a file, in bytes; debug information of large firmware takes a tenth of it.
-pub const MOST_BYTES: u64 = 256 << 20;
+pub const MAX_BYTES: u64 = 256 << 20;
 
 /// Reads a whole file. An endless one, such as a device, is read up to a limit only.
 ///
 /// # Errors
-/// When it cannot be read, or holds more than [`MOST_BYTES`].
+/// When it cannot be read, or holds more than [`MAX_BYTES`].
 pub fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
     read_to_end(File::open(path)?)
 }
@@ -27,12 +27,12 @@ pub fn read_text(path: &Path) -> io::Result<String> {
 /// Reads the rest of a reader, with the limit of [`read_bytes`].
 ///
 /// # Errors
-/// When reading fails, or there are more than [`MOST_BYTES`] bytes.
+/// When reading fails, or there are more than [`MAX_BYTES`] bytes.
 pub fn read_to_end(reader: impl Read) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    reader.take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > MOST_BYTES {
-        let problem = format!("it holds more than {} MiB", MOST_BYTES >> 20);
+    reader.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_BYTES {
+        let problem = format!("it holds more than {} MiB", MAX_BYTES >> 20);
         return Err(io::Error::new(ErrorKind::InvalidData, problem));
     }
     Ok(bytes)

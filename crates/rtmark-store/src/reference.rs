@@ -3,10 +3,10 @@
 use crate::{Kind, RunInfo, Store, StoreError};
 
 /// Texts shorter than this are not ids or commits.
-const SHORTEST: usize = 4;
+const MIN_DIGITS: usize = 4;
 
 fn is_hexadecimal(text: &str) -> bool {
-    text.len() >= SHORTEST && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+    text.len() >= MIN_DIGITS && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// Words that count back from the newest run, and the kind of run that they count.

@@ -6,7 +6,7 @@
 
 use rtmark_plan::{Cost, Costs, Figure};
 
-use crate::image::{Bench, Clock, InterruptSource, MOST_TASKS, Row, SetError, Stretch, Table};
+use crate::image::{Bench, Clock, InterruptSource, MAX_TASKS, Row, SetError, Stretch, Table};
 use crate::run::{EventFilter, Mark};
 
 /// Cycles of a tick long enough that nothing else intervenes.
@@ -171,7 +171,7 @@ impl Bench {
         let mut releases: Vec<Extremes> = vec![tick];
         let mut wakes: Vec<Extremes> = Vec::new();
         let mut ends = Vec::new();
-        for count in 1..MOST_TASKS as u64 {
+        for count in 1..MAX_TASKS as u64 {
             // Released below the task that the tick interrupts: only the tick takes longer.
             releases.push(Extremes::of(self.ticks(count, &endless)?, "a tick with releases")?);
             // Released above it: the first one runs. Whether others wait for later releases affects
@@ -179,7 +179,7 @@ impl Bench {
             let mut seen = Vec::new();
             for waiting in [0, 1] {
                 let mut rows = vec![row(1, 1_000_000, 0, &endless)];
-                let above = count.min(MOST_TASKS as u64 - 1 - waiting);
+                let above = count.min(MAX_TASKS as u64 - 1 - waiting);
                 rows.extend((0..above).map(|n| row(2 + n, 4, 3, &[plain(SHORT)])));
                 rows.extend((0..waiting).map(|_| row(1, 1, 1_000_000, &[plain(SHORT)])));
                 let marks = self.marks(&table(rows), TICKS, EventFilter::All)?;
@@ -258,9 +258,9 @@ impl Bench {
         // Each release occurs once: the tasks below never run, and so never wait again.
         let mut found = Vec::new();
         for offset in [5, 6, 7] {
-            let mut rows = vec![row(MOST_TASKS as u64, 1_000_000, 0, endless)];
+            let mut rows = vec![row(MAX_TASKS as u64, 1_000_000, 0, endless)];
             rows.extend((0..released).map(|n| row(1 + n, 1_000_000, offset, &[plain(SHORT)])));
-            if rows.len() < MOST_TASKS {
+            if rows.len() < MAX_TASKS {
                 rows.push(row(1, 1, 1_000_000, &[plain(SHORT)]));
             }
             let ticks = if released == 0 { TICKS } else { offset + 3 };
@@ -367,7 +367,7 @@ impl Bench {
         let handled = |mark: Mark| matches!(mark, Mark::Handled(_));
         let interrupt = Extremes::of(spans(&marks, pend, handled, is_tick), "an interrupt")?;
         let (mut wakes, mut waits) = (Vec::new(), Vec::new());
-        for above in 1..MOST_TASKS as u64 {
+        for above in 1..MAX_TASKS as u64 {
             let woken = Row { interrupt: Some(0), ..row(1 + above, 1, 0, &[plain(SHORT)]) };
             let rows = vec![row(1, 1_000_000, 0, &endless), woken.clone()];
             let busy = Table { interrupts: vec![pended], ..table(rows) };

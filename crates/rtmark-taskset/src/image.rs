@@ -8,28 +8,28 @@ use rtmark_sim::{Image, LoadError, Machine, Soc};
 use crate::run::{EventFilter, FIRST_INTERRUPT, Mark, Traffic};
 
 /// The most tasks in the table; an image may have fewer.
-pub const MOST_TASKS: usize = 8;
+pub const MAX_TASKS: usize = 8;
 
 /// The most locks.
-pub const MOST_LOCKS: usize = 2;
+pub const MAX_LOCKS: usize = 2;
 
 /// The most interrupts.
-pub const MOST_INTERRUPTS: usize = 2;
+pub const MAX_INTERRUPTS: usize = 2;
 
 /// The most queues.
-pub const MOST_QUEUES: usize = 4;
+pub const MAX_QUEUES: usize = 4;
 
 /// The largest capacity of a queue.
-pub const MOST_ITEMS: u64 = 32;
+pub const MAX_ITEMS: u64 = 32;
 
 /// Words of traffic counters per queue.
 const TRAFFIC_WORDS: usize = 3;
 
 /// The most stretches per job.
-const MOST_STRETCHES: usize = 5;
+const MAX_STRETCHES: usize = 5;
 
 /// Words per task in the table.
-const ROW_WORDS: usize = 7 + 2 * MOST_STRETCHES;
+const ROW_WORDS: usize = 7 + 2 * MAX_STRETCHES;
 
 /// The tick from which offsets count.
 pub(crate) const START: u64 = 2;
@@ -313,10 +313,10 @@ impl Bench {
         };
         let mut words = vec![table.tick];
         let rounds = |at: usize| table.interrupts.get(at).map_or(0, |pended| pended.rounds);
-        words.extend((0..MOST_INTERRUPTS).map(rounds));
+        words.extend((0..MAX_INTERRUPTS).map(rounds));
         let items = |at: usize| table.queues.get(at).map_or(0, |queue| queue.items);
-        words.extend((0..MOST_QUEUES).map(items));
-        for slot in 0..MOST_TASKS {
+        words.extend((0..MAX_QUEUES).map(items));
+        for slot in 0..MAX_TASKS {
             let at = slots.iter().position(|of| *of == slot);
             match at {
                 Some(at) => words.extend(table.row_words(at, units, number)),
@@ -399,7 +399,7 @@ impl Table {
         words[4] = queues(|queue, at| queue.to == at);
         words[5] = queues(|queue, at| queue.from == at);
         words[6] = row.stretches.len() as u64;
-        for (at, stretch) in row.stretches.iter().take(MOST_STRETCHES).enumerate() {
+        for (at, stretch) in row.stretches.iter().take(MAX_STRETCHES).enumerate() {
             words[7 + 2 * at] = stretch.rounds;
             let number = |lock: Option<usize>| lock.map_or(0, |lock| number(lock) as u64);
             words[8 + 2 * at] = number(stretch.lock) | number(stretch.inner) << 8;
@@ -409,11 +409,11 @@ impl Table {
 
     fn check(&self) -> Result<(), SetError> {
         let unfit = |text: String| Err(SetError::DoesNotFit(text));
-        if self.interrupts.len() > MOST_INTERRUPTS {
-            return unfit(format!("more than {MOST_INTERRUPTS} interrupts"));
+        if self.interrupts.len() > MAX_INTERRUPTS {
+            return unfit(format!("more than {MAX_INTERRUPTS} interrupts"));
         }
-        if self.queues.len() > MOST_QUEUES {
-            return unfit(format!("{} queues; the image has {MOST_QUEUES}", self.queues.len()));
+        if self.queues.len() > MAX_QUEUES {
+            return unfit(format!("{} queues; the image has {MAX_QUEUES}", self.queues.len()));
         }
         for (at, row) in self.rows.iter().enumerate() {
             let interrupt = row.interrupt.is_some_and(|interrupt| {
@@ -422,15 +422,15 @@ impl Table {
             if interrupt {
                 return unfit("an interrupt that releases two tasks".to_owned());
             }
-            if row.stretches.len() > MOST_STRETCHES {
+            if row.stretches.len() > MAX_STRETCHES {
                 return unfit(format!(
-                    "a job of {} stretches; the image has {MOST_STRETCHES}",
+                    "a job of {} stretches; the image has {MAX_STRETCHES}",
                     row.stretches.len()
                 ));
             }
             let lock = row.stretches.iter().flat_map(Stretch::locks).max();
-            if lock.is_some_and(|lock| lock >= MOST_LOCKS) {
-                return unfit(format!("more than {MOST_LOCKS} locks"));
+            if lock.is_some_and(|lock| lock >= MAX_LOCKS) {
+                return unfit(format!("more than {MAX_LOCKS} locks"));
             }
         }
         Ok(())
@@ -454,7 +454,7 @@ impl Probes {
         };
         let name = |n: usize| format!("plan.job.{n}");
         let has = |n: &usize| records.iter().any(|record| record.scenario.as_str() == name(*n));
-        let tasks = (0..MOST_TASKS).take_while(has).count();
+        let tasks = (0..MAX_TASKS).take_while(has).count();
         if tasks == 0 {
             return Err(SetError::Image("it has no tasks".to_owned()));
         }

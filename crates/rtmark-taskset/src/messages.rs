@@ -5,17 +5,17 @@ use rtmark_plan::Cost;
 
 use crate::alarm::NEVER;
 use crate::calibrate::{Extremes, SHORT, is_tick, plain, row, spans};
-use crate::image::{Bench, Channel, Clock, MOST_QUEUES, Row, SetError, Table};
+use crate::image::{Bench, Channel, Clock, MAX_QUEUES, Row, SetError, Table};
 use crate::run::{EventFilter, Mark};
 
 /// Approximate cycles of a tick: more than a job takes that finds the most messages.
 const TICK: u64 = 30_000;
 
 /// How many queues a job uses, one after the other.
-const QUEUES: [usize; 3] = [1, 2, MOST_QUEUES];
+const QUEUES: [usize; 3] = [1, 2, MAX_QUEUES];
 
 /// How many messages a job finds in a queue.
-const GATHERED: [u64; 3] = [1, 3, 12];
+const ACCUMULATED: [u64; 3] = [1, 3, 12];
 
 /// Ticks observed, with one message each: enough for the longest queue to wrap around.
 const TICKS: u64 = 48;
@@ -90,7 +90,7 @@ impl Bench {
             sends.push(self.jobs_with(slot, End::Sends, count)?.beyond(without, each));
             let in_vain = self.jobs_with(slot, End::Looks, count)?;
             looks.push(in_vain.beyond(without, each));
-            for gathered in GATHERED {
+            for gathered in ACCUMULATED {
                 let jobs = self.jobs_with(slot, End::Receives(gathered), count)?;
                 receives.push(jobs.beyond(in_vain, each * gathered));
             }

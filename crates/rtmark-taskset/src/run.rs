@@ -8,7 +8,7 @@ use rtmark_units::Cycles;
 
 use crate::calibrate::Calibration;
 use crate::image::{
-    Bench, Channel, Clock, InterruptSource, MOST_ITEMS, Row, START, SetError, Stretch, Table,
+    Bench, Channel, Clock, InterruptSource, MAX_ITEMS, Row, START, SetError, Stretch, Table,
 };
 
 /// The exception number of PendSV, which FreeRTOS uses for switches.
@@ -457,9 +457,9 @@ impl Bench {
         let mut queues = Vec::new();
         for Queue { name, from, to, items } in &set.queues {
             let (from, to, items) = (*from, *to, *items);
-            if items > MOST_ITEMS {
+            if items > MAX_ITEMS {
                 return Err(SetError::DoesNotFit(format!(
-                    "{name} holds {items} messages; a queue of the image holds {MOST_ITEMS} at most"
+                    "{name} holds {items} messages; a queue of the image holds {MAX_ITEMS} at most"
                 )));
             }
             queues.push(Channel { from, to, items });

@@ -9,7 +9,7 @@ use rtmark_plan::{
     Actor, Interrupt, Model, Order, Protocol, Queue, Release, Section, Set, Task, Timer,
 };
 use rtmark_sim::Soc;
-use rtmark_taskset::{Bench, Calibration, MOST_ITEMS, MOST_QUEUES, Observed, SearchEffort};
+use rtmark_taskset::{Bench, Calibration, MAX_ITEMS, MAX_QUEUES, Observed, SearchEffort};
 
 fn model(kernel: &str) -> Model {
     Model::of(kernel).expect("known")
@@ -92,8 +92,8 @@ fn compare(kernel: &str, name: &str, count: u64, seed: u64) -> Compared {
         let parameters = parameters(&mut draw, &model, &bench, granule);
         let mut set = Set { granule, ..draw::set(&mut draw, &parameters) };
         let nested = if nests { draw::nest(&mut draw_nested, &mut set) } else { 0 };
-        let queues = (draw_queues.rand_range(0..8) as usize).saturating_sub(3).min(MOST_QUEUES);
-        draw::connect(&mut draw_queues, &mut set, queues, MOST_ITEMS);
+        let queues = (draw_queues.rand_range(0..8) as usize).saturating_sub(3).min(MAX_QUEUES);
+        draw::connect(&mut draw_queues, &mut set, queues, MAX_ITEMS);
         let bounds = model.bounds(&set, &calibration.costs);
         if bounds.iter().any(Result::is_err) {
             continue;
@@ -569,7 +569,7 @@ fn a_set_that_does_not_fit_the_image_is_reported() {
         }
         bench.run(&set, &calibration, 100_000).map_err(|error| error.to_string())
     };
-    assert!(queued(MOST_QUEUES, MOST_ITEMS).is_ok());
+    assert!(queued(MAX_QUEUES, MAX_ITEMS).is_ok());
     assert!(queued(5, 8).expect_err("one too many").contains("5 queues; the image has 4"));
     assert!(queued(1, 33).expect_err("too long").contains("q0 holds 33 messages"));
     assert!(Bench::new(&soc("stm32c031"), b"no ELF", &model("freertos")).is_err());

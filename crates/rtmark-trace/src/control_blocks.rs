@@ -9,7 +9,7 @@ use crate::tasks::State;
 use rtmark_observe::offset_of;
 
 /// The maximum number of threads tracked.
-const MOST: usize = 256;
+const MAX_THREADS: usize = 256;
 /// The longest name shown; FreeRTOS and Zephyr truncate theirs to 16 or 32 bytes by default.
 const LONGEST_NAME: usize = 32;
 /// The value of true in FreeRTOS' variables.
@@ -121,7 +121,7 @@ impl ControlBlocks {
         }
         let current = word(machine, self.current);
         let is_new = !self.known.iter().any(|(block, _)| *block == current);
-        if current != 0 && self.known.len() < MOST && is_new {
+        if current != 0 && self.known.len() < MAX_THREADS && is_new {
             let name = self.name_of(machine, image, current);
             self.known.push((current, name));
         }

@@ -90,7 +90,7 @@ const LIBRARIES: [&str; 12] = [
 ];
 
 /// The number of addresses in a function at which inlined names are looked up.
-const MOST_PLACES: u32 = 4096;
+const MAX_PLACES: u32 = 4096;
 
 impl<'a, 'elf> Polls<'a, 'elf> {
     /// Returns `None` if no known kernel with such tasks is in the image.
@@ -186,7 +186,7 @@ impl<'a, 'elf> Polls<'a, 'elf> {
             }
             PollPath::From { .. } => Function::Task(at.symbol),
             PollPath::Storage(storage) if at.symbol == storage => {
-                let mut places = (start..end).step_by(2).take(MOST_PLACES as usize);
+                let mut places = (start..end).step_by(2).take(MAX_PLACES as usize);
                 let found = places.find_map(|pc| self.inlined(pc));
                 // A function that calls its future; which one is not known beforehand.
                 Function::Task(found.unwrap_or_else(|| format!("task {start:#010x}")))

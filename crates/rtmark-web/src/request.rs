@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 /// The most cycles in one survey or search.
-pub const MOST_CYCLES: u64 = 20_000_000;
+pub const MAX_CYCLES: u64 = 20_000_000;
 
 /// An interrupt that becomes pending from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]

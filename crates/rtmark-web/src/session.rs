@@ -14,9 +14,9 @@ use crate::survey::Survey;
 /// The cycles to run before the speed is known.
 const FIRST_SLICE: u64 = 200_000;
 /// The most instructions executed one by one.
-const MOST_STEPS: i64 = 100_000;
+const MAX_STEPS: i64 = 100_000;
 /// The most resets that a program may request.
-const MOST_RESETS: u32 = 1000;
+const MAX_RESETS: u32 = 1000;
 
 /// How a run has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -235,7 +235,7 @@ impl Session {
 
     /// Steps by this many instructions, forwards or backwards.
     pub fn step(&mut self, by: i64) {
-        let by = by.clamp(-MOST_STEPS, MOST_STEPS);
+        let by = by.clamp(-MAX_STEPS, MAX_STEPS);
         if by < 0 {
             let (now, count) = self.counts();
             let wanted = count.saturating_sub(by.unsigned_abs());
@@ -283,10 +283,10 @@ impl Session {
         self.history = History::new(self.present.clone());
         self.reached = self.present.machine.cycles().0;
         match reset {
-            Ok(()) if self.resets >= MOST_RESETS => {
+            Ok(()) if self.resets >= MAX_RESETS => {
                 self.end_here(
                     Ended::Limit,
-                    format!("the program has reset the chip {MOST_RESETS} times"),
+                    format!("the program has reset the chip {MAX_RESETS} times"),
                 );
             }
             Ok(()) => {}

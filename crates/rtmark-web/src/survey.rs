@@ -10,15 +10,15 @@ use rtmark_trace::{Recorder, Slice, Tasks, Timeline, Track};
 use serde::Serialize;
 
 use crate::event::{Event, send};
-use crate::request::MOST_CYCLES;
+use crate::request::MAX_CYCLES;
 use crate::session::{Program, Session};
 use crate::touched::{AccessRecorder, Used};
 
 /// The number of cycles observed between checks of the clock.
 const SLICE: u64 = 50_000;
 /// The most stacks, functions, lines and marks reported: the most expensive ones.
-const MOST: usize = 1500;
-const MOST_ROWS: usize = 60;
+const MAX_STACKS: usize = 1500;
+const MAX_ROWS: usize = 60;
 /// The horizontal resolution of a picture. Closer items are drawn as one.
 const WIDTH: u64 = 1200;
 
@@ -79,10 +79,10 @@ impl Survey {
             .map(|(path, cycles)| (path.to_owned(), cycles.parse().unwrap_or(0)))
             .collect();
         folded.sort_by_key(|(_, cycles): &(String, u64)| std::cmp::Reverse(*cycles));
-        folded.truncate(MOST);
+        folded.truncate(MAX_STACKS);
         let mut functions = report.functions;
-        functions.truncate(MOST_ROWS);
-        let lines = report.lines.into_iter().take(MOST_ROWS);
+        functions.truncate(MAX_ROWS);
+        let lines = report.lines.into_iter().take(MAX_ROWS);
         let lines =
             lines.map(|(line, cost)| (line.to_string(), cost.cycles, cost.instructions)).collect();
         let lanes = lanes(recorder.finish(to), (to - self.from).div_ceil(WIDTH));
@@ -108,8 +108,8 @@ pub fn survey(
 ) -> io::Result<Result<(), String>> {
     let [from, to] = asked;
     let to = to.min(session.reached());
-    if from >= to || to - from > MOST_CYCLES {
-        let text = format!("a survey covers 1 to {MOST_CYCLES} cycles that have already run");
+    if from >= to || to - from > MAX_CYCLES {
+        let text = format!("a survey covers 1 to {MAX_CYCLES} cycles that have already run");
         return Ok(Err(text));
     }
     let program = session.program();
@@ -142,7 +142,7 @@ pub fn survey(
 fn lanes(timeline: Timeline, narrow: u64) -> Vec<Lane> {
     let mut tracks = timeline.tracks;
     tracks.sort_by(|one, other| (one.rank, &one.name).cmp(&(other.rank, &other.name)));
-    tracks.truncate(MOST_ROWS);
+    tracks.truncate(MAX_ROWS);
     tracks.into_iter().map(|track| lane(track, narrow)).collect()
 }
 

@@ -13,7 +13,7 @@ use rtmark_worst::{
 use serde::Serialize;
 
 use crate::event::{Event, send};
-use crate::request::MOST_CYCLES;
+use crate::request::MAX_CYCLES;
 use crate::session::Session;
 
 /// The cycles after which a point is given up.
@@ -21,7 +21,7 @@ const PATIENCE: u64 = 200_000;
 /// The interval between progress reports.
 const PACE: Duration = Duration::from_millis(250);
 /// The number of places reported.
-const MOST_PLACES: usize = 8;
+const MAX_PLACES: usize = 8;
 
 /// Minimum and maximum in slices of the window, by slice number.
 pub type Slices = Vec<(u32, i64, i64)>;
@@ -71,8 +71,8 @@ pub fn worst(
     priority: Option<u8>,
     [from, to]: [u64; 2],
 ) -> io::Result<Result<(), String>> {
-    if from >= to || to - from > MOST_CYCLES {
-        return Ok(Err(format!("a search covers 1 to {MOST_CYCLES} cycles")));
+    if from >= to || to - from > MAX_CYCLES {
+        return Ok(Err(format!("a search covers 1 to {MAX_CYCLES} cycles")));
     }
     let Some(start) = session.history().beginning().map(|copy| copy.machine.clone()) else {
         return Ok(Err("the run has no beginning".to_owned()));
@@ -144,7 +144,7 @@ fn answer(session: &Session, path: &Path, found: &Findings) -> Option<Found> {
     let map = session.map();
     let question = path.question();
     let window = question.windows.first()?;
-    let spots = handler.worst_places().into_iter().take(MOST_PLACES).map(|(address, case)| {
+    let spots = handler.worst_places().into_iter().take(MAX_PLACES).map(|(address, case)| {
         let place = map.place(address);
         Spot {
             address,

@@ -10,7 +10,7 @@ use crate::gate::Finding;
 use crate::{Comparison, Gate, Verdict};
 
 /// The number of figures in an annotation of one cause.
-const MOST_REPORTED: usize = 5;
+const MAX_REPORTED: usize = 5;
 
 impl Cause<'_> {
     fn title(&self) -> String {
@@ -31,8 +31,8 @@ impl Cause<'_> {
             let text = format!("{}{}", finding.text, cause.unwrap_or_default());
             if alone { text } else { format!("{}: {text}", finding.title()) }
         };
-        let mut lines: Vec<_> = self.findings.iter().take(MOST_REPORTED).map(line).collect();
-        let more = self.findings.len().saturating_sub(MOST_REPORTED);
+        let mut lines: Vec<_> = self.findings.iter().take(MAX_REPORTED).map(line).collect();
+        let more = self.findings.len().saturating_sub(MAX_REPORTED);
         if more > 0 {
             lines.push(format!("and {more} more"));
         }

@@ -15,7 +15,7 @@ const COMMENT: usize = 62_000;
 /// How much of that regressions may take, so that there is room for the folded parts.
 const SLOWER: usize = 32_000;
 /// The number of scenarios of one cause that are shown at once; the others are folded.
-const AT_ONCE: usize = 5;
+const MAX_UNFOLDED: usize = 5;
 
 /// Renders a comparison and a gate's result, as much as fits into a GitHub comment.
 pub fn markdown(comparison: &Comparison, gate: Option<&Gate>, rows: Rows) -> String {
@@ -135,7 +135,7 @@ fn write_regressions(text: &mut String, comparison: &Comparison, gate: &Gate) {
 /// Writes a table of regressions: a few rows, and the others folded.
 fn write_regression_table(text: &mut String, findings: &[Vec<&Finding>]) {
     let rows = |some: &[Vec<&Finding>]| some.iter().map(|it| row(it, &[])).collect::<Vec<_>>();
-    let (first, more) = findings.split_at(findings.len().min(AT_ONCE));
+    let (first, more) = findings.split_at(findings.len().min(MAX_UNFOLDED));
     table(text, SUBJECT_COLUMNS, rows(first), COMMENT);
     if !more.is_empty() {
         fold(text, &format!("{} more", more.len()), |text| {

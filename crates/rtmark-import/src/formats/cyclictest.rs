@@ -29,9 +29,9 @@ form! {
 const TOO_MANY: &str = "it has more threads than are kept";
 
 /// The number of threads, and of bins over all of them, that are kept.
-const MOST_THREADS: usize = 1024;
-const MOST_BINS: usize = 1 << 20;
-const MOST_RUNS: usize = 1 << 20;
+const MAX_THREADS: usize = 1024;
+const MAX_BINS: usize = 1 << 20;
+const MAX_RUNS: usize = 1 << 20;
 
 #[derive(Debug, Default)]
 struct Thread {
@@ -190,14 +190,14 @@ impl Cyclictest {
     }
 
     fn thread(&mut self, index: usize) -> Option<&mut Thread> {
-        let room = self.threads.len() < MOST_THREADS || self.threads.contains_key(&index);
+        let room = self.threads.len() < MAX_THREADS || self.threads.contains_key(&index);
         room.then(|| self.threads.entry(index).or_default())
     }
 
     fn totals(&mut self, what: &str, numbers: &str, line: &Line, log: &mut Log) {
         // The totals of a run follow its bins, and its status lines may too.
         self.in_histogram = self.in_histogram && what == "Total";
-        for (index, text) in numbers.split_whitespace().enumerate().take(MOST_THREADS) {
+        for (index, text) in numbers.split_whitespace().enumerate().take(MAX_THREADS) {
             let Some(number) = Number::read(text) else {
                 log.report_unreadable(line, Suite::Cyclictest, "its numbers are not valid");
                 return;
@@ -223,7 +223,7 @@ impl Cyclictest {
             log.report_unreadable(line, Suite::Cyclictest, "its latency does not fit into 64 bits");
             return;
         };
-        for (index, text) in counts.split_whitespace().enumerate().take(MOST_THREADS) {
+        for (index, text) in counts.split_whitespace().enumerate().take(MAX_THREADS) {
             let Ok(times) = text.parse::<u64>() else {
                 log.report_unreadable(line, Suite::Cyclictest, "a count does not fit into 64 bits");
                 return;
@@ -233,7 +233,7 @@ impl Cyclictest {
                 let _ = self.thread(index);
                 continue;
             }
-            let room = self.bins < MOST_BINS;
+            let room = self.bins < MAX_BINS;
             let Some(thread) = self.thread(index) else { return };
             let ascending = thread.summary.histogram.last().is_none_or(|last| last.value < value);
             if room && ascending {
@@ -250,7 +250,7 @@ impl Cyclictest {
         let Some(thread) = index.and_then(|index| self.thread(index)) else { return false };
         thread.next = number.saturating_add(1);
         match text.parse::<u64>() {
-            Ok(value) if thread.samples.runs().len() < MOST_RUNS => {
+            Ok(value) if thread.samples.runs().len() < MAX_RUNS => {
                 thread.samples.push(value, Disturbance::NONE);
             }
             Ok(_) => thread.incomplete = true,
@@ -280,7 +280,7 @@ impl Thread {
             let mut all = Samples::new();
             for run in samples.runs() {
                 // The number of bins is bounded, but the counts in them need not be.
-                for _ in 0..run.times.min(MOST_RUNS as u64) {
+                for _ in 0..run.times.min(MAX_RUNS as u64) {
                     all.push(run.value.saturating_mul(scale), Disturbance::NONE);
                 }
             }

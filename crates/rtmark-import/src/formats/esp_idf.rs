@@ -38,7 +38,7 @@ const KERNEL: &str = "freertos";
 const TOO_MANY: &str = "too many functions were timed before";
 
 /// The number of functions whose times are kept separately.
-const MOST_FUNCTIONS: usize = 4096;
+const MAX_FUNCTIONS: usize = 4096;
 
 fn nanoseconds_of(unit: &str) -> u64 {
     match unit.to_lowercase().as_str() {
@@ -82,7 +82,7 @@ impl Reader for EspIdf {
             };
             let name = line.tag.clone().unwrap_or_else(|| "elapsed time".into());
             self.start_run(log);
-            let known = self.elapsed.contains_key(&name) || self.elapsed.len() < MOST_FUNCTIONS;
+            let known = self.elapsed.contains_key(&name) || self.elapsed.len() < MAX_FUNCTIONS;
             if !known {
                 log.report_unreadable(line, Suite::EspIdf, TOO_MANY);
             }
@@ -104,7 +104,7 @@ impl Reader for EspIdf {
             };
             let name = found.at(1).to_owned();
             self.start_run(log);
-            if !self.calls.contains_key(&name) && self.calls.len() >= MOST_FUNCTIONS {
+            if !self.calls.contains_key(&name) && self.calls.len() >= MAX_FUNCTIONS {
                 log.report_unreadable(line, Suite::EspIdf, TOO_MANY);
             } else {
                 let entry = self.calls.entry(name).or_insert((line.number, 0, 0));

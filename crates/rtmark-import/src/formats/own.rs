@@ -18,7 +18,7 @@ use crate::row::{Figures, Number, Row, StatedFacts};
 const VERSION: u64 = 1;
 
 /// The number of samples that are kept of one series.
-const MOST_SAMPLES: u64 = 1 << 20;
+const MAX_SAMPLES: u64 = 1 << 20;
 
 const COLUMNS: &[&str] = &[
     "kernel",
@@ -336,7 +336,7 @@ fn push(row: &mut Row, samples: &mut Samples, number: &Number) {
     row.set(|_, _| (), number);
     match value {
         Some(value) if value >= 0.0 && value < u64::MAX as f64 => {
-            if samples.runs().len() as u64 >= MOST_SAMPLES {
+            if samples.runs().len() as u64 >= MAX_SAMPLES {
                 row.flag(FlagKind::Incomplete, "not all of its samples could be kept");
             } else {
                 samples.push(value.round() as u64, Disturbance::NONE);

@@ -44,7 +44,7 @@ const SUITES: [Suite; 3] =
     [Suite::ZephyrLatencyMeasure, Suite::ZephyrTimingInfo, Suite::ZephyrSchedQueues];
 
 /// No suite has this many rows.
-const MOST_NAMES: usize = 4096;
+const MAX_NAMES: usize = 4096;
 
 /// The reader.
 #[derive(Debug, Default)]
@@ -137,7 +137,7 @@ impl Zephyr {
             log.of_kernel(KERNEL);
         }
         self.section = log.current();
-        if self.names.len() < MOST_NAMES {
+        if self.names.len() < MAX_NAMES {
             self.names.insert(name.to_owned());
         }
     }

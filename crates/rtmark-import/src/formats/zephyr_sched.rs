@@ -20,7 +20,7 @@ form! {
 const STEPS: [&str; 5] = ["unpend", "ready", "switch", "pend", "tot"];
 
 /// The number of rounds kept.
-const MOST: usize = 1 << 20;
+const MAX_ROUNDS: usize = 1 << 20;
 
 /// The reader.
 #[derive(Debug, Default)]
@@ -66,7 +66,7 @@ impl Reader for ZephyrSched {
             }
             for (step, group) in open.steps.iter_mut().zip(1..) {
                 match found.at(group).parse::<u64>() {
-                    Ok(_) if step.samples.runs().len() >= MOST => step.beyond += 1,
+                    Ok(_) if step.samples.runs().len() >= MAX_ROUNDS => step.beyond += 1,
                     Ok(cycles) => step.samples.push(cycles, Disturbance::NONE),
                     Err(_) => step.negative += 1,
                 }

@@ -116,11 +116,11 @@ fn endless_lines_take_bounded_memory() {
 #[test]
 fn rows_beyond_the_limit_are_skipped() {
     let mut log = String::from("** A stats [avg, min, max] in nanoseconds **\n");
-    for _ in 0..rtmark_import::MOST_ROWS + 5 {
+    for _ in 0..rtmark_import::MAX_ROWS + 5 {
         log.push_str("a : 1,1,1\n");
     }
     let imported = read(log.as_bytes(), None);
-    assert_eq!(imported.answers.len(), rtmark_import::MOST_ROWS);
+    assert_eq!(imported.answers.len(), rtmark_import::MAX_ROWS);
     assert!(imported.warnings.iter().any(|w| w.message.contains("passed over")));
 }
 

@@ -8,7 +8,7 @@ use super::{LockFile, Priority, QueueFile, System, TaskFile, Time, Work};
 use crate::set::{Interrupt, Queue, Release, Section, Set, Task};
 
 /// The most tasks, interrupts or locks in a file.
-const MOST: usize = 1_000;
+const MAX_ENTRIES: usize = 1_000;
 
 /// Timer units per second for kernels that do not count ticks.
 const MICROSECONDS: u64 = 1_000_000;
@@ -126,8 +126,8 @@ impl System {
             let hint = "name one, for example [\"freertos\"]";
             return Err(self.refuse(&self.soc, "kernels", problem, hint));
         }
-        if self.task.len().max(self.interrupt.len()).max(self.locks.len()) > MOST {
-            let problem = format!("more than {MOST} tasks, interrupts or locks");
+        if self.task.len().max(self.interrupt.len()).max(self.locks.len()) > MAX_ENTRIES {
+            let problem = format!("more than {MAX_ENTRIES} tasks, interrupts or locks");
             return Err(self.refuse(&self.soc, "task", problem, "split the system"));
         }
         self.unique(self.task.iter().map(|task| &task.name), "task")?;

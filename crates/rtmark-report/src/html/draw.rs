@@ -16,7 +16,7 @@ const TOP: f64 = 20.0;
 const BOTTOM: f64 = HEIGHT - 34.0;
 const LEFT: f64 = 44.0;
 /// The right end of a chart whose lines are labelled at their ends.
-const NAMED: f64 = WIDTH - 92.0;
+const LABELLED_RIGHT: f64 = WIDTH - 92.0;
 const RIGHT: f64 = WIDTH - 14.0;
 /// The minimum distance between line labels.
 const NAME_HEIGHT: f64 = 12.5;
@@ -62,7 +62,7 @@ impl Frame {
                 let (low, top) = (least(|p| p.1).max(1.0) * 0.9, top.max(1.0) * 1.1);
                 let wider = (DECADE * low / top).max(1.0).sqrt();
                 let y = Axis::logarithmic((low / wider).max(0.9), top * wider);
-                Self { x, y, right: NAMED }
+                Self { x, y, right: LABELLED_RIGHT }
             }
             Scales::Exceedance => {
                 let x = if high > 3.0 * low.max(1.0) {
@@ -74,7 +74,7 @@ impl Frame {
                 let y = Axis::logarithmic(least(|p| p.1) * 0.8, 1.0);
                 let parts: Vec<_> =
                     y.ticks.iter().map(|(value, _)| (*value, part(*value))).collect();
-                Self { x, y: y.with_ticks(parts), right: NAMED }
+                Self { x, y: y.with_ticks(parts), right: LABELLED_RIGHT }
             }
         }
     }
@@ -356,7 +356,7 @@ fn names(frame: &Frame, chart: &Chart, styles: &KernelStyles) -> String {
         let slope =
             if slope == "-0.00" { "0.00".to_owned() } else { slope.replace('-', "\u{2212}") };
         let from = x + 3.0;
-        let to = NAMED + 8.0;
+        let to = LABELLED_RIGHT + 8.0;
         let _ = write!(
             out,
             "<g class=\"{}\"{}><path class=\"lead\" d=\"M{from:.1} {y:.1}L{to:.1} {place:.1}\"/>\
@@ -364,7 +364,7 @@ fn names(frame: &Frame, chart: &Chart, styles: &KernelStyles) -> String {
              <text class=\"n\" x=\"{WIDTH}\" y=\"{:.1}\">{slope}</text></g>",
             styles.class(kernel),
             data_kernel(kernel),
-            NAMED + 10.0,
+            LABELLED_RIGHT + 10.0,
             place + 3.5,
             escaped(written(kernel)),
             place + 3.5
@@ -388,7 +388,7 @@ fn longest(chart: &Chart, styles: &KernelStyles) -> String {
             out,
             "<g class=\"{class}\"{kernel}><text class=\"name\" x=\"{:.1}\" y=\"{y:.1}\">{}</text>\
              <text class=\"n\" x=\"{WIDTH}\" y=\"{y:.1}\">{}</text></g>",
-            NAMED + 10.0,
+            LABELLED_RIGHT + 10.0,
             escaped(&line.name),
             short(of(&line))
         );

@@ -16,7 +16,7 @@ use crate::notes::{one_line, without_figures};
 use crate::worst::Worst;
 
 /// The number of operations that represent a group.
-const STAND: usize = 2;
+const PER_GROUP: usize = 2;
 /// The chart width, in pixels, at which labels are kept from overlapping.
 const NOMINAL: f64 = 480.0;
 /// The width reserved for a label at that size.
@@ -87,7 +87,7 @@ fn headlines<'a>(view: &View<'a>) -> Vec<Row<'a>> {
         };
         let mut rows: Vec<_> = listed.filter(|row| of_kernels(row) > 0).collect();
         rows.sort_by_key(|row| of_kernels(row) < 2);
-        rows.truncate(STAND);
+        rows.truncate(PER_GROUP);
         if rows.is_empty() && !matches!(group, Group::Programs) {
             let any = scenarios.iter().map(|id| row(view, group, id, id.as_str()));
             rows.extend(any.rev().max_by_key(of_kernels).filter(|row| of_kernels(row) > 0));

@@ -221,11 +221,11 @@ fn remark_list<'a>(view: &View<'a>, scenario: &'a ScenarioId) -> Markup {
 }
 
 /// The number of scenarios whose latency distribution is shown up front.
-const LATE: usize = 4;
+const MAX_LATENCY_CHARTS: usize = 4;
 /// The minimum number of samples of each kernel that has any.
-const MANY: u64 = 100;
+const MIN_SAMPLES: u64 = 100;
 /// The minimum ratio of the longest sample to the typical one.
-const FAR: f64 = 1.25;
+const MIN_LATENESS: f64 = 1.25;
 
 /// Selects latency distributions: those of the scenarios about interrupts and time whose longest
 /// sample is furthest from the typical one.
@@ -242,12 +242,17 @@ pub fn lateness(view: &View<'_>) -> Vec<Chart> {
             longest as f64 / s.typical().max(1) as f64
         };
         let furthest = all.iter().map(far).fold(0.0, f64::max);
-        if furthest >= FAR && all.iter().all(|statistics| statistics.count >= MANY) {
+        if furthest >= MIN_LATENESS && all.iter().all(|statistics| statistics.count >= MIN_SAMPLES)
+        {
             found.push((furthest, scenario));
         }
     }
     found.sort_by(|a, b| b.0.total_cmp(&a.0));
-    found.into_iter().take(LATE).filter_map(|(_, id)| distribution(view, id)).collect()
+    found
+        .into_iter()
+        .take(MAX_LATENCY_CHARTS)
+        .filter_map(|(_, id)| distribution(view, id))
+        .collect()
 }
 
 /// Returns the share of samples that take at least each length, if any kernel's samples differ at all.

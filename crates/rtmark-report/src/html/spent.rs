@@ -24,7 +24,7 @@ const ROLES: [(&str, &str); 10] = [
     ("sleep", "sleep"),
 ];
 /// The number of functions named for each kind of work.
-const MOST: usize = 4;
+const MAX_FUNCTIONS: usize = 4;
 
 /// A kind of work in one sample.
 struct Kind<'a> {
@@ -127,7 +127,7 @@ fn described(kinds: &[Kind<'_>]) -> String {
     let functions = |kind: &Kind<'_>| {
         let named = kind.parts.iter().filter(|part| !part.function.starts_with('['));
         let named: Vec<_> = named
-            .take(MOST)
+            .take(MAX_FUNCTIONS)
             .map(|part| format!("{} {}", part.function, grouped(part.cycles)))
             .collect();
         if named.is_empty() { String::new() } else { format!(" ({})", named.join(", ")) }

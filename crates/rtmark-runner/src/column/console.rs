@@ -7,7 +7,7 @@ use rtmark_units::Cycles;
 use crate::run::{Ending, Session};
 
 /// The most console output to keep, in bytes; no suite prints this much.
-const LONGEST: usize = 64 << 20;
+const MAX_CONSOLE: usize = 64 << 20;
 
 /// Cycles for which a program may continue to print the line that announces its end.
 const REST_OF_LINE: u64 = 10_000_000;
@@ -59,7 +59,7 @@ pub(super) fn run(
     let mut console = Vec::new();
     let keep = |machine: &mut Machine, console: &mut Vec<u8>| {
         let printed = machine.take_console();
-        if console.len() < LONGEST {
+        if console.len() < MAX_CONSOLE {
             console.extend(printed);
         }
     };

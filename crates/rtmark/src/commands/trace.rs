@@ -65,7 +65,7 @@ pub struct Arguments {
 /// How many cycles before a window tasks are followed, so that their states are known when it starts.
 const FOLLOWED: u64 = 4_000_000;
 /// How many slices and marks a file may have before a warning is printed.
-const MANY: usize = 2_000_000;
+const MANY_EVENTS: usize = 2_000_000;
 /// The exceptions for which becoming pending is shown: PendSV, SysTick, interrupts.
 const FIRST_PENDED: u16 = 14;
 const LAST_PENDED: u16 = 16 + 63;
@@ -109,7 +109,7 @@ impl Arguments {
             let hint = "choose another --window; `rtmark sim` shows how far the program runs";
             return Err(CliError::new(Exit::NothingSelected, message, hint));
         }
-        if events > MANY && !verbosity.quiet {
+        if events > MANY_EVENTS && !verbosity.quiet {
             say(format!(
                 "note: Perfetto may load {events} events slowly; --window selects some of them"
             ));

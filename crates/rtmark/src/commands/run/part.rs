@@ -29,7 +29,7 @@ const FORM: Form = Form {
 };
 
 /// How often a part is saved while it is measured.
-const KEPT_EACH: Duration = Duration::from_secs(5);
+const SAVE_INTERVAL: Duration = Duration::from_secs(5);
 
 /// The question that a whole run asks, and how it is partitioned.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -128,7 +128,7 @@ impl SuiteObserver for PartRecorder {
     ) -> Result<(), CliError> {
         let question = question.map(|question| question.as_str().to_owned());
         self.part.answers.push((question, answer.clone()));
-        if self.written.elapsed() >= KEPT_EACH {
+        if self.written.elapsed() >= SAVE_INTERVAL {
             self.part.write(&self.path)?;
             self.written = Instant::now();
         }

@@ -149,7 +149,7 @@ impl RunObservers<'_> {
                 Typed::Nothing => {}
                 Typed::Closed
                     if terminal
-                        .wait_until_open(Some(terminal::REOPENED_WITHIN))
+                        .wait_until_open(Some(terminal::REOPEN_TIMEOUT))
                         .map_err(|error| terminal::failed(&error))? => {}
                 Typed::Closed => {
                     say(format!("{} was closed", terminal.name()));

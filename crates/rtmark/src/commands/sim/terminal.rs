@@ -15,11 +15,11 @@ use linux::Pair;
 use other::Pair;
 
 /// How long a run waits for a closed terminal to be reopened before it ends.
-pub const REOPENED_WITHIN: Duration = Duration::from_secs(2);
+pub const REOPEN_TIMEOUT: Duration = Duration::from_secs(2);
 /// How often to check whether the terminal was opened.
-const LOOK_AGAIN: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// How long the program waits for a terminal that is not read, before its output is dropped.
-const UNREAD_FOR: Duration = Duration::from_secs(1);
+const UNREAD_TIMEOUT: Duration = Duration::from_secs(1);
 /// How often, in the chip's time, a run checks for typed input.
 pub const LOOKS: Duration = Duration::from_millis(5);
 
@@ -69,7 +69,7 @@ impl Terminal {
             if within.is_some_and(|within| began.elapsed() >= within) {
                 return Ok(false);
             }
-            std::thread::sleep(LOOK_AGAIN);
+            std::thread::sleep(POLL_INTERVAL);
         }
         Ok(true)
     }
@@ -85,7 +85,7 @@ impl Terminal {
     /// without a listener.
     pub fn show(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() && self.shown.is_ok() {
-            match self.pair.write(bytes, UNREAD_FOR) {
+            match self.pair.write(bytes, UNREAD_TIMEOUT) {
                 Ok(0) => {
                     self.lost += bytes.len();
                     return;
@@ -102,8 +102,8 @@ impl Terminal {
     pub fn finish(self) -> io::Result<Option<String>> {
         self.shown?;
         let began = Instant::now();
-        while self.pair.is_open()? && self.pair.has_unread()? && began.elapsed() < UNREAD_FOR {
-            std::thread::sleep(LOOK_AGAIN);
+        while self.pair.is_open()? && self.pair.has_unread()? && began.elapsed() < UNREAD_TIMEOUT {
+            std::thread::sleep(POLL_INTERVAL);
         }
         Ok((self.lost > 0).then(|| {
             format!(

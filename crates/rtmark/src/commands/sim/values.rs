@@ -152,7 +152,7 @@ pub fn pend(text: &str) -> Result<Pend, String> {
 }
 
 /// The named registers of Arm cores, and their counterparts on other cores.
-const NAMED: [(&str, Register); 11] = [
+const NAMED_REGISTERS: [(&str, Register); 11] = [
     ("sp", Register::Sp),
     ("lr", Register::Link),
     ("pc", Register::Pc),
@@ -171,7 +171,9 @@ const ALIASES: [(&str, Register); 3] =
     [("r15", Register::Pc), ("ip", Register::R(12)), ("cpsr", Register::Xpsr)];
 
 fn register(name: &str) -> Option<Register> {
-    if let Some((_, register)) = NAMED.iter().chain(&ALIASES).find(|(known, _)| *known == name) {
+    if let Some((_, register)) =
+        NAMED_REGISTERS.iter().chain(&ALIASES).find(|(known, _)| *known == name)
+    {
         return Some(*register);
     }
     let is_it = |(known, _): &(&str, Register)| *known == name;

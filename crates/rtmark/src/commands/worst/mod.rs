@@ -162,7 +162,7 @@ pub fn window(text: &str) -> Result<Window, String> {
 }
 
 /// How often a search is saved in its file.
-const KEPT_EACH: Duration = Duration::from_secs(10);
+const SAVE_INTERVAL: Duration = Duration::from_secs(10);
 
 /// The results of all searches of a command.
 #[derive(Default)]
@@ -374,7 +374,7 @@ impl Arguments {
             bar.set_position(findings.points.min(total));
             if let Some(file) = &self.state
                 && let Ok(mut last) = written.try_lock()
-                && last.elapsed() >= KEPT_EACH
+                && last.elapsed() >= SAVE_INTERVAL
             {
                 *last = Instant::now();
                 // Errors are ignored here: the final write reports them.

@@ -223,7 +223,7 @@ pub struct Stretch {
 }
 
 /// What an interrupt waits for if nothing holds it back.
-const HAD_TO_END: &str = "instructions and entries that had to end";
+const UNINTERRUPTIBLE: &str = "instructions and entries that had to end";
 
 /// Describes what held an interrupt back.
 pub fn held_by(blocker: Blocker, names: &ExceptionNames) -> String {
@@ -329,7 +329,10 @@ impl<'a> Describer<'a> {
         // Started instructions and entries, including the interrupt's own, come last.
         let (by, begun): (Vec<_>, Vec<_>) = held.partition(|(held, _)| held.is_some());
         let named = |(held, cycles): (Option<Blocker>, u64)| {
-            (held.map_or_else(|| HAD_TO_END.to_owned(), |held| held_by(held, &self.names)), cycles)
+            (
+                held.map_or_else(|| UNINTERRUPTIBLE.to_owned(), |held| held_by(held, &self.names)),
+                cycles,
+            )
         };
         let held = by.into_iter().chain(begun).map(named).collect();
         WorstCase {

@@ -22,7 +22,7 @@ const LOAD: &str = "load.mixed";
 const PATIENCE: u64 = 200_000;
 
 /// The maximum number of cycles that a hint suggests for --window.
-const SUGGESTED: u64 = 1_000_000;
+const MAX_SUGGESTED_WINDOW: u64 = 1_000_000;
 
 /// What to search in a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -309,7 +309,7 @@ impl Subject {
             if begins.is_empty() {
                 let problem =
                     format!("the image has no probes that mark the cycles to search; {ended}");
-                let to = run.cycles.clamp(1, SUGGESTED);
+                let to = run.cycles.clamp(1, MAX_SUGGESTED_WINDOW);
                 let hint = format!("give the cycles to search: --window 0:{to}");
                 return Err(unfit(self, exit, problem, &hint));
             }
