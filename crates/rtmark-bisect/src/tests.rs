@@ -31,14 +31,14 @@ fn the_first_bad_commit_is_found_and_the_checkout_removed() {
     let aside = scratch.path().join("aside");
     for first in 1..9 {
         let checkout = repository.check_out(&bad, aside.clone()).expect("checked out");
-        let mut asked = 0;
+        let mut steps = 0;
         let found = checkout.search(&good, &bad, |commit| {
-            asked += 1;
+            steps += 1;
             if value(&checkout, commit) >= first { Judgement::Bad } else { Judgement::Good }
         });
         let found = found.expect("found");
         let commit = repository.commit(&format!("HEAD~{}", 8 - first)).expect("there");
-        assert!(found.starts_with(&commit) && asked <= 4, "{asked} {found}");
+        assert!(found.starts_with(&commit) && steps <= 4, "{steps} {found}");
         assert!(found.contains(&format!("value {first}")), "{found}");
         drop(checkout);
         assert!(!aside.exists(), "the checkout is gone");

@@ -99,11 +99,11 @@ impl<'a> RuleMatcher<'a> {
     /// Creates it without calls; members of structures are looked up in the image's debug information.
     pub fn new(rules: &'a [Equal], elf: &[u8]) -> Self {
         let mut matched = Self { rules, ..Self::default() };
-        let mut asked: BTreeSet<&(String, String)> = BTreeSet::new();
+        let mut members: BTreeSet<&(String, String)> = BTreeSet::new();
         for path in rules.iter().flat_map(|rule| &rule.when).flat_map(Condition::paths) {
-            asked.extend(&path.members);
+            members.extend(&path.members);
         }
-        for pair in asked {
+        for pair in members {
             if let Some(member) = member_of(elf, &pair.0, &pair.1) {
                 matched.members.insert(pair.clone(), member);
             }

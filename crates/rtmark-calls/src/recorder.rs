@@ -355,8 +355,8 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         let sp = machine.register(Register::Sp);
         // What a handler returns through is not an address, and a first instruction that continues
         // after an interrupt, such as PUSH, has begun before.
-        let goes_on = self.newest.is_none() && machine.goes_on();
-        let Some(return_address) = machine.returns_from_call(link).filter(|_| !goes_on) else {
+        let continues = self.newest.is_none() && machine.goes_on();
+        let Some(return_address) = machine.returns_from_call(link).filter(|_| !continues) else {
             return;
         };
         let same = |open: &OpenCall| (open.return_address, open.sp) == (return_address, sp);

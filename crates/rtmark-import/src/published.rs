@@ -49,7 +49,7 @@ enum Kind {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Figure {
-    #[serde(default = "own_words")]
+    #[serde(default = "default_suite")]
     suite: Suite,
     row: String,
     unit: Unit,
@@ -69,7 +69,7 @@ struct Figure {
     note: Option<String>,
 }
 
-const fn own_words() -> Suite {
+const fn default_suite() -> Suite {
     Suite::Published
 }
 

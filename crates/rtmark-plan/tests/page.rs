@@ -167,11 +167,11 @@ fn time_awake_and_asleep_is_reported() {
 #[test]
 fn a_run_above_the_bound_of_scenarios_is_reported() {
     let mut document = document();
-    let told =
+    let has_warning =
         |document: &Document| document.text(Form::Text).contains("made with the suite's costs");
     assert_eq!(document.kernels[0].tasks[1].response, Some(7_000));
-    assert!(told(&document), "7 400 cycles of 7 000");
+    assert!(has_warning(&document), "7 400 cycles of 7 000");
     let run = document.kernels[0].run.as_mut().expect("a run");
     (run.tasks[0].longest, run.tasks[1].longest) = (2_000, 7_000);
-    assert!(!told(&document));
+    assert!(!has_warning(&document));
 }

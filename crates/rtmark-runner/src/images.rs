@@ -53,11 +53,11 @@ pub(crate) fn target_of(unit: &Unit) -> Target {
     let mut target = unit.platform.target();
     let manifest = &unit.kernel.manifest;
     if manifest.build == BuildSystem::Cargo {
-        let asked = |image: &String| {
+        let is_used = |image: &String| {
             unit.applicable_scenarios().any(|scenario| scenario.id.group() == image.as_str())
         };
-        let unasked = manifest.images.iter().filter(|image| !asked(image));
-        target.without.extend(unasked.cloned());
+        let unused = manifest.images.iter().filter(|image| !is_used(image));
+        target.without.extend(unused.cloned());
     }
     target
 }

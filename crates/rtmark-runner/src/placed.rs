@@ -46,7 +46,7 @@ pub(crate) struct Placed {
 
 impl Placed {
     /// Wraps a run whose layout is not varied.
-    pub fn alone(measured: Measured) -> Self {
+    pub fn unvaried(measured: Measured) -> Self {
         Self { measured, emptied: None, middle: 0, placements: Vec::new() }
     }
 }
@@ -98,7 +98,7 @@ pub(crate) fn measure_all(
     for ((image, probed), measured) in watched.into_iter().zip(measured) {
         let measured = measured?;
         if measured.declined.is_some() {
-            return Ok(Placed::alone(measured));
+            return Ok(Placed::unvaried(measured));
         }
         placements.push(Placement {
             layout: image.firmware.layout,

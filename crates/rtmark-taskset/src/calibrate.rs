@@ -201,7 +201,7 @@ impl Bench {
             rises.max().unwrap_or(0)
         };
         let release = rise(&releases).max(rise(&wakes));
-        let again = self.again(thousand, wakes[0].worst)?;
+        let again = self.rerun(thousand, wakes[0].worst)?;
         let start = wakes[0].worst.saturating_sub(tick.least) + again;
         let end = Extremes::of(ends, "an end")?;
         let (lock, call) = self.locks()?;
@@ -304,7 +304,7 @@ impl Bench {
     /// Returns the extra time a job takes to start if its task was preempted in the middle of the
     /// call by which it waited: the rest of that call runs after the release. FreeRTOS makes a
     /// task that was switched away before its yield yield once more then.
-    fn again(&self, thousand: u64, wake: u64) -> Result<u64, SetError> {
+    fn rerun(&self, thousand: u64, wake: u64) -> Result<u64, SetError> {
         let mut worst = wake;
         let rounds = |cycles: u64| cycles * 1000 / thousand.max(1);
         let latest = rounds(SHORT_TICK);

@@ -16,7 +16,7 @@ use crate::search::TaskResult;
 struct Job {
     begun: bool,
     /// Number of locks it has requested in this job.
-    asked: usize,
+    requests: usize,
     waits: Option<usize>,
     /// The locks it holds, the innermost last.
     holds: Vec<usize>,
@@ -133,8 +133,8 @@ impl State<'_> {
                 if let Some(task) = self.job() {
                     let stretches = self.table.rows[task].stretches.iter();
                     let mut locks = stretches.flat_map(Stretch::locks);
-                    self.jobs[task].waits = locks.nth(self.jobs[task].asked);
-                    self.jobs[task].asked += 1;
+                    self.jobs[task].waits = locks.nth(self.jobs[task].requests);
+                    self.jobs[task].requests += 1;
                 }
             }
             Mark::Taken => {

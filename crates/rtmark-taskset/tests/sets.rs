@@ -155,11 +155,11 @@ fn no_run_of_the_event_loop_exceeds_its_bound() {
 /// `RTMARK_SEED=2` draws others.
 #[expect(clippy::print_stdout, reason = "the figures of a longer run are to be read")]
 fn no_run_exceeds_its_bound(kernel: &str) {
-    let asked = |name| std::env::var(name).ok().and_then(|text| text.parse().ok());
+    let variable = |name| std::env::var(name).ok().and_then(|text| text.parse().ok());
     // About half of an executor's sets have a bound.
     let usual = if model(kernel).order.takes_turns() { 100 } else { 25 };
-    let count = asked("RTMARK_SETS").unwrap_or(usual);
-    let seed = asked("RTMARK_SEED").unwrap_or(1);
+    let count = variable("RTMARK_SETS").unwrap_or(usual);
+    let seed = variable("RTMARK_SEED").unwrap_or(1);
     for name in ["stm32f405", "stm32c031"] {
         let Compared { mut gaps, above, sets, queued, sent, nested } =
             compare(kernel, name, count, seed);

@@ -150,9 +150,9 @@ impl<'a, 'elf> Polls<'a, 'elf> {
     fn task_at(&mut self, pc: u32, function: u32, end: u32) -> Option<String> {
         let known = self.functions.get(&function).cloned();
         let known = known.unwrap_or_else(|| {
-            let told = self.function(function, end);
-            self.functions.insert(function, told.clone());
-            told
+            let kind = self.function(function, end);
+            self.functions.insert(function, kind.clone());
+            kind
         });
         match known {
             Function::Plain => None,

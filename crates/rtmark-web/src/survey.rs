@@ -53,19 +53,19 @@ pub struct Surveyed {
 /// A survey in progress.
 #[derive(Debug)]
 pub struct Survey {
-    asked: [u64; 2],
+    range: [u64; 2],
     from: u64,
     machine: Machine,
     watching: ((Profile<'static>, Recorder<'static, 'static>), AccessRecorder),
 }
 
 impl Survey {
-    fn new(machine: Machine, asked: [u64; 2], program: Program) -> Self {
+    fn new(machine: Machine, range: [u64; 2], program: Program) -> Self {
         let tasks = Tasks::new(program.bytes, program.image, program.lines);
         let profile = Profile::new(&machine, program.image.symbols());
         let recorder = Recorder::new(&machine, program.image, program.lines, tasks, []);
         let watching = ((profile, recorder), AccessRecorder::default());
-        Self { asked, from: machine.cycles().0, machine, watching }
+        Self { range, from: machine.cycles().0, machine, watching }
     }
 
     fn finish(self, program: Program) -> Surveyed {
@@ -103,20 +103,20 @@ impl Survey {
 /// Begins or continues a survey, and reports its result or progress.
 pub fn survey(
     session: &mut Session,
-    asked: [u64; 2],
+    range: [u64; 2],
     pace: Option<Duration>,
 ) -> io::Result<Result<(), String>> {
-    let [from, to] = asked;
+    let [from, to] = range;
     let to = to.min(session.reached());
     if from >= to || to - from > MAX_CYCLES {
         let text = format!("a survey covers 1 to {MAX_CYCLES} cycles that have already run");
         return Ok(Err(text));
     }
     let program = session.program();
-    let under_way = session.survey.take().filter(|survey| survey.asked == asked);
+    let under_way = session.survey.take().filter(|survey| survey.range == range);
     let begun = under_way.or_else(|| {
         let machine = session.history().at_cycle(from)?.machine;
-        Some(Survey::new(machine, asked, program))
+        Some(Survey::new(machine, range, program))
     });
     let Some(mut survey) = begun else {
         return Ok(Err("the run does not reach back that far".to_owned()));

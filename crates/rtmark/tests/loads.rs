@@ -472,7 +472,7 @@ enum Observation {
     Landmarks,
 }
 
-fn assert_told_alike(machine: &Machine, elf: &[u8], what: &str) {
+fn assert_same_observations(machine: &Machine, elf: &[u8], what: &str) {
     let known = Api::builtin().expect("the kernels");
     let image = Image::from_elf(elf).expect("an image");
     let api = Api::recognise(&known, image.symbols()).expect("its kernel is known");
@@ -502,7 +502,7 @@ fn landmarks_give_the_same_result_as_every_instruction() {
     ] {
         for soc in socs {
             let Load { machine, elf, .. } = load(kernel, soc);
-            assert_told_alike(&machine, &elf, &format!("{kernel} on {soc}"));
+            assert_same_observations(&machine, &elf, &format!("{kernel} on {soc}"));
         }
     }
     for (kernel, soc, name) in [
@@ -512,6 +512,6 @@ fn landmarks_give_the_same_result_as_every_instruction() {
         ("embassy", "generic-hazard3", "thread.yield"),
     ] {
         let (machine, elf) = scenario(kernel, soc, name);
-        assert_told_alike(&machine, &elf, &format!("{kernel} on {soc}: {name}"));
+        assert_same_observations(&machine, &elf, &format!("{kernel} on {soc}: {name}"));
     }
 }

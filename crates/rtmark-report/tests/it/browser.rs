@@ -65,10 +65,10 @@ fn verdicts(browser: &str, report: &str, script: &str, size: (u32, u32)) -> Vec<
     );
     let checks = home.path().join("checks.html");
     std::fs::write(&checks, page).expect("writable");
-    let (dom, said) = loaded(browser, &checks, home.path());
-    assert!(!said.contains("CONSOLE"), "{said}");
+    let (dom, stderr) = loaded(browser, &checks, home.path());
+    assert!(!stderr.contains("CONSOLE"), "{stderr}");
     let open = "<pre id=\"verdicts\">";
-    let begin = dom.find(open).unwrap_or_else(|| panic!("the checks came to their end: {said}"));
+    let begin = dom.find(open).unwrap_or_else(|| panic!("the checks came to their end: {stderr}"));
     let text = &dom[begin + open.len()..];
     let text = text[..text.find("</pre>").expect("an end")].replace("&gt;", ">");
     serde_json::from_str(&text.replace("&lt;", "<").replace("&amp;", "&")).expect("JSON")

@@ -272,10 +272,10 @@ fn the_longest_held_interval_has_a_location() {
         to: place("leave", 21),
     });
     let answers = [Answer::Measured(Box::new(load))];
-    let said = "freertos load.held.may_call: by BASEPRI and SysTick, from xQueueSend > enter \
+    let expected = "freertos load.held.may_call: by BASEPRI and SysTick, from xQueueSend > enter \
                 (tasks.c:17) to xQueueSend > leave (tasks.c:21)";
     let wide = rtmark_report::table(&answers, 200);
-    assert!(wide.contains("312") && wide.contains("[1]") && wide.contains(said), "{wide}");
+    assert!(wide.contains("312") && wide.contains("[1]") && wide.contains(expected), "{wide}");
     let markdown = rtmark_report::markdown(&answers);
     assert!(markdown.contains("(1)") && markdown.contains("by BASEPRI and SysTick"), "{markdown}");
     let csv = rtmark_report::csv(&answers).expect("renders");

@@ -102,7 +102,8 @@ impl Source<'_> {
     pub fn scenarios(&self, all: &[EqualCalls], options: &ColumnOptions<'_>) -> Vec<Answer> {
         let mut found: Vec<(usize, Answer)> = Vec::new();
         for EqualCalls { scenario, functions, calls, .. } in all {
-            let Some(scenario) = options.catalogue.get(scenario).filter(|one| options.wants(one))
+            let Some(scenario) =
+                options.catalogue.get(scenario).filter(|one| options.includes(one))
             else {
                 continue;
             };
@@ -230,7 +231,7 @@ impl Source<'_> {
         let (counted, core) = (f64::from(series.clock.0), f64::from(self.soc.soc.clock.0));
         // Suites truncate clocks to whole megahertz.
         let is_cores = series.basis == Basis::Cycles && (counted - core).abs() <= 1e6;
-        let fits = is_sound && is_new && is_cores && options.wants(scenario);
+        let fits = is_sound && is_new && is_cores && options.includes(scenario);
         fits.then(|| Answer::Measured(Box::new(Series { key, ..series.clone() })))
     }
 

@@ -88,7 +88,7 @@ pub struct Column {
 }
 
 impl ColumnOptions<'_> {
-    fn wants(&self, scenario: &Scenario) -> bool {
+    fn includes(&self, scenario: &Scenario) -> bool {
         let names = [scenario.id.as_str(), scenario.in_firmware().as_str()];
         let fits = |pattern: &Pattern| names.iter().any(|name| pattern.matches(name));
         self.scenarios.is_empty() || self.scenarios.iter().any(fits)

@@ -247,7 +247,8 @@ impl ForeignImage {
         column.notes.extend(self.without_debug_information());
         let source = Source { foreign: self, soc, version: self.short(), kernel: Some(&api.name) };
         let held = probes::scenarios(&self.records);
-        let held = held.filter_map(|id| options.catalogue.get(id)).filter(|one| options.wants(one));
+        let held =
+            held.filter_map(|id| options.catalogue.get(id)).filter(|one| options.includes(one));
         let (mut without, mut ran) = (Vec::new(), 0);
         let mut ambiguous = AmbiguousScenarios::default();
         for scenario in held {

@@ -280,18 +280,18 @@ fn run_all(stage: usize, tasks: &[Task<'_>], sender: &Sender<Message>) {
                 measure_all(soc, &layouts, tasks, advanced)
             }
             (Platform::Qemu(file), Program::Clocked(image)) => {
-                emulate(&file.machine, image, task.scenario, DEADLINE).map(Placed::alone)
+                emulate(&file.machine, image, task.scenario, DEADLINE).map(Placed::unvaried)
             }
             (Platform::Rehearsal(rehearsal), Program::Clocked(image)) => {
                 let soc = &rehearsal.file.soc;
                 let (console, result) = rehearse(soc, image, task.scenario, task.budget);
                 report(console);
-                result.map(Placed::alone)
+                result.map(Placed::unvaried)
             }
             (Platform::Board(bench), Program::Clocked(image)) => {
                 let (console, result) = bench.run(image, task.scenario);
                 report(console);
-                result.map(Placed::alone)
+                result.map(Placed::unvaried)
             }
             _ => unreachable!("images are read for the platform that they run on"),
         };

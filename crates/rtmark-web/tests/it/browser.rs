@@ -64,7 +64,7 @@ fn a_browser_shows_the_same_cycles_and_moments() {
     darken(folder.path());
     let (port, posted) = serve(folder.path());
     let home = tempfile::tempdir().expect("a scratch folder");
-    let said = home.path().join("said");
+    let stderr = home.path().join("said");
     let browser = Browser(
         Command::new(chromium)
             .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])
@@ -72,13 +72,13 @@ fn a_browser_shows_the_same_cycles_and_moments() {
             .arg(format!("--user-data-dir={}", home.path().display()))
             .arg(format!("http://127.0.0.1:{port}{BELOW}checks.html"))
             .stdout(Stdio::null())
-            .stderr(std::fs::File::create(&said).expect("writable"))
+            .stderr(std::fs::File::create(&stderr).expect("writable"))
             .spawn()
             .expect("the browser runs"),
     );
     let result = posted.recv_timeout(Duration::from_mins(20)).unwrap_or_else(|_| {
-        let said = std::fs::read_to_string(&said).unwrap_or_default();
-        panic!("the page did not come to its end, and {chromium} says:\n{said}")
+        let stderr = std::fs::read_to_string(&stderr).unwrap_or_default();
+        panic!("the page did not come to its end, and {chromium} says:\n{stderr}")
     });
     drop(browser);
     let result: Value = serde_json::from_str(&result).expect("JSON");

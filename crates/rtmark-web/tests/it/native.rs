@@ -37,7 +37,7 @@ fn events_of(bytes: &[u8]) -> Vec<Value> {
 }
 
 /// Returns the events of requests about an image.
-pub fn asked(soc: &str, image: &[u8], cycles: u64, asks: &[Value]) -> Vec<Value> {
+pub fn events_for(soc: &str, image: &[u8], cycles: u64, asks: &[Value]) -> Vec<Value> {
     let mut bytes = opening(soc, image, cycles, &Value::Null);
     bytes.extend(asks.iter().flat_map(|ask| format!("{ask}\n").into_bytes()));
     events_of(&bytes)
@@ -50,20 +50,20 @@ pub fn only<'a>(events: &'a [Value], kind: &str) -> Vec<&'a Value> {
 
 /// Returns how a run ends without intermediate stops.
 pub fn ended(soc: &str, image: &[u8], cycles: u64) -> Value {
-    let events = asked(soc, image, cycles, &[json!({"ask": "go", "cycle": cycles})]);
+    let events = events_for(soc, image, cycles, &[json!({"ask": "go", "cycle": cycles})]);
     only(&events, "ended").last().copied().expect("an end").clone()
 }
 
 /// Returns the moment at a cycle, in a run that goes straight there.
 pub fn moment(soc: &str, image: &[u8], cycle: u64) -> Value {
-    let events = asked(soc, image, 1 << 40, &[json!({"ask": "go", "cycle": cycle})]);
+    let events = events_for(soc, image, 1 << 40, &[json!({"ask": "go", "cycle": cycle})]);
     only(&events, "moment").last().copied().expect("a moment").clone()
 }
 
 #[test]
 fn a_run_is_reported_from_start_to_end() {
     let go = json!({"ask": "go", "cycle": 1_000_000});
-    let events = asked(&soc("stm32c031"), &prints(), 1_000_000, &[go]);
+    let events = events_for(&soc("stm32c031"), &prints(), 1_000_000, &[go]);
     assert_eq!(events[0]["event"], "loaded");
     assert_eq!(events[0]["clock"], 48_000_000);
     assert_eq!(only(&events, "console")[0]["text"], PRINTED);
@@ -88,7 +88,7 @@ fn endless_runs_stop_at_their_limit_and_errors_are_reported() {
         (soc("stm32c031"), vec![0xff; 64], "does not fit stm32c031"),
         ("name = 3".to_owned(), prints(), "the soc file"),
     ] {
-        let events = asked(&soc, &image, 1000, &[json!({"ask": "step", "by": 1})]);
+        let events = events_for(&soc, &image, 1000, &[json!({"ask": "step", "by": 1})]);
         assert_eq!(events[0]["event"], "refused", "{events:?}");
         assert!(events[0]["text"].as_str().is_some_and(|text| text.contains(part)), "{events:?}");
         assert!(
@@ -128,7 +128,7 @@ fn moments_do_not_depend_on_how_they_are_reached() {
             json!({"ask": "step", "by": -3}),
             json!({"ask": "step", "by": 3}),
         ];
-        let events = asked(&soc, &image, 1 << 40, &asks);
+        let events = events_for(&soc, &image, 1 << 40, &asks);
         let moments: Vec<_> =
             only(&events, "moment").into_iter().skip(1).map(without_reached).collect();
         assert_eq!(moments.len(), asks.len(), "{chip}");
@@ -156,7 +156,7 @@ fn a_survey_reports_cycles_and_peripheral_use() {
         json!({"ask": "survey", "from": 50_000, "to": 50_000}),
         json!({"ask": "survey", "from": 0, "to": 20_000_001}),
     ];
-    let events = asked(&soc("stm32f405"), &interrupted(), 1 << 40, &asks);
+    let events = events_for(&soc("stm32f405"), &interrupted(), 1 << 40, &asks);
     let found = only(&events, "surveyed")[0];
     let cycles = found["cycles"].as_u64().expect("a count");
     assert!((99_900..100_200).contains(&cycles), "{cycles}");
@@ -186,7 +186,7 @@ fn the_worst_moment_is_found_and_reachable() {
         json!({"ask": "worst", "interrupt": 3, "priority": 77, "from": 1000, "to": 90_000_000}),
     ];
     let soc = soc("stm32f405");
-    let events = asked(&soc, &interrupted(), 1 << 40, &asks);
+    let events = events_for(&soc, &interrupted(), 1 << 40, &asks);
     assert_eq!(only(&events, "refused").len(), 3, "{events:?}");
     let found = only(&events, "found")[0];
     let number = |name: &str| found[name].as_u64().expect("a count");

@@ -118,7 +118,7 @@ fn holding(store: &Store, runs: Vec<RunInfo>, filter: &Filter) -> Result<Vec<Run
     let mut kept = Vec::new();
     for run in runs {
         let subjects = store.subjects(&run)?;
-        if subjects.iter().any(|s| filter.wants(&s.kernel, &s.scenario, &s.soc)) {
+        if subjects.iter().any(|s| filter.accepts(&s.kernel, &s.scenario, &s.soc)) {
             kept.push(run);
         }
     }

@@ -16,7 +16,7 @@ use rtmark_study::{
 use rtmark_worst::{Aspect, Control, Findings, Latencies, Reach, Share, search};
 
 use super::run::{RunRecorder, command_line, show_failures, suite};
-use super::worst::{INJECTED, SearchOptions, Subject, What};
+use super::worst::{INJECTED, SearchOptions, Subject, Workload};
 use crate::cli::Verbosity;
 use crate::config::Config;
 use crate::error::CliError;
@@ -369,7 +369,7 @@ impl Bench<'_> {
         if names.is_empty() {
             return Ok(());
         }
-        let subjects = Subject::of_unit(&self.suite.builder, &unit, What::Scenarios)?;
+        let subjects = Subject::of_unit(&self.suite.builder, &unit, Workload::Scenarios)?;
         for subject in subjects {
             let name = names.iter().zip(&unit.scenarios).find_map(|(name, (scenario, _))| {
                 (Some(&scenario.id) == subject.scenario.as_ref()).then_some(name)

@@ -141,9 +141,10 @@ impl Arguments {
         let FoundSources { tree, kernels, catalogue } = self.sources.find(&config)?;
         let setting =
             Setting { catalogue: &catalogue, kernels, suite: suite(tree, None), verbosity };
-        let asked = Selection { kernels: self.kernel.clone(), scenarios: self.scenario.clone() };
+        let requested =
+            Selection { kernels: self.kernel.clone(), scenarios: self.scenario.clone() };
         let (board, rehearsal, soc) = if let Some(path) = self.board.from() {
-            let mut runs = boards::recorded(path, &asked)?;
+            let mut runs = boards::recorded(path, &requested)?;
             // A board's name stands for its soc.
             let soc = rtmark_runner::boards::find(&self.soc)
                 .map(|file| file.soc.soc.name)
@@ -176,7 +177,7 @@ impl Arguments {
             if !verbosity.quiet {
                 say("on the board:");
             }
-            let answers = setting.answers(platform, &default, &asked, recorder)?;
+            let answers = setting.answers(platform, &default, &requested, recorder)?;
             (answers, Rehearsal::of_board(&file, prints), soc)
         };
 

@@ -138,9 +138,9 @@ struct SeriesName<'a> {
 
 impl Arguments {
     pub fn run(self, verbosity: Verbosity) -> Result<Exit, CliError> {
-        let asked = [self.parse_series_name(&self.a)?, self.parse_series_name(&self.b)?];
+        let series_names = [self.parse_series_name(&self.a)?, self.parse_series_name(&self.b)?];
         // Check both names before anything is built.
-        for SeriesName { kernel, scenario, .. } in &asked {
+        for SeriesName { kernel, scenario, .. } in &series_names {
             exact(kernel)?;
             exact(scenario)?;
         }
@@ -148,7 +148,7 @@ impl Arguments {
         let images = self.images.read()?;
         let suite = suite(tree, self.max_cycles.map(Cycles));
         let mut explained = Vec::new();
-        for SeriesName { kernel, scenario, soc } in asked {
+        for SeriesName { kernel, scenario, soc } in series_names {
             let soc = match soc {
                 Some(name) => socs::find(name)?,
                 None => first_soc()?,
@@ -260,7 +260,7 @@ fn explain_image(
         let hint = "`rtmark list scenarios` shows the names";
         CliError::new(Exit::NothingSelected, format!("no scenario is called `{scenario}`"), hint)
     })?;
-    let asked = rtmark_runner::ColumnOptions {
+    let options = rtmark_runner::ColumnOptions {
         catalogue,
         scenarios: &[],
         max_cycles: suite.max_cycles,
@@ -268,7 +268,7 @@ fn explain_image(
         rtmark_sha256: suite.rtmark_sha256.as_deref(),
     };
     let bar = columns::bar(verbosity, image, &soc.soc.name);
-    let explained = image.explain(soc, &asked, known, |Cycles(now), Cycles(limit)| {
+    let explained = image.explain(soc, &options, known, |Cycles(now), Cycles(limit)| {
         bar.set_length(limit);
         bar.set_position(now.min(limit));
     });

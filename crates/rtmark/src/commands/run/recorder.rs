@@ -44,7 +44,7 @@ impl Tables {
         let Self::AsMeasured { before, written } = self else { return };
         let table = rtmark_report::table(answers, output::width());
         if written.is_ok() && !table.is_empty() {
-            *written = progress.aside(|| output::data(&format!("{before}{table}")));
+            *written = progress.suspend_bar(|| output::data(&format!("{before}{table}")));
             *before = "\n";
         }
     }

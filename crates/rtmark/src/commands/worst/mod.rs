@@ -30,7 +30,7 @@ pub use choice::{Choice, usage};
 pub use parts::Part;
 pub use report::held_by;
 use report::{Document, Found, SCHEMA_VERSION};
-pub use subject::{INJECTED, SearchOptions, SecondInterrupt, Subject, What};
+pub use subject::{INJECTED, SearchOptions, SecondInterrupt, Subject, Workload};
 
 /// Interrupt a kernel at every cycle of a scenario, and show the worst case
 ///

@@ -64,7 +64,7 @@ impl Part {
 
     /// Returns the program that is searched.
     pub fn subject(&self, path: &FilePath) -> Result<Subject, CliError> {
-        let again = FORM.again();
+        let again = FORM.retry_hint();
         let image = Image::from_elf(&self.elf).map_err(|error| refuse(path, error, &again))?;
         let scenario: Option<ScenarioId> = match &self.scenario {
             Some(id) => Some(id.parse().map_err(|error| refuse(path, error, &again))?),
@@ -98,7 +98,7 @@ impl Part {
                 "created with timing model {}, but this rtmark has {TIMING_MODEL}, whose cycles differ",
                 part.timing_model
             );
-            return Err(refuse(path, problem, FORM.again()));
+            return Err(refuse(path, problem, FORM.retry_hint()));
         }
         Ok(part)
     }

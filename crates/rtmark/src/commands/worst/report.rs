@@ -467,8 +467,8 @@ fn unserved(describer: &Describer<'_>, found: &Latencies) -> Vec<(String, u64)> 
 
 /// Describes the latencies that have no result at any point.
 fn unanswered(describer: &Describer<'_>, path: &Path, findings: &Findings) -> Vec<Unanswered> {
-    let asked = Aspect::ALL.into_iter().filter_map(|it| Some((it, findings.aspects.get(&it)?)));
-    let never = asked.filter(|(_, found)| found.counts.is_empty() && found.missing > 0);
+    let requested = Aspect::ALL.into_iter().filter_map(|it| Some((it, findings.aspects.get(&it)?)));
+    let never = requested.filter(|(_, found)| found.counts.is_empty() && found.missing > 0);
     let unanswered = never.map(|(aspect, found)| Unanswered {
         what: aspect.name(),
         text: text_of(path, aspect),

@@ -26,7 +26,7 @@ const MAX_SUGGESTED_WINDOW: u64 = 1_000_000;
 
 /// What to search in a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum Workload {
     /// Scenarios of the catalogue.
     Scenarios,
     /// The mixed load: tasks, timers, a queue and a device over a hyperperiod.
@@ -328,16 +328,16 @@ impl Subject {
     pub fn of_unit(
         builder: &Builder,
         unit: &rtmark_runner::Unit,
-        what: What,
+        what: Workload,
     ) -> Result<Vec<Self>, CliError> {
         let wanted: Vec<ScenarioId> = match what {
-            What::Scenarios => {
+            Workload::Scenarios => {
                 let answered = unit.scenarios.iter().filter(|(_, excuse)| excuse.is_none());
                 let spans = answered.filter(|(scenario, _)| scenario.held_back.is_none());
                 spans.map(|(scenario, _)| scenario.id.clone()).collect()
             }
-            What::Load if !unit.kernel.manifest.load => Vec::new(),
-            What::Load => vec![LOAD.parse::<ScenarioId>().map_err(|error| {
+            Workload::Load if !unit.kernel.manifest.load => Vec::new(),
+            Workload::Load => vec![LOAD.parse::<ScenarioId>().map_err(|error| {
                 CliError::new(
                     Exit::Internal,
                     format!("{LOAD}: {error}"),
@@ -351,8 +351,8 @@ impl Subject {
         // Only runs on the simulator can be searched.
         let Platform::Sim(soc, _) = &unit.platform else { return Ok(Vec::new()) };
         let built = match what {
-            What::Scenarios => builder.build(&unit.kernel, &soc.soc, &unit.setting_changes)?,
-            What::Load => builder.build_load(&unit.kernel, &soc.soc, &unit.setting_changes)?,
+            Workload::Scenarios => builder.build(&unit.kernel, &soc.soc, &unit.setting_changes)?,
+            Workload::Load => builder.build_load(&unit.kernel, &soc.soc, &unit.setting_changes)?,
         };
         let mut subjects = Vec::new();
         for scenario in wanted {
