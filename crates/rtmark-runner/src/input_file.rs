@@ -46,7 +46,7 @@ mod tests {
     fn endless_files_are_rejected_and_others_read_in_full() {
         let endless = read_to_end(io::repeat(0)).expect_err("too long");
         assert_eq!(endless.to_string(), "it holds more than 256 MiB");
-        let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/given.rs");
+        let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/input_file.rs");
         assert_eq!(read_text(&own).expect("text").into_bytes(), read_bytes(&own).expect("there"));
         assert!(read_text(&own).expect("text").ends_with("}\n"));
         let program = std::env::current_exe().expect("a path");
