@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use rtmark_calls::{Api, CallRecorder};
-use rtmark_observe::{HeldBack, HeldInterrupt, Lines};
+use rtmark_observe::{HeldBackRecorder, HeldInterrupt, Lines};
 use rtmark_sim::{Cycles, Image, Machine, Observer, Soc, Stop};
 
 use crate::Load;
@@ -43,9 +43,9 @@ pub fn run_one(elf: &Path, soc: &Path, manner: &str) -> Result<(), Box<dyn Error
         _ => {
             let lines = Lines::new(&elf);
             let known = Api::builtin()?;
-            let api = Api::recognised(&known, image.symbols()).ok_or("no kernel of its symbols")?;
+            let api = Api::recognise(&known, image.symbols()).ok_or("no kernel of its symbols")?;
             let recorder = CallRecorder::new(&machine, &image, api, lines.as_ref());
-            let held = HeldBack::new(&machine, &image, HeldInterrupt::MaskedOrHandled(0));
+            let held = HeldBackRecorder::new(&machine, &image, HeldInterrupt::MaskedOrHandled(0));
             let landmarks = recorder.landmarks();
             machine.run_observed_at(&landmarks, calls, &mut (recorder, held))
         }

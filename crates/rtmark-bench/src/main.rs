@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use comfy_table::{CellAlignment, Table, presets};
 use rtmark_firmware::probes::{self, SECTION};
-use rtmark_firmware::{Builder, Switched, Tree, select_in_elf};
+use rtmark_firmware::{Builder, SettingChanges, Tree, select_in_elf};
 use rtmark_sim::{Cycles, Image, Machine, Soc, Stop};
 
 mod bare;
@@ -89,7 +89,7 @@ fn loads(folder: &Path, wanted: impl Fn(&str) -> bool) -> Result<Vec<Load>, Box<
             .iter()
             .find(|known| known.manifest.id.as_str() == kernel)
             .ok_or("a kernel of the list is missing from firmware/")?;
-        let images = builder.build(kernel, &soc, &Switched::default())?;
+        let images = builder.build(kernel, &soc, &SettingChanges::default())?;
         let group = scenario.split('.').next().unwrap_or(scenario);
         let elf = &images.get(group).ok_or("the kernel has no such image")?.elf;
         let image = Image::from_elf(elf)?;

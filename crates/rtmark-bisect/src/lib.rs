@@ -18,12 +18,12 @@ pub enum GitError {
     #[error(transparent)]
     Run(#[from] std::io::Error),
     /// It reported an error.
-    #[error("git {arguments}: {said}")]
+    #[error("git {arguments}: {message}")]
     Refused {
         /// The arguments.
         arguments: String,
         /// Its error output.
-        said: String,
+        message: String,
     },
 }
 
@@ -53,11 +53,11 @@ pub struct Checkout<'a> {
 
 fn git(folder: &Path, arguments: &[&str]) -> Result<String, GitError> {
     let output = Command::new("git").arg("-C").arg(folder).args(arguments).output()?;
-    let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+    let message = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
     if output.status.success() {
-        return Ok(said(&output.stdout));
+        return Ok(message(&output.stdout));
     }
-    Err(GitError::Refused { arguments: arguments.join(" "), said: said(&output.stderr) })
+    Err(GitError::Refused { arguments: arguments.join(" "), message: message(&output.stderr) })
 }
 
 impl Repository {
@@ -132,9 +132,9 @@ impl Checkout<'_> {
                 Judgement::Bad => "bad",
                 Judgement::Skip => "skip",
             };
-            let said = git(&self.folder, &["bisect", word])?;
-            if said.contains("is the first") {
-                return Ok(said);
+            let message = git(&self.folder, &["bisect", word])?;
+            if message.contains("is the first") {
+                return Ok(message);
             }
         }
     }

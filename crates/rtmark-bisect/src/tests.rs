@@ -21,7 +21,7 @@ fn value(checkout: &Checkout<'_>, commit: &str) -> u32 {
 }
 
 #[test]
-fn the_first_bad_commit_is_found_and_the_folder_goes_away() {
+fn the_first_bad_commit_is_found_and_the_checkout_removed() {
     let scratch = tempfile::tempdir().expect("a scratch folder");
     let here = scratch.path().join("here");
     std::fs::create_dir(&here).expect("created");
@@ -31,14 +31,14 @@ fn the_first_bad_commit_is_found_and_the_folder_goes_away() {
     let aside = scratch.path().join("aside");
     for first in 1..9 {
         let checkout = repository.check_out(&bad, aside.clone()).expect("checked out");
-        let mut asked = 0;
+        let mut steps = 0;
         let found = checkout.search(&good, &bad, |commit| {
-            asked += 1;
+            steps += 1;
             if value(&checkout, commit) >= first { Judgement::Bad } else { Judgement::Good }
         });
         let found = found.expect("found");
         let commit = repository.commit(&format!("HEAD~{}", 8 - first)).expect("there");
-        assert!(found.starts_with(&commit) && asked <= 4, "{asked} {found}");
+        assert!(found.starts_with(&commit) && steps <= 4, "{steps} {found}");
         assert!(found.contains(&format!("value {first}")), "{found}");
         drop(checkout);
         assert!(!aside.exists(), "the checkout is gone");
@@ -47,7 +47,7 @@ fn the_first_bad_commit_is_found_and_the_folder_goes_away() {
 }
 
 #[test]
-fn where_all_between_are_skipped_git_names_them() {
+fn if_all_commits_between_are_skipped_git_lists_them() {
     let scratch = tempfile::tempdir().expect("a scratch folder");
     let repository = counting(scratch.path(), 4);
     let [good, bad] = ["HEAD~3", "HEAD"].map(|name| repository.commit(name).expect("there"));
@@ -58,7 +58,7 @@ fn where_all_between_are_skipped_git_names_them() {
 }
 
 #[test]
-fn what_is_not_there_is_refused_in_the_words_of_git() {
+fn missing_revisions_are_rejected_with_gits_message() {
     let scratch = tempfile::tempdir().expect("a scratch folder");
     let refused = Repository::around(scratch.path()).expect_err("none").to_string();
     assert!(refused.starts_with("git rev-parse --show-toplevel: "), "{refused}");

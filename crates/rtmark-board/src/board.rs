@@ -94,7 +94,7 @@ mod tests {
         uart = 'U'\nbaud = 9600\ndata = 4\nstatus = 0\nmask = 128\nready = 128\nstart = [[8, 1]]\n";
 
     #[test]
-    fn what_cannot_be_is_refused() {
+    fn impossible_values_are_rejected() {
         Board::from_toml(GOOD).expect("the model to spoil is good");
         let refusal = |from: &str, to: &str| {
             assert!(GOOD.contains(from));

@@ -30,18 +30,18 @@ pub trait Device: Send + std::fmt::Debug {
     fn link(&self) -> String;
 
     /// Returns how its firmware must print.
-    fn prints_by(&self) -> PrintsBy;
+    fn output_channel(&self) -> OutputChannel;
 
     /// Loads an executable, starts it, and listens until its run ends.
     ///
     /// # Errors
     /// When that fails, or the run does not reach its end.
-    fn run(&mut self, elf: &[u8]) -> Result<Heard, DeviceError>;
+    fn run(&mut self, elf: &[u8]) -> Result<Capture, DeviceError>;
 }
 
 /// How firmware prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PrintsBy {
+pub enum OutputChannel {
     /// Through semihosting calls to a debugger.
     Semihosting,
     /// Through a UART of the chip.
@@ -50,7 +50,7 @@ pub enum PrintsBy {
 
 /// The result of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Heard {
+pub struct Capture {
     /// Everything that was printed.
     pub console: Vec<u8>,
     /// The chip's identification, if it was read.
@@ -91,7 +91,7 @@ pub enum DeviceError {
     },
     /// The connection was lost.
     #[error("{link} went away while the firmware was printing: {source}")]
-    Gone {
+    Disconnected {
         /// How the board was connected.
         link: String,
         /// The operating system's error.
@@ -101,7 +101,7 @@ pub enum DeviceError {
     },
     /// The output exceeded the limit.
     #[error("it printed more than {limit} bytes without an end")]
-    Flood {
+    TooMuchOutput {
         /// The limit.
         limit: usize,
     },
@@ -123,7 +123,7 @@ impl DeviceError {
     /// Returns what had been printed.
     pub fn console(&self) -> &[u8] {
         match self {
-            Self::Silent { console, .. } | Self::Gone { console, .. } => console,
+            Self::Silent { console, .. } | Self::Disconnected { console, .. } => console,
             _ => &[],
         }
     }
@@ -137,7 +137,7 @@ impl DeviceError {
                      other systems than Debian the group may be another; `ls -l {port}` shows it)"
                 ),
                 _ if others.is_empty() => {
-                    "there is no serial port: is the board plugged in, and is its cable one for \
+                    "there is no serial port: is the board plugged in, and does its cable carry \
                      data?"
                         .to_owned()
                 }
@@ -149,12 +149,12 @@ impl DeviceError {
                     .to_owned()
             }
             Self::Silent { silence, .. } => silence.hint().to_owned(),
-            Self::Gone { .. } => {
+            Self::Disconnected { .. } => {
                 "is the cable loose, or did loading another program take the port? A board that \
                  resets its USB with itself needs a port that stays, such as its debugger's"
                     .to_owned()
             }
-            Self::Flood { .. } => {
+            Self::TooMuchOutput { .. } => {
                 "is that rtmark's firmware? Let rtmark load it: --load".to_owned()
             }
             Self::NoProbe(_) => {

@@ -23,7 +23,7 @@ pub struct Limits {
 
 impl Limits {
     /// Limits the silence to this duration, and the bytes to a quarter of a GiB.
-    pub fn after(silence: Duration) -> Self {
+    pub fn with_silence(silence: Duration) -> Self {
         Self { silence, bytes: 256 << 20 }
     }
 }
@@ -32,11 +32,11 @@ impl Limits {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Silence {
     /// Nothing.
-    FromTheStart(Duration),
+    NoOutput(Duration),
     /// Bytes that are not text: how many, of how many.
     Noise(usize, usize, Duration),
     /// Text in which no run of rtmark's firmware begins.
-    Stranger(Duration),
+    OtherProgram(Duration),
     /// A run began and did not end.
     Unfinished(Duration),
 }
@@ -44,13 +44,13 @@ pub enum Silence {
 impl fmt::Display for Silence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::FromTheStart(time) => write!(f, "the board said nothing for {time:?}"),
+            Self::NoOutput(time) => write!(f, "the board said nothing for {time:?}"),
             Self::Noise(odd, all, time) => write!(
                 f,
                 "what the board sends is not text ({odd} of {all} bytes), and then nothing came \
                  for {time:?}"
             ),
-            Self::Stranger(time) => write!(
+            Self::OtherProgram(time) => write!(
                 f,
                 "the board prints, but no run of rtmark's firmware begins in it, and then nothing \
                  came for {time:?}"
@@ -67,20 +67,20 @@ impl Silence {
         let odd = |byte: &&u8| !matches!(**byte, b' '..=b'~' | b'\n' | b'\r' | b'\t');
         let odd = console.iter().filter(odd).count();
         if console.is_empty() {
-            Self::FromTheStart(time)
-        } else if begins(console) {
+            Self::NoOutput(time)
+        } else if has_begun(console) {
             Self::Unfinished(time)
         } else if odd * 4 > console.len() {
             Self::Noise(odd, console.len(), time)
         } else {
-            Self::Stranger(time)
+            Self::OtherProgram(time)
         }
     }
 
     /// Returns what to do next.
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::FromTheStart(_) => {
+            Self::NoOutput(_) => {
                 "press its reset button while rtmark listens, or let rtmark load the firmware \
                  (--load); is it the right port, and is the UART's pin connected to it? Firmware \
                  that computes for long is given more time by --timeout"
@@ -89,7 +89,7 @@ impl Silence {
                 "the speed is probably another one: --baud must be what the firmware sets by the \
                  clock that the board's file names"
             }
-            Self::Stranger(_) => {
+            Self::OtherProgram(_) => {
                 "another program is on the board: let rtmark load its own (--load), or press reset \
                  if it came too late to hear the beginning"
             }
@@ -106,7 +106,7 @@ fn line_starts<'a>(console: &'a [u8], what: &'a [u8]) -> impl Iterator<Item = us
         .filter(move |&at| console[at..].starts_with(what) && (at == 0 || console[at - 1] == b'\n'))
 }
 
-fn begins(console: &[u8]) -> bool {
+fn has_begun(console: &[u8]) -> bool {
     line_starts(console, BEGIN).next().is_some()
 }
 
@@ -114,14 +114,14 @@ fn begins(console: &[u8]) -> bool {
 pub fn has_ended(console: &[u8]) -> bool {
     // In long consoles, only the last part needs to be searched.
     let near = console.len().saturating_sub(64);
-    begins(console)
+    has_begun(console)
         && line_starts(&console[near..], END)
             .last()
             .is_some_and(|at| console[near + at..].contains(&b'\n'))
 }
 
 /// Returns where in the console the run that began last has ended, if it has.
-fn ended(console: &[u8], from: usize) -> Option<usize> {
+fn end_of_last_run(console: &[u8], from: usize) -> Option<usize> {
     let end = from + line_starts(console.get(from..)?, END).next()?;
     // The whole line, and after a beginning: an end alone belongs to a run whose beginning was missed.
     let length = console[end..].iter().position(|&byte| byte == b'\n')? + 1;
@@ -146,13 +146,13 @@ pub fn listen(source: &mut dyn Read, link: &str, limits: Limits) -> Result<Vec<u
         match source.read(&mut chunk) {
             Ok(0) => {
                 let source = io::Error::from(io::ErrorKind::UnexpectedEof);
-                return Err(DeviceError::Gone { link: link.to_owned(), source, console });
+                return Err(DeviceError::Disconnected { link: link.to_owned(), source, console });
             }
             Ok(count) => {
                 heard = Instant::now();
                 console.extend_from_slice(&chunk[..count]);
                 if console.len() > limits.bytes {
-                    return Err(DeviceError::Flood { limit: limits.bytes });
+                    return Err(DeviceError::TooMuchOutput { limit: limits.bytes });
                 }
                 // A line may have begun in the previous chunk.
                 let from = console[..searched].iter().rposition(|&byte| byte == b'\n');
@@ -162,7 +162,7 @@ pub fn listen(source: &mut dyn Read, link: &str, limits: Limits) -> Result<Vec<u
                     begun = Some(from + at);
                 }
                 let after = begun.map(|at| at.max(from));
-                if let Some(end) = after.and_then(|at| ended(&console, at)) {
+                if let Some(end) = after.and_then(|at| end_of_last_run(&console, at)) {
                     console.truncate(end);
                     return Ok(console);
                 }
@@ -173,7 +173,7 @@ pub fn listen(source: &mut dyn Read, link: &str, limits: Limits) -> Result<Vec<u
                 | io::ErrorKind::WouldBlock
                 | io::ErrorKind::Interrupted => {}
                 _ => {
-                    return Err(DeviceError::Gone {
+                    return Err(DeviceError::Disconnected {
                         link: link.to_owned(),
                         source: error,
                         console,
@@ -212,50 +212,50 @@ mod tests {
 
     const RUN: &[u8] = b"\n@^ 00000003\n@+ 00000001 00000002\n@. 00000000 00000000\na.b ok\n@! 0\n";
 
-    fn hear(chunks: Vec<Vec<u8>>) -> Result<Vec<u8>, DeviceError> {
-        listen(&mut Chunks(chunks), "a test", Limits::after(Duration::from_millis(1)))
+    fn capture(chunks: Vec<Vec<u8>>) -> Result<Vec<u8>, DeviceError> {
+        listen(&mut Chunks(chunks), "a test", Limits::with_silence(Duration::from_millis(1)))
     }
 
     #[test]
-    fn a_run_ends_wherever_it_is_cut() {
+    fn the_end_is_detected_however_output_is_split() {
         for size in 1..=RUN.len() {
             let chunks = RUN.chunks(size).map(<[u8]>::to_vec).collect();
-            assert_eq!(hear(chunks).expect("a run"), RUN, "in pieces of {size}");
+            assert_eq!(capture(chunks).expect("a run"), RUN, "in pieces of {size}");
         }
     }
 
     #[test]
-    fn the_end_of_a_run_that_nobody_heard_begin_is_no_end() {
+    fn an_end_without_a_begin_is_ignored() {
         let mut text = b"000001 00000002\n@. 0 0\na.b ok\n@! 0\n".to_vec();
         text.extend_from_slice(RUN);
-        assert_eq!(hear(vec![text.clone()]).expect("the second"), text);
+        assert_eq!(capture(vec![text.clone()]).expect("the second"), text);
         // Reset half-way: listening continues until the second run ends.
         let mut twice = RUN[..30].to_vec();
         twice.extend_from_slice(RUN);
         let pieces = twice.chunks(7).map(<[u8]>::to_vec).collect();
-        assert_eq!(hear(pieces).expect("the second"), twice);
+        assert_eq!(capture(pieces).expect("the second"), twice);
     }
 
     #[test]
-    fn what_is_missing_is_told_apart() {
-        let silence = |text: &[u8]| match hear([text.to_vec(), vec![]].into()) {
+    fn kinds_of_silence_are_distinguished() {
+        let silence = |text: &[u8]| match capture([text.to_vec(), vec![]].into()) {
             Err(DeviceError::Silent { silence, .. }) => silence,
             other => panic!("{other:?}"),
         };
         let time = Duration::from_millis(1);
         assert_eq!(
-            match hear(vec![vec![], vec![]]) {
+            match capture(vec![vec![], vec![]]) {
                 Err(DeviceError::Silent { silence, .. }) => silence,
                 other => panic!("{other:?}"),
             },
-            Silence::FromTheStart(time)
+            Silence::NoOutput(time)
         );
         assert_eq!(silence(&[0x80, 0xFF, 0x00, b'a']), Silence::Noise(3, 4, time));
-        assert_eq!(silence(b"Hello from Zephyr\r\n"), Silence::Stranger(time));
+        assert_eq!(silence(b"Hello from Zephyr\r\n"), Silence::OtherProgram(time));
         assert_eq!(silence(&RUN[..40]), Silence::Unfinished(time));
-        assert!(matches!(hear(vec![RUN[..40].to_vec()]), Err(DeviceError::Gone { .. })));
-        let limits = Limits { bytes: 20, ..Limits::after(time) };
+        assert!(matches!(capture(vec![RUN[..40].to_vec()]), Err(DeviceError::Disconnected { .. })));
+        let limits = Limits { bytes: 20, ..Limits::with_silence(time) };
         let flood = listen(&mut Chunks(vec![RUN.to_vec()]), "a test", limits);
-        assert!(matches!(flood, Err(DeviceError::Flood { limit: 20 })));
+        assert!(matches!(flood, Err(DeviceError::TooMuchOutput { limit: 20 })));
     }
 }

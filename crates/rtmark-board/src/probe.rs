@@ -14,7 +14,7 @@ use probe_rs::{
 };
 
 use crate::listen::{Limits, Silence};
-use crate::{Device, DeviceError, Heard, PrintsBy};
+use crate::{Capture, Device, DeviceError, OutputChannel};
 
 /// How long the chip may take to halt.
 const HALT: Duration = Duration::from_secs(1);
@@ -58,9 +58,9 @@ impl Probe {
         };
         let wrong = |error: probe_rs::Error| {
             DeviceError::WrongChip(format!(
-                "no {} answers behind the probe: {}",
+                "no {} responds at the probe: {}",
                 self.chip,
-                chain(&error)
+                error_chain(&error)
             ))
         };
         probe.attach(self.chip.as_str(), Permissions::default()).map_err(wrong)
@@ -71,7 +71,7 @@ impl Probe {
             DeviceError::WrongChip(format!(
                 "{} could not be programmed: {}",
                 self.chip,
-                chain(error)
+                error_chain(error)
             ))
         };
         let mut loader = session.target().flash_loader();
@@ -83,7 +83,7 @@ impl Probe {
 }
 
 /// Formats an error with its causes.
-fn chain(error: &dyn std::error::Error) -> String {
+fn error_chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut next = error.source();
     while let Some(cause) = next {
@@ -103,7 +103,7 @@ enum Stop {
 }
 
 fn serve(core: &mut Core<'_>, reason: HaltReason) -> Result<Stop, DeviceError> {
-    let trouble = |error: probe_rs::Error| DeviceError::Probe(chain(&error));
+    let trouble = |error: probe_rs::Error| DeviceError::Probe(error_chain(&error));
     let HaltReason::Breakpoint(BreakpointCause::Semihosting(call)) = reason else {
         let text = format!("the chip stopped where rtmark's firmware does not: {reason:?}");
         return Err(DeviceError::Stopped(text));
@@ -124,13 +124,13 @@ impl Device for Probe {
         format!("debug probe{which}, by probe-rs, to {}", self.chip)
     }
 
-    fn prints_by(&self) -> PrintsBy {
-        PrintsBy::Semihosting
+    fn output_channel(&self) -> OutputChannel {
+        OutputChannel::Semihosting
     }
 
-    fn run(&mut self, elf: &[u8]) -> Result<Heard, DeviceError> {
-        let trouble = |error: probe_rs::Error| DeviceError::Probe(chain(&error));
-        let limits = Limits::after(self.silence);
+    fn run(&mut self, elf: &[u8]) -> Result<Capture, DeviceError> {
+        let trouble = |error: probe_rs::Error| DeviceError::Probe(error_chain(&error));
+        let limits = Limits::with_silence(self.silence);
         let mut session = self.attach()?;
         self.load(&mut session, elf)?;
         let mut core = session.core(0).map_err(trouble)?;
@@ -147,12 +147,12 @@ impl Device for Probe {
                         heard = Instant::now();
                         console.extend_from_slice(text.as_bytes());
                         if console.len() > limits.bytes {
-                            return Err(DeviceError::Flood { limit: limits.bytes });
+                            return Err(DeviceError::TooMuchOutput { limit: limits.bytes });
                         }
                         core.run().map_err(trouble)?;
                     }
                     Stop::Ended => {
-                        return Ok(Heard { console, chip_id: Some(format!("CPUID {id:#010x}")) });
+                        return Ok(Capture { console, chip_id: Some(format!("CPUID {id:#010x}")) });
                     }
                 },
                 CoreStatus::LockedUp => {
@@ -165,7 +165,7 @@ impl Device for Probe {
             }
             if heard.elapsed() > self.silence {
                 let silence = if console.is_empty() {
-                    Silence::FromTheStart(self.silence)
+                    Silence::NoOutput(self.silence)
                 } else {
                     Silence::Unfinished(self.silence)
                 };

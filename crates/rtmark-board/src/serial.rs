@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serialport::{ClearBuffer, SerialPort};
 
 use crate::listen::{Limits, listen};
-use crate::{Device, DeviceError, Heard, PrintsBy};
+use crate::{Capture, Device, DeviceError, OutputChannel};
 
 /// How long one read of the port waits.
 const POLL: Duration = Duration::from_millis(50);
@@ -17,7 +17,7 @@ const POLL: Duration = Duration::from_millis(50);
 const LOADING: Duration = Duration::from_mins(3);
 
 /// How much of a loader's output is kept.
-const LOADER_SAYS: usize = 4096;
+const MAX_LOADER_OUTPUT: usize = 4096;
 
 /// A shell command that loads firmware onto a board and starts it; `{elf}` in it stands for the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,18 +57,18 @@ impl Device for Serial {
         format!("serial port {} at {} baud", self.port, self.baud)
     }
 
-    fn prints_by(&self) -> PrintsBy {
-        PrintsBy::Uart
+    fn output_channel(&self) -> OutputChannel {
+        OutputChannel::Uart
     }
 
-    fn run(&mut self, elf: &[u8]) -> Result<Heard, DeviceError> {
+    fn run(&mut self, elf: &[u8]) -> Result<Capture, DeviceError> {
         // Opened before the firmware starts, so that nothing is missed.
         let mut port = self.open()?;
         if let Some(loader) = &self.loader {
             loader.load(elf)?;
         }
-        let console = listen(&mut port, &self.link(), Limits::after(self.silence))?;
-        Ok(Heard { console, chip_id: None })
+        let console = listen(&mut port, &self.link(), Limits::with_silence(self.silence))?;
+        Ok(Capture { console, chip_id: None })
     }
 }
 
@@ -84,8 +84,8 @@ impl Loader {
             tempfile::Builder::new().prefix("rtmark-").suffix(".elf").tempfile().map_err(broken)?;
         file.write_all(elf).and_then(|()| file.flush()).map_err(broken)?;
         let path = file.path().to_string_lossy().into_owned();
-        let mut said = tempfile::tempfile().map_err(broken)?;
-        let (one, two) = (said.try_clone(), said.try_clone());
+        let mut output = tempfile::tempfile().map_err(broken)?;
+        let (one, two) = (output.try_clone(), output.try_clone());
         let (one, two) = (one.map_err(broken)?, two.map_err(broken)?);
         let mut child = shell(&self.0.replace("{elf}", &path))
             .stdin(Stdio::null())
@@ -108,8 +108,11 @@ impl Loader {
         };
         match status {
             Some(status) if status.success() => Ok(()),
-            Some(status) => Err(failed(format!("ended with {status}"), last_of(&mut said))),
-            None => Err(failed(format!("had not finished after {LOADING:?}"), last_of(&mut said))),
+            Some(status) => Err(failed(format!("ended with {status}"), end_of_output(&mut output))),
+            None => Err(failed(
+                format!("had not finished after {LOADING:?}"),
+                end_of_output(&mut output),
+            )),
         }
     }
 }
@@ -128,10 +131,10 @@ fn shell(command: &str) -> Command {
     shell
 }
 
-fn last_of(file: &mut File) -> String {
+fn end_of_output(file: &mut File) -> String {
     let mut text = Vec::new();
     let read = file.seek(SeekFrom::Start(0)).and_then(|_| file.read_to_end(&mut text));
-    let from = text.len().saturating_sub(LOADER_SAYS);
+    let from = text.len().saturating_sub(MAX_LOADER_OUTPUT);
     match read {
         Ok(_) => String::from_utf8_lossy(&text[from..]).trim_end().to_owned(),
         Err(error) => format!("(its output cannot be read: {error})"),

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use rtmark_board::{Device, DeviceError, Heard, Loader, PrintsBy, Serial, Silence};
+use rtmark_board::{Capture, Device, DeviceError, Loader, OutputChannel, Serial, Silence};
 use serialport::{SerialPort, TTYPort};
 
 const RUN: &str = "\n@^ 00000003\n@+ 00000101 00000010 00000121 0000001c\n@. 00000000 00000000\n\
@@ -21,19 +21,19 @@ fn at_once(bytes: &[u8]) -> Script {
 
 /// What happens to the line after everything was sent.
 #[derive(Clone, Copy, PartialEq)]
-enum Then {
-    Stays,
-    Goes,
+enum LineState {
+    StaysOpen,
+    Closes,
 }
 
-struct Played {
+struct ScriptedPort {
     serial: Serial,
     board: JoinHandle<()>,
     folder: tempfile::TempDir,
 }
 
 /// A board that begins to play when it is loaded, and records what was loaded.
-fn play(script: Script, then: Then) -> Played {
+fn serve_script(script: Script, then: LineState) -> ScriptedPort {
     let (mut line, far) = TTYPort::pair().expect("pseudo-terminals");
     let port = far.name().expect("a path");
     let folder = tempfile::tempdir().expect("a folder");
@@ -50,7 +50,10 @@ fn play(script: Script, then: Then) -> Played {
                 return;
             }
         }
-        while then == Then::Stays && !done.exists() && started.elapsed() < Duration::from_secs(20) {
+        while then == LineState::StaysOpen
+            && !done.exists()
+            && started.elapsed() < Duration::from_secs(20)
+        {
             std::thread::sleep(Duration::from_millis(2));
         }
     });
@@ -58,12 +61,12 @@ fn play(script: Script, then: Then) -> Played {
     // The listener opens it again.
     drop(far);
     let silence = Duration::from_millis(400);
-    Played { serial: Serial { port, baud: 115_200, loader, silence }, board, folder }
+    ScriptedPort { serial: Serial { port, baud: 115_200, loader, silence }, board, folder }
 }
 
-fn hear(script: Script, then: Then) -> Result<Heard, DeviceError> {
-    let mut played = play(script, then);
-    assert_eq!(played.serial.prints_by(), PrintsBy::Uart);
+fn capture(script: Script, then: LineState) -> Result<Capture, DeviceError> {
+    let mut played = serve_script(script, then);
+    assert_eq!(played.serial.output_channel(), OutputChannel::Uart);
     let heard = played.serial.run(b"an image");
     let loaded: PathBuf = played.folder.path().join("loaded.elf");
     assert_eq!(std::fs::read(loaded).expect("it was loaded"), b"an image");
@@ -73,12 +76,12 @@ fn hear(script: Script, then: Then) -> Result<Heard, DeviceError> {
 }
 
 fn console(script: Script) -> String {
-    let heard = hear(script, Then::Stays).expect("a run");
+    let heard = capture(script, LineState::StaysOpen).expect("a run");
     String::from_utf8(heard.console).expect("text")
 }
 
 #[test]
-fn a_run_is_heard_however_it_comes() {
+fn a_run_is_captured_however_output_is_split() {
     assert_eq!(console(at_once(RUN.as_bytes())), RUN);
     let chopped = RUN.as_bytes().chunks(3).map(|c| (Duration::from_millis(2), c.to_vec()));
     assert_eq!(console(chopped.collect()), RUN);
@@ -90,18 +93,18 @@ fn a_run_is_heard_however_it_comes() {
 }
 
 #[test]
-fn a_reset_begins_it_anew() {
+fn a_reset_restarts_the_capture() {
     let twice = [&RUN.as_bytes()[..40], RUN.as_bytes()].concat();
     let chopped = twice.chunks(11).map(|c| (Duration::from_millis(1), c.to_vec())).collect();
     assert_eq!(console(chopped).as_bytes(), twice);
     // The end of a run that began before listening started, then noise of the reset.
     let late = [b"0121 0000001c\n@. 0 0\na.b ok\n@! 0\n\xff\x00\xfe".as_slice(), RUN.as_bytes()];
-    let heard = hear(at_once(&late.concat()), Then::Stays).expect("the second");
+    let heard = capture(at_once(&late.concat()), LineState::StaysOpen).expect("the second");
     assert!(heard.console.ends_with(RUN.as_bytes()));
 }
 
 fn silence(script: Script) -> (Silence, String, String) {
-    match hear(script, Then::Stays) {
+    match capture(script, LineState::StaysOpen) {
         Err(error @ DeviceError::Silent { .. }) => {
             let (text, hint) = (error.to_string(), error.hint());
             let DeviceError::Silent { silence, .. } = error else { unreachable!() };
@@ -112,9 +115,9 @@ fn silence(script: Script) -> (Silence, String, String) {
 }
 
 #[test]
-fn what_is_missing_is_told_with_what_to_do() {
+fn silences_are_explained_with_a_remedy() {
     let (nothing, text, hint) = silence(Script::new());
-    assert!(matches!(nothing, Silence::FromTheStart(_)), "{text}");
+    assert!(matches!(nothing, Silence::NoOutput(_)), "{text}");
     assert!(hint.contains("reset button") && hint.contains("--timeout"), "{hint}");
 
     let noise: Vec<u8> = (0..200_u8).map(|n| n.wrapping_mul(73) | 0x80).collect();
@@ -122,8 +125,8 @@ fn what_is_missing_is_told_with_what_to_do() {
     assert!(matches!(noise, Silence::Noise(200, 200, _)), "{text}");
     assert!(hint.contains("--baud"), "{hint}");
 
-    let (stranger, text, hint) = silence(at_once(b"*** Booting Zephyr OS ***\r\n"));
-    assert!(matches!(stranger, Silence::Stranger(_)), "{text}");
+    let (other, text, hint) = silence(at_once(b"*** Booting Zephyr OS ***\r\n"));
+    assert!(matches!(other, Silence::OtherProgram(_)), "{text}");
     assert!(hint.contains("--load"), "{hint}");
 
     let (unfinished, text, hint) = silence(at_once(&RUN.as_bytes()[..50]));
@@ -132,16 +135,16 @@ fn what_is_missing_is_told_with_what_to_do() {
 }
 
 #[test]
-fn a_line_that_goes_is_told() {
-    let error = hear(at_once(&RUN.as_bytes()[..50]), Then::Goes).expect_err("cut");
-    assert!(matches!(error, DeviceError::Gone { .. }), "{error:?}");
+fn a_lost_connection_is_reported() {
+    let error = capture(at_once(&RUN.as_bytes()[..50]), LineState::Closes).expect_err("cut");
+    assert!(matches!(error, DeviceError::Disconnected { .. }), "{error:?}");
     assert!(error.to_string().contains("went away"), "{error}");
     assert!(error.hint().contains("cable"), "{}", error.hint());
 }
 
 #[test]
-fn a_loader_that_fails_is_quoted() {
-    let mut played = play(Script::new(), Then::Goes);
+fn loader_errors_are_quoted() {
+    let mut played = serve_script(Script::new(), LineState::Closes);
     played.serial.loader = Some(Loader("echo no probe found >&2; exit 3".into()));
     let error = played.serial.run(b"an image").expect_err("failed");
     let text = error.to_string();
@@ -151,7 +154,7 @@ fn a_loader_that_fails_is_quoted() {
 }
 
 #[test]
-fn a_port_that_is_not_there_is_told() {
+fn missing_ports_are_reported() {
     let silence = Duration::from_millis(10);
     let port = "/dev/rtmark-no-such-port".to_owned();
     let mut serial = Serial { port, baud: 115_200, loader: None, silence };

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn every_link_leads_somewhere() {
+    fn every_link_has_a_target() {
         let folder = tempfile::tempdir().expect("a scratch folder");
         let pages = write(Path::new(ROOT), folder.path()).expect("written");
         assert!(pages > 25, "{pages}");

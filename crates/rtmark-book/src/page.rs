@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn links_lead_to_pages_and_files_or_are_text() {
+    fn links_become_pages_files_or_text() {
         let html = page(
             "docs/a.md",
             "# A\n[one](../README.md#x) [two](../socs/a.toml) [three](../socs) [four](https://a.b)",
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn headings_have_names_that_differ() {
+    fn headings_have_unique_anchors() {
         let html = page("docs/a.md", "# A `b`\n## What is it?\n## What is it?\n");
         assert!(html.contains("<h1 id=\"a-b\">"), "{html}");
         assert!(
@@ -249,13 +249,13 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_aligned_without_styles() {
+    fn columns_are_aligned_by_attributes() {
         let html = page("docs/a.md", "# A\n\n| a | b |\n|---|---:|\n| 1 | 2 |\n");
         assert!(html.contains("<td class=\"right\">2</td>") && !html.contains(" style="), "{html}");
     }
 
     #[test]
-    fn titles_are_text() {
+    fn titles_contain_no_markup() {
         let html = page("docs/a.md", "# `<img src=x>`\n");
         assert!(!html.contains("<img"), "{html}");
     }

@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_inserted_is_there_and_nothing_else() {
+    fn the_set_contains_exactly_the_inserted_addresses() {
         let mut set = Addresses::default();
         let some = [0x0800_0000, 0x0800_0002, 0x0800_007E, 0x0800_0080, 0x2000_0100, 0];
         for address in some {

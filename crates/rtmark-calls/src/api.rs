@@ -4,7 +4,7 @@ use rtmark_model::{Pattern, ScenarioId};
 use rtmark_sim::Symbols;
 use serde::Deserialize;
 
-use crate::paid::Outcome;
+use crate::cost::Outcome;
 use crate::rules::{Equal, Near};
 
 /// The role of a function with respect to the kernel.
@@ -101,15 +101,15 @@ impl Api {
     }
 
     /// Returns the kernel of a program, recognised by its symbols.
-    pub fn recognised<'a>(known: &'a [Self], symbols: &Symbols) -> Option<&'a Self> {
+    pub fn recognise<'a>(known: &'a [Self], symbols: &Symbols) -> Option<&'a Self> {
         let names: Vec<String> = symbols.names().collect();
-        let fits = |pattern: &Pattern| names.iter().any(|name| pattern.matches(plain(name)));
+        let fits = |pattern: &Pattern| names.iter().any(|name| pattern.matches(base_name(name)));
         known.iter().find(|api| api.recognise.iter().any(fits))
     }
 
     /// Returns the role of a function; `None` if its name does not determine it.
     pub fn kind(&self, function: &str) -> Option<Kind> {
-        let name = plain(function);
+        let name = base_name(function);
         let any = |patterns: &[Pattern]| patterns.iter().any(|pattern| pattern.matches(name));
         if any(&self.application) {
             Some(Kind::Application)
@@ -125,8 +125,8 @@ impl Api {
     }
 
     /// Tells whether a function calls the application.
-    pub fn calls_back(&self, function: &str) -> bool {
-        let name = plain(function);
+    pub fn calls_application(&self, function: &str) -> bool {
+        let name = base_name(function);
         self.calls_back.iter().any(|pattern| pattern.matches(name))
     }
 
@@ -140,22 +140,22 @@ impl Api {
     pub fn near(&self, symbol: &str, outcome: Outcome) -> Option<(&ScenarioId, &str)> {
         let fits = |near: &&Near| {
             near.then.outcome() == outcome
-                && near.calls.iter().any(|pattern| pattern.matches(plain(symbol)))
+                && near.calls.iter().any(|pattern| pattern.matches(base_name(symbol)))
         };
         let near = self.near.iter().find(fits)?;
         Some((&near.scenario, &near.differs))
     }
 
     /// Returns a function's name as applications write it.
-    pub fn shown<'a>(&self, function: &'a str) -> &'a str {
-        let name = plain(function);
+    pub fn display_name<'a>(&self, function: &'a str) -> &'a str {
+        let name = base_name(function);
         name.strip_prefix(self.strip.as_str()).unwrap_or(name)
     }
 }
 
 /// Strips what compilers append to specialised copies of a function (`.isra.0`, `.constprop.1`), and
 /// what Rust appends to distinguish versions.
-pub fn plain(name: &str) -> &str {
+pub fn base_name(name: &str) -> &str {
     let is_mark =
         |mark: &&str| ["isra", "constprop", "part", "cold", "lto_priv", "llvm"].contains(mark);
     match name.split_once('.') {
@@ -176,16 +176,16 @@ pub fn is_part(name: &str) -> bool {
 }
 
 fn is_marked(name: &str, mark: &str) -> bool {
-    plain(name) != name && name.split('.').skip(1).any(|part| part == mark)
+    base_name(name) != name && name.split('.').skip(1).any(|part| part == mark)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::Then;
+    use crate::rules::RuleOutcome;
 
     #[test]
-    fn every_file_is_built_in_and_can_be_read() {
+    fn every_file_is_embedded_and_parses() {
         let known = Api::builtin().expect("good");
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/kernels");
         let files = std::fs::read_dir(folder).expect("there").count();
@@ -196,7 +196,11 @@ mod tests {
             for Equal { scenario, calls, then, into, .. } in &api.equal {
                 assert!(catalogue.get(scenario).is_some(), "{}: no {scenario}", api.name);
                 assert!(!calls.is_empty(), "{}: {scenario}", api.name);
-                assert!(*then == Then::Switches || into.is_empty(), "{}: {scenario}", api.name);
+                assert!(
+                    *then == RuleOutcome::Switches || into.is_empty(),
+                    "{}: {scenario}",
+                    api.name
+                );
             }
             for Near { scenario, differs, .. } in &api.near {
                 assert!(catalogue.get(scenario).is_some(), "{}: no {scenario}", api.name);
@@ -206,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn names_tell_what_a_function_is() {
+    fn functions_are_classified_by_name() {
         let known = Api::builtin().expect("good");
         let api = |name: &str| known.iter().find(|api| api.name == name).expect("known");
         for (kernel, function, kind) in [
@@ -227,19 +231,19 @@ mod tests {
         ] {
             assert_eq!(api(kernel).kind(function), kind, "{kernel}: {function}");
         }
-        assert_eq!(api("Zephyr").shown("z_impl_k_sem_give"), "k_sem_give");
-        assert_eq!(api("ThreadX").shown("_tx_queue_send.part.0"), "tx_queue_send");
+        assert_eq!(api("Zephyr").display_name("z_impl_k_sem_give"), "k_sem_give");
+        assert_eq!(api("ThreadX").display_name("_tx_queue_send.part.0"), "tx_queue_send");
         assert!(is_specialised("xQueueGenericSend.constprop.0.isra.0"));
         assert!(is_specialised("xQueueGenericSend.lto_priv.0.isra.0"));
         assert!(!is_specialised("xQueueGenericSend.lto_priv.0") && !is_specialised("a.b"));
     }
 
     #[test]
-    fn a_mistake_is_told_with_its_line() {
+    fn errors_are_reported_with_their_line() {
         let error =
             Api::from_toml("own.toml", "name = \"own\"\ncalls = [\"a[\"]\n").expect_err("bad");
-        let told = error.to_string();
-        assert!(told.contains("own.toml") && told.contains("line 2"), "{told}");
+        let message = error.to_string();
+        assert!(message.contains("own.toml") && message.contains("line 2"), "{message}");
         assert!(Api::from_toml("own.toml", "name = \"own\"\ncalls = []\nroots = []\n").is_err());
     }
 }

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 /// The time at which a value is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Known {
+pub enum Availability {
     /// At any time, once the call has begun.
     Always,
     /// Only at the beginning.
@@ -98,7 +98,8 @@ impl Value {
                 Some((structure.to_owned(), member.to_owned()))
             };
             let members: Option<Vec<_>> = path.split('+').map(member).collect();
-            let members = members.ok_or_else(|| format!("`{path}` is no member of a structure"))?;
+            let members =
+                members.ok_or_else(|| format!("`{path}` is not a member of a structure"))?;
             return Ok(Self::Member(Path { members, argument }));
         }
         number(text).map(Self::Number).ok_or_else(|| {
@@ -110,15 +111,15 @@ impl Value {
     }
 
     /// Returns when the value is known.
-    fn known(&self) -> Known {
+    fn availability(&self) -> Availability {
         match self {
-            Self::Number(_) | Self::Argument(_) => Known::Always,
+            Self::Number(_) | Self::Argument(_) => Availability::Always,
             Self::Stacked(_) | Self::Member(_) | Self::Waiting(_) | Self::Within(_) => {
-                Known::AtEntry
+                Availability::AtEntry
             }
-            Self::Result | Self::Into(_) => Known::AtEnd,
+            Self::Result | Self::Into(_) => Availability::AtEnd,
             Self::And(left, right) | Self::Remainder(left, right) => {
-                left.known().max(right.known())
+                left.availability().max(right.availability())
             }
         }
     }
@@ -167,11 +168,12 @@ impl TryFrom<String> for Condition {
             "!=" => Relation::Unequal,
             "<" => Relation::Below,
             ">" => Relation::Above,
-            other => return Err(format!("`{other}` in `{text}` is none of = != < >")),
+            other => return Err(format!("`{other}` in `{text}` is not one of = != < >")),
         };
         let right = Value::parse(right)?;
         let condition = Self { left, relation, right };
-        if condition.known() == Known::AtEnd && condition.is_known_at_entry_only() {
+        if condition.availability() == Availability::AtEnd && condition.is_available_only_at_entry()
+        {
             return Err(format!(
                 "`{text}` mixes values known at the beginning with values known at the end"
             ));
@@ -182,16 +184,16 @@ impl TryFrom<String> for Condition {
 
 impl Condition {
     /// Returns when the condition can be evaluated.
-    pub fn known(&self) -> Known {
-        self.left.known().max(self.right.known())
+    pub fn availability(&self) -> Availability {
+        self.left.availability().max(self.right.availability())
     }
 
     /// Tells whether a part of it is known only at the beginning.
-    fn is_known_at_entry_only(&self) -> bool {
+    fn is_available_only_at_entry(&self) -> bool {
         fn has(value: &Value) -> bool {
             match value {
                 Value::And(left, right) | Value::Remainder(left, right) => has(left) || has(right),
-                other => other.known() == Known::AtEntry,
+                other => other.availability() == Availability::AtEntry,
             }
         }
         has(&self.left) || has(&self.right)
@@ -203,7 +205,7 @@ impl Condition {
     }
 
     /// Tells whether it refers to the call's own arguments or result.
-    pub fn is_about_values(&self) -> bool {
+    pub fn uses_values(&self) -> bool {
         fn is(value: &Value) -> bool {
             match value {
                 Value::Number(_) | Value::Within(_) | Value::Into(_) => false,
@@ -244,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_condition_is_told_by_its_values() {
+    fn conditions_are_evaluated_from_their_values() {
         let holds = |text: &str| {
             let mut of = |value: &Value| match value {
                 Value::Argument(number) => Some(*number as u32 * 4 + 2),
@@ -265,15 +267,15 @@ mod tests {
     }
 
     #[test]
-    fn when_it_can_be_told_is_known() {
-        for (text, known) in [
-            ("r1 = 0", Known::Always),
-            ("waiting(k_sem_take) = 0", Known::AtEntry),
-            ("k_msgq.msg_size(r0) = 16", Known::AtEntry),
-            ("result & r1 != 0", Known::AtEnd),
-            ("into.r3 = 1", Known::AtEnd),
+    fn conditions_state_when_they_can_be_evaluated() {
+        for (text, availability) in [
+            ("r1 = 0", Availability::Always),
+            ("waiting(k_sem_take) = 0", Availability::AtEntry),
+            ("k_msgq.msg_size(r0) = 16", Availability::AtEntry),
+            ("result & r1 != 0", Availability::AtEnd),
+            ("into.r3 = 1", Availability::AtEnd),
         ] {
-            assert_eq!(condition(text).expect("good").known(), known, "{text}");
+            assert_eq!(condition(text).expect("good").availability(), availability, "{text}");
         }
         let path = &condition("Queue.u+Data.count(r2) = 1").expect("good");
         let parts = |path: &Path| (path.argument, path.members.len());
@@ -281,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none_is_refused() {
+    fn invalid_conditions_are_rejected() {
         for text in [
             "",
             "r1",

@@ -6,7 +6,7 @@ use rtmark_observe::{Lines, Map};
 
 use crate::addresses::Addresses;
 use crate::api::{Api, Kind};
-use crate::paid::InlinedCall;
+use crate::cost::InlinedCall;
 
 /// The locations and costs of inlined kernel code.
 #[derive(Debug)]
@@ -54,19 +54,19 @@ impl<'a, 'elf> Inlined<'a, 'elf> {
     }
 
     /// Examines an address for the first time.
-    pub fn meet(&mut self, address: u32) {
+    pub fn classify(&mut self, address: u32) {
         if self.at(address).is_some() {
             self.holding.insert(address);
         }
     }
 
     /// Tells whether a known address contains such code.
-    pub fn hold(&mut self, address: u32) -> bool {
+    pub fn contains(&mut self, address: u32) -> bool {
         self.holding.contains(address)
     }
 
     /// Sets the owner of the following cycles: the code at an address, or none.
-    pub const fn go_on_at(&mut self, address: Option<u32>) {
+    pub const fn set_owner_at(&mut self, address: Option<u32>) {
         self.current = address;
     }
 
@@ -84,7 +84,7 @@ impl<'a, 'elf> Inlined<'a, 'elf> {
             if let Some((Kind::Called, name)) = self.at(address)
                 && let Some(caller) = map.function(address)
             {
-                let name = self.api.shown(&name).to_owned();
+                let name = self.api.display_name(&name).to_owned();
                 *found.entry((name, caller)).or_default() += cycles;
             }
         }

@@ -3,7 +3,7 @@
 //! - [`Api`] decides by name which functions of an image are the kernel's: those that an application
 //!   calls, those that these call, and those through which the kernel calls back;
 //! - [`CallRecorder`] observes a run and times each call of an API function;
-//! - [`Paid`] is the result: calls by function, origin and outcome, and how the processor's time was
+//! - [`KernelCost`] is the result: calls by function, origin and outcome, and how the processor's time was
 //!   shared;
 //! - [`EqualCalls`] are the calls that have the span of a scenario in the catalogue. The kernel's file
 //!   defines which do, with conditions on arguments, results, the other threads, and members of
@@ -19,13 +19,13 @@
 mod addresses;
 mod api;
 mod condition;
+mod cost;
 mod inlined;
-mod matched;
-mod paid;
+mod matcher;
 mod recorder;
 mod rules;
 
 pub use api::{Api, ApiError, Kind};
-pub use matched::{EqualCalls, Timed, Untold};
-pub use paid::{Called, Cycles, InlinedCall, Origin, Outcome, Paid, Shares, Site};
+pub use cost::{CalledFunction, Cycles, InlinedCall, KernelCost, Origin, Outcome, Shares, Site};
+pub use matcher::{AmbiguousScenarios, EqualCalls, Timed};
 pub use recorder::CallRecorder;

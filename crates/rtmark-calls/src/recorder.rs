@@ -13,9 +13,9 @@ use rtmark_sim::{
 
 use crate::addresses::Addresses;
 use crate::api::{Api, Kind};
+use crate::cost::{CalledFunction, Cycles, KernelCost, Origin, Outcome, Shares, Site};
 use crate::inlined::Inlined;
-use crate::matched::{End, Into, Matched, Other, Timed};
-use crate::paid::{Called, Cycles, Origin, Outcome, Paid, Shares, Site};
+use crate::matcher::{Continuation, End, RuleMatcher, Timed, WaitingCall};
 
 /// The exceptions through which kernels switch and are called, and that of the tick.
 const SVCALL: u16 = 11;
@@ -41,7 +41,7 @@ struct Class {
 
 /// A call that has not returned.
 #[derive(Clone, Debug)]
-struct Open {
+struct OpenCall {
     node: Node,
     from: Origin,
     /// The calling instruction.
@@ -54,7 +54,7 @@ struct Open {
     /// Whether another stack has run in thread mode since.
     left: bool,
     /// When another thread's own code began, and which thread.
-    switched: Option<(u64, Into)>,
+    switched: Option<(u64, Continuation)>,
     /// The handlers that interrupted it: of the tick, and others.
     ticks: u64,
     interrupts: u64,
@@ -63,15 +63,15 @@ struct Open {
     rules: Vec<usize>,
 }
 
-impl Open {
-    const fn is_hit(&self) -> bool {
+impl OpenCall {
+    const fn is_disturbed(&self) -> bool {
         self.ticks + self.interrupts > 0
     }
 }
 
 /// A thread's call that has just returned.
 #[derive(Clone, Copy, Debug)]
-struct Landed {
+struct ReturnedCall {
     at: u64,
     function: u32,
     arguments: [u32; 4],
@@ -79,7 +79,7 @@ struct Landed {
 
 /// The finished calls of a function.
 #[derive(Clone, Debug, Default)]
-struct Ended {
+struct FinishedCalls {
     cycles: Vec<u64>,
     calls: u64,
     longest: Option<(u64, u64)>,
@@ -99,10 +99,10 @@ pub struct CallRecorder<'a, 'elf> {
     entries: BTreeSet<u32>,
     /// By node.
     classes: Vec<Class>,
-    open: Vec<Open>,
+    open: Vec<OpenCall>,
     /// The number of open calls that return to an address.
     returns: HashMap<u32, u32>,
-    ended: BTreeMap<(u32, Origin, Outcome), Ended>,
+    ended: BTreeMap<(u32, Origin, Outcome), FinishedCalls>,
     /// The last instruction: its address and when it began; none after an exception.
     newest: Option<(u32, u64)>,
     /// The address of the next instruction if the last one was not a jump.
@@ -113,9 +113,9 @@ pub struct CallRecorder<'a, 'elf> {
     threads: HashSet<u64>,
     ran: Option<u64>,
     /// The last call that returned to a thread.
-    landed: Option<Landed>,
+    just_returned: Option<ReturnedCall>,
     /// Finds the calls that are scenarios'.
-    matched: Matched<'a>,
+    matcher: RuleMatcher<'a>,
     shares: Shares,
     /// The cycle up to which cycles have been counted, and the owner of those since.
     counted: u64,
@@ -132,7 +132,7 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         api: &'a Api,
         lines: Option<&'a Lines<'elf>>,
     ) -> Self {
-        Self::with_scenarios(machine, image, api, lines, Matched::default())
+        Self::with_scenarios(machine, image, api, lines, RuleMatcher::default())
     }
 
     /// Creates a recorder that also keeps each call with a scenario's span. `elf` is the image's file,
@@ -144,7 +144,7 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         api: &'a Api,
         lines: Option<&'a Lines<'elf>>,
     ) -> Self {
-        Self::with_scenarios(machine, image, api, lines, Matched::new(api.equal(), elf))
+        Self::with_scenarios(machine, image, api, lines, RuleMatcher::new(api.equal(), elf))
     }
 
     fn with_scenarios(
@@ -152,7 +152,7 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         image: &'a Image,
         api: &'a Api,
         lines: Option<&'a Lines<'elf>>,
-        matched: Matched<'a>,
+        matcher: RuleMatcher<'a>,
     ) -> Self {
         let symbols = image.symbols();
         let is_called = |name: &str| api.kind(name) == Some(Kind::Called);
@@ -176,8 +176,8 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
             thread: None,
             threads: HashSet::new(),
             ran: None,
-            landed: None,
-            matched,
+            just_returned: None,
+            matcher,
             shares: Shares::default(),
             counted: machine.cycles().0,
             owner: Owner::Application,
@@ -223,10 +223,10 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
     }
 
     fn classify(&self, node: Node) -> Class {
-        let mut above = self.calls.upwards(node).skip(1);
+        let mut above = self.calls.ancestors(node).skip(1);
         let parent = above.next();
         let name = self.calls.name(node);
-        let root = self.calls.upwards(node).last().map_or("", |root| self.calls.name(root));
+        let root = self.calls.ancestors(node).last().map_or("", |root| self.calls.name(root));
         let is_handler = root.starts_with('[') && !root.starts_with("[0x");
         let own = if is_handler { Owner::Interrupt } else { Owner::Application };
         let inherited = match parent {
@@ -237,7 +237,7 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
                 let is_told = self.api.kind(name).is_some();
                 if owner == Owner::Kernel
                     && !is_told
-                    && self.api.calls_back(self.calls.name(parent))
+                    && self.api.calls_application(self.calls.name(parent))
                 {
                     own
                 } else {
@@ -261,19 +261,20 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         if !self.returns.contains_key(&pc) {
             return;
         }
-        let back = |open: &Open| open.return_address == pc && open.sp == sp;
+        let back = |open: &OpenCall| open.return_address == pc && open.sp == sp;
         let Some(at) = self.open.iter().rposition(back) else { return };
         let open = self.open.remove(at);
         self.forget_return(pc);
         if open.from == Origin::Thread {
             let function = self.calls.function(open.node);
-            self.landed = Some(Landed { at: now, function, arguments: open.arguments });
+            self.just_returned =
+                Some(ReturnedCall { at: now, function, arguments: open.arguments });
         }
         let (outcome, ended, hit) = match (open.left, open.switched) {
-            (true, Some((switched, _))) => (Outcome::Switched, switched, open.is_hit()),
+            (true, Some((switched, _))) => (Outcome::Switched, switched, open.is_disturbed()),
             // Only the kernel's own threads ran.
             (true, None) => (Outcome::Returned, now, true),
-            (false, _) => (Outcome::Returned, now, open.is_hit()),
+            (false, _) => (Outcome::Returned, now, open.is_disturbed()),
         };
         if !open.left || open.switched.is_some() {
             self.compare(&open, outcome, ended, Some(machine.register(Register::Argument(0))));
@@ -282,23 +283,23 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
     }
 
     /// Keeps a call that has a scenario's span.
-    fn compare(&mut self, open: &Open, outcome: Outcome, ended: u64, result: Option<u32>) {
+    fn compare(&mut self, open: &OpenCall, outcome: Outcome, ended: u64, result: Option<u32>) {
         if open.rules.is_empty() {
             return;
         }
         let into = open.switched.map(|(_, into)| into);
-        let into_symbol = match into {
-            Some(Into::Call { function, .. }) => self.calls.functions().name(function),
+        let continuation_symbol = match into {
+            Some(Continuation::Call { function, .. }) => self.calls.functions().name(function),
             _ => "",
         };
         let (ticks, interrupts) = (open.ticks, open.interrupts);
         let timed = Timed { began: open.began, cycles: ended - open.began, ticks, interrupts };
-        let shown = self.api.shown(self.calls.name(open.node));
-        let end = End { outcome, result, into, into_symbol, timed };
-        self.matched.end(&open.rules, open.arguments, shown, end);
+        let shown = self.api.display_name(self.calls.name(open.node));
+        let end = End { outcome, result, into, continuation_symbol, timed };
+        self.matcher.end(&open.rules, open.arguments, shown, end);
     }
 
-    fn note(&mut self, open: &Open, outcome: Outcome, cycles: Option<u64>) {
+    fn note(&mut self, open: &OpenCall, outcome: Outcome, cycles: Option<u64>) {
         let key = (self.calls.function(open.node), open.from, outcome);
         let ended = self.ended.entry(key).or_default();
         ended.calls += 1;
@@ -330,16 +331,17 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
             left.filter(|open| open.stack == before).for_each(|open| open.left = true);
             self.thread = stack;
         }
-        let is_waiting = |open: &Open| open.left && open.switched.is_none() && open.stack != stack;
+        let is_waiting =
+            |open: &OpenCall| open.left && open.switched.is_none() && open.stack != stack;
         let is_new_here = self.ran != stack;
         if owner != Owner::Kernel && (is_new_here || self.open.iter().any(is_waiting)) {
-            let into = match self.landed {
-                _ if owner == Owner::Idle => Into::Idle,
-                Some(Landed { at, function, arguments }) if at == now => {
-                    Into::Call { function, arguments }
+            let into = match self.just_returned {
+                _ if owner == Owner::Idle => Continuation::Idle,
+                Some(ReturnedCall { at, function, arguments }) if at == now => {
+                    Continuation::Call { function, arguments }
                 }
-                _ if stack.is_some_and(|stack| !self.threads.contains(&stack)) => Into::New,
-                _ => Into::Elsewhere,
+                _ if stack.is_some_and(|stack| !self.threads.contains(&stack)) => Continuation::New,
+                _ => Continuation::Elsewhere,
             };
             self.threads.extend(stack);
             self.ran = stack;
@@ -353,11 +355,11 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         let sp = machine.register(Register::Sp);
         // What a handler returns through is not an address, and a first instruction that continues
         // after an interrupt, such as PUSH, has begun before.
-        let goes_on = self.newest.is_none() && machine.goes_on();
-        let Some(return_address) = machine.returns_from_call(link).filter(|_| !goes_on) else {
+        let continues = self.newest.is_none() && machine.goes_on();
+        let Some(return_address) = machine.returns_from_call(link).filter(|_| !continues) else {
             return;
         };
-        let same = |open: &Open| (open.return_address, open.sp) == (return_address, sp);
+        let same = |open: &OpenCall| (open.return_address, open.sp) == (return_address, sp);
         if let Some(at) = self.open.iter().position(same) {
             let is_over = self.open[at].left && self.open[at].stack != self.calls.stack_number();
             if !is_over {
@@ -366,14 +368,14 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
             // A thread that ended left it behind, and another one uses its stack.
             let over = self.open.remove(at);
             self.forget_return(return_address);
-            self.give_up(&over);
+            self.abandon(&over);
         }
         let in_handler = machine.exception() != 0;
         let arguments = [0, 1, 2, 3].map(|number| machine.register(Register::Argument(number)));
         let rules = if in_handler { Vec::new() } else { self.rules(machine, node, arguments) };
         let (site, began) = self.newest.unwrap_or((return_address.wrapping_sub(4), now));
         *self.returns.entry(return_address).or_default() += 1;
-        self.open.push(Open {
+        self.open.push(OpenCall {
             node,
             from: if in_handler { Origin::Interrupt } else { Origin::Thread },
             site,
@@ -394,34 +396,36 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
     fn rules(&mut self, machine: &Machine, node: Node, arguments: [u32; 4]) -> Vec<usize> {
         let stack = self.calls.stack_number();
         let is_other =
-            |open: &&Open| open.from == Origin::Thread && open.left && open.stack != stack;
-        let other =
-            |open: &Open| Other { symbol: self.calls.name(open.node), object: open.arguments[0] };
-        let others: Vec<Other<'_>> = self.open.iter().filter(is_other).map(other).collect();
+            |open: &&OpenCall| open.from == Origin::Thread && open.left && open.stack != stack;
+        let other = |open: &OpenCall| WaitingCall {
+            symbol: self.calls.name(open.node),
+            object: open.arguments[0],
+        };
+        let others: Vec<WaitingCall<'_>> = self.open.iter().filter(is_other).map(other).collect();
         let function = self.calls.function(node);
-        self.matched.begin(machine, (function, self.calls.name(node)), arguments, &others)
+        self.matcher.begin(machine, (function, self.calls.name(node)), arguments, &others)
     }
 
     /// Records a call that will never return, if it has switched; returns whether it has.
-    fn give_up(&mut self, call: &Open) -> bool {
+    fn abandon(&mut self, call: &OpenCall) -> bool {
         let Some((switched, _)) = call.switched else { return false };
         self.compare(call, Outcome::Switched, switched, None);
-        let cycles = (!call.is_hit()).then(|| switched - call.began);
+        let cycles = (!call.is_disturbed()).then(|| switched - call.began);
         self.note(call, Outcome::Switched, cycles);
         true
     }
 
     /// Returns the result of the run.
-    pub fn finish(mut self, machine: &Machine) -> Paid {
+    pub fn finish(mut self, machine: &Machine) -> KernelCost {
         let now = machine.cycles().0;
         self.count(now, Owner::Application);
         let map = Map::new(self.image, self.inlined.lines());
         let mut open: BTreeMap<String, u64> = BTreeMap::new();
         // A call that switched and never returned has been timed nevertheless.
         for call in std::mem::take(&mut self.open) {
-            if !self.give_up(&call) {
+            if !self.abandon(&call) {
                 let name = self.calls.name(call.node);
-                *open.entry(self.api.shown(name).to_owned()).or_default() += 1;
+                *open.entry(self.api.display_name(name).to_owned()).or_default() += 1;
             }
         }
         let functions = self.calls.functions();
@@ -435,8 +439,8 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
             };
             let mut sites: Vec<Site> = ended.sites.iter().map(site).collect();
             sites.sort_by_key(|site| (std::cmp::Reverse(site.calls), site.place.address));
-            called.push(Called {
-                function: self.api.shown(symbol).to_owned(),
+            called.push(CalledFunction {
+                function: self.api.display_name(symbol).to_owned(),
                 symbol: symbol.to_owned(),
                 from: *from,
                 outcome: *outcome,
@@ -447,30 +451,31 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
                 sites,
             });
         }
-        let total = |called: &Called| called.cycles.map_or(0, |cycles| cycles.total);
+        let total = |called: &CalledFunction| called.cycles.map_or(0, |cycles| cycles.total);
         called.sort_by_key(|one| (std::cmp::Reverse(total(one)), one.function.clone()));
-        let (never, inlined) = (self.never(&called, &open), self.inlined.calls(map));
-        let (equal, untold) = self.matched.finish();
-        Paid {
+        let (never, inlined) = (self.uncalled(&called, &open), self.inlined.calls(map));
+        let (equal, ambiguous) = self.matcher.finish();
+        KernelCost {
             never,
             inlined,
             open: open.into_iter().collect(),
             called,
             shares: self.shares,
             equal,
-            untold,
+            ambiguous,
         }
     }
 
     /// Returns the API functions in the image that nobody called.
-    fn never(&self, called: &[Called], open: &BTreeMap<String, u64>) -> Vec<String> {
+    fn uncalled(&self, called: &[CalledFunction], open: &BTreeMap<String, u64>) -> Vec<String> {
         let symbols = self.image.symbols();
         let executed: BTreeSet<u32> = self.executed.iter().collect();
         let names = self
             .entries
             .difference(&executed)
             .filter_map(|entry| Some(symbols.name_at(*entry)?.symbol));
-        let shown: BTreeSet<String> = names.map(|name| self.api.shown(&name).to_owned()).collect();
+        let shown: BTreeSet<String> =
+            names.map(|name| self.api.display_name(&name).to_owned()).collect();
         let known = |name: &String| {
             open.contains_key(name) || called.iter().any(|called| called.function == *name)
         };
@@ -480,10 +485,10 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
     /// Returns the owner of the instruction that is about to execute.
     fn owner_at(&mut self, pc: u32, class: Class) -> Owner {
         if self.executed.insert(pc) {
-            self.inlined.meet(pc);
+            self.inlined.classify(pc);
         }
         match class.owner {
-            Owner::Application | Owner::Interrupt if self.inlined.hold(pc) => Owner::Kernel,
+            Owner::Application | Owner::Interrupt if self.inlined.contains(pc) => Owner::Kernel,
             owner => owner,
         }
     }
@@ -502,7 +507,7 @@ impl Observer for CallRecorder<'_, '_> {
             let class = self.class(node);
             let owner = self.owner_at(pc, class);
             self.count(now, owner);
-            self.inlined.go_on_at((owner != class.owner).then_some(pc));
+            self.inlined.set_owner_at((owner != class.owner).then_some(pc));
             if machine.exception() == 0 {
                 // In inlined code, the thread continues in its own frame.
                 self.follow_threads(class.owner, now);
@@ -517,7 +522,7 @@ impl Observer for CallRecorder<'_, '_> {
     }
 
     fn slept(&mut self, machine: &Machine) {
-        self.inlined.go_on_at(None);
+        self.inlined.set_owner_at(None);
         let owner = std::mem::replace(&mut self.owner, Owner::Idle);
         self.count(machine.cycles().0, owner);
     }
@@ -540,7 +545,7 @@ impl Observer for CallRecorder<'_, '_> {
             });
         }
         // The entry belongs to what it leads to.
-        self.inlined.go_on_at(None);
+        self.inlined.set_owner_at(None);
         self.owner = if kernels { Owner::Kernel } else { Owner::Interrupt };
         self.count(machine.cycles().0, self.owner);
         self.newest = None;
@@ -549,7 +554,7 @@ impl Observer for CallRecorder<'_, '_> {
 
     fn returned(&mut self, machine: &Machine, exception: u16) {
         self.calls.returned(machine, exception);
-        self.inlined.go_on_at(None);
+        self.inlined.set_owner_at(None);
         self.newest = None;
         self.next = 1;
     }

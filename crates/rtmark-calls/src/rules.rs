@@ -4,12 +4,12 @@ use rtmark_model::{Pattern, ScenarioId};
 use serde::Deserialize;
 
 use crate::condition::Condition;
-use crate::paid::Outcome;
+use crate::cost::Outcome;
 
 /// How a call continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Then {
+pub enum RuleOutcome {
     /// It returns to its caller.
     Returns,
     /// Another thread continues that has run before.
@@ -18,7 +18,7 @@ pub enum Then {
     Starts,
 }
 
-impl Then {
+impl RuleOutcome {
     /// Returns the recorded outcome that it corresponds to.
     pub const fn outcome(self) -> Outcome {
         match self {
@@ -36,7 +36,7 @@ pub struct Equal {
     pub scenario: ScenarioId,
     /// The functions, by their symbols.
     pub calls: Vec<Pattern>,
-    pub then: Then,
+    pub then: RuleOutcome,
     /// For a call that switches: the functions from which the other thread returns.
     #[serde(default)]
     pub into: Vec<Pattern>,
@@ -52,7 +52,7 @@ pub struct Near {
     pub scenario: ScenarioId,
     /// The functions, by their symbols.
     pub calls: Vec<Pattern>,
-    pub then: Then,
+    pub then: RuleOutcome,
     /// Why the two cannot be compared.
     pub differs: String,
 }

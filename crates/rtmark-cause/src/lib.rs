@@ -3,7 +3,7 @@
 //! the cycles went.
 //!
 //! [`note`] takes a comparison, which only knows figures, and adds what the code shows, as far as both
-//! images are [`Kept`]. `same` and `code` in `rtmark-runner` determine which functions a change
+//! images are [`KeptImages`]. `same` and `code` in `rtmark-runner` determine which functions a change
 //! affects; `docs/placement.md` describes the method. Attributing a difference to functions by
 //! comparing two profiles is the idea of differential flame graphs (B. Gregg, 2014), here with exact
 //! cycles of one span in place of samples of a whole run.
@@ -24,27 +24,33 @@ use rtmark_sim::{Image, Soc};
 use rtmark_units::Cycles;
 
 /// The number of series whose cause is determined: the first ones tend to explain the others.
-const MOST: usize = 10;
+const MAX_CAUSES: usize = 10;
 /// The number of functions named.
 const FUNCTIONS: usize = 3;
 
 /// Decides for the figures that differ whether they moved or were changed, and adds causes to the pairs
 /// that became worse, as far as both firmwares are still kept.
-pub fn note(comparison: &mut Comparison, before: &[Answer], after: &[Answer], kept: &Kept) {
+pub fn note(
+    comparison: &mut Comparison,
+    before: &[Answer],
+    after: &[Answer],
+    kept_images: &KeptImages,
+) {
     let exact = |pair: &&mut Pair| pair.key.backend == Backend::Sim && pair.differs();
     let of = |answers: &[Answer], pair: &Pair| {
-        let fits = |answer: &&Answer| same_place(answer.key(), &pair.key);
+        let fits = |answer: &&Answer| is_same_place(answer.key(), &pair.key);
         answers.iter().rfind(fits).and_then(Answer::series).cloned()
     };
     comparison.pairs.iter_mut().filter(exact).par_bridge().for_each(|pair| {
         let both = of(before, pair).zip(of(after, pair));
-        let changed = both.as_ref().and_then(|(was, is)| kept.changed(pair, was, is));
+        let changed =
+            both.as_ref().and_then(|(was, is)| kept_images.changed_functions(pair, was, is));
         match changed {
             Some(changed) => {
-                pair.place = both.and_then(|(_, is)| kept.place(&changed, &is));
+                pair.place = both.and_then(|(_, is)| kept_images.place(&changed, &is));
                 pair.decide(changed);
             }
-            None => pair.notes.push(UNSEEN.to_owned()),
+            None => pair.notes.push(JUDGED_BY_COUNT.to_owned()),
         }
     });
     let worse = comparison.pairs.iter_mut().filter(|pair| {
@@ -54,24 +60,24 @@ pub fn note(comparison: &mut Comparison, before: &[Answer], after: &[Answer], ke
                 .iter()
                 .any(|changes| changes.iter().any(|change| change.measure == Measure::Median))
     });
-    for pair in worse.take(MOST) {
+    for pair in worse.take(MAX_CAUSES) {
         let Some((was, is)) = of(before, pair).zip(of(after, pair)) else { continue };
-        pair.cause = kept.cause(&pair.changed, &was, &is);
+        pair.cause = kept_images.cause(&pair.changed, &was, &is);
     }
 }
 
 /// The note if the code is not available.
-const UNSEEN: &str = "judged by the number of instructions alone: the build folder no longer holds \
+const JUDGED_BY_COUNT: &str = "judged by the number of instructions alone: the build folder no longer holds \
                       both images";
 
-fn same_place(a: &Key, b: &Key) -> bool {
+fn is_same_place(a: &Key, b: &Key) -> bool {
     (&a.soc, &a.kernel, &a.scenario, &a.profile, a.backend)
         == (&b.soc, &b.kernel, &b.scenario, &b.profile, b.backend)
 }
 
 /// The images that are still kept, and the scenario definitions.
 #[derive(Debug)]
-pub struct Kept {
+pub struct KeptImages {
     /// The location of builds.
     pub cache: Cache,
     /// The scenario definitions.
@@ -83,16 +89,16 @@ pub struct Kept {
 }
 
 /// A run that can be repeated.
-struct Again<'a> {
+struct RepeatableRun<'a> {
     probed: Probed,
     scenario: &'a Scenario,
     soc: Soc,
     budget: Cycles,
 }
 
-impl Kept {
+impl KeptImages {
     /// Returns what a series was measured with, if it is still kept.
-    fn again(&self, series: &Series) -> Option<Again<'_>> {
+    fn repeatable(&self, series: &Series) -> Option<RepeatableRun<'_>> {
         let elf = self.cache.image(&series.provenance.firmware.elf_sha256)?;
         let image = Image::from_elf(&elf).ok()?;
         let records = probes::parse(image.section(probes::SECTION)?).ok()?;
@@ -105,12 +111,12 @@ impl Kept {
         let clock = u64::from(file.soc.clock.0);
         let budget = Cycles(scenario.budget_ms.saturating_mul(clock) / 1000);
         let probed = Probed { image, elf, records, path };
-        same.then_some(Again { probed, scenario, soc: file.soc, budget })
+        same.then_some(RepeatableRun { probed, scenario, soc: file.soc, budget })
     }
 
     /// Returns the changed functions of which the spans execute something.
-    fn changed(&self, pair: &Pair, was: &Series, is: &Series) -> Option<Vec<String>> {
-        let (was, is) = (self.again(was)?, self.again(is)?);
+    fn changed_functions(&self, pair: &Pair, was: &Series, is: &Series) -> Option<Vec<String>> {
+        let (was, is) = (self.repeatable(was)?, self.repeatable(is)?);
         let change = CodeChange::between(&was.probed.elf, &is.probed.elf)?;
         let images = (&was.probed, &is.probed);
         let mut changed = change.in_spans(images, &is.soc, is.scenario, is.budget)?;
@@ -124,9 +130,9 @@ impl Kept {
     /// Returns where the first of some functions begins, with the file's name relative to this
     /// repository.
     fn place(&self, functions: &[String], series: &Series) -> Option<Line> {
-        let again = self.again(series)?;
-        let lines = Lines::new(&again.probed.elf)?;
-        let symbols = again.probed.image.symbols();
+        let run = self.repeatable(series)?;
+        let lines = Lines::new(&run.probed.elf)?;
+        let symbols = run.probed.image.symbols();
         let places = functions.iter().filter_map(|name| lines.at(symbols.find(name)?));
         let from_here = |Line { file, line }: Line| {
             let here = std::env::current_dir().ok()?;
@@ -143,7 +149,7 @@ impl Kept {
     }
 
     fn cause(&self, changed: &[String], was: &Series, is: &Series) -> Option<String> {
-        let (was, is) = (self.explained(was)?, self.explained(is)?);
+        let (was, is) = (self.explain(was)?, self.explain(is)?);
         let difference = Difference::between(("after", &is.cost), ("before", &was.cost));
         let executed = |row: &Row| i128::from(row.a.instructions) - i128::from(row.b.instructions);
         let is_changed = |row: &&Row| {
@@ -170,8 +176,8 @@ impl Kept {
     }
 
     /// Returns what a series' typical sample was spent on, if its firmware runs as it did.
-    fn explained(&self, series: &Series) -> Option<Explained> {
-        let Again { probed, scenario, soc, budget } = self.again(series)?;
+    fn explain(&self, series: &Series) -> Option<Explained> {
+        let RepeatableRun { probed, scenario, soc, budget } = self.repeatable(series)?;
         let explained = explain(&soc, &probed, scenario, budget, |_| {}).ok()?;
         let typical = explained.measured.samples.0.statistics()?.typical();
         (Measure::Median.of(series) == Some(typical)).then_some(explained)

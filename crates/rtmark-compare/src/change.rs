@@ -45,13 +45,13 @@ impl Measure {
         match series.readings.summarised() {
             None => self.of_samples(series.readings.samples()?),
             Some(summary) => {
-                let said = match self {
+                let value = match self {
                     Self::Median => summary.typical().map(|(_, value)| value),
                     Self::Max => summary.max,
                     Self::First => summary.first,
                     Self::Total | Self::Disturbed => None,
                 };
-                said.filter(|value| (0.0..1e18).contains(value)).map(|value| value.round() as u64)
+                value.filter(|value| (0.0..1e18).contains(value)).map(|value| value.round() as u64)
             }
         }
     }
@@ -97,20 +97,20 @@ pub struct Change {
 
 impl Change {
     /// Returns by how much it grew.
-    pub fn by(&self) -> i128 {
+    pub fn growth(&self) -> i128 {
         i128::from(self.after) - i128::from(self.before)
     }
 
     /// Returns by which fraction it grew; `None` if it was zero.
     pub fn relative(&self) -> Option<f64> {
-        (self.before > 0).then(|| self.by() as f64 / self.before as f64)
+        (self.before > 0).then(|| self.growth() as f64 / self.before as f64)
     }
 }
 
 impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { measure, before, after } = self;
-        write!(f, "{measure} {before} \u{2192} {after} ({:+}", self.by())?;
+        write!(f, "{measure} {before} \u{2192} {after} ({:+}", self.growth())?;
         match self.relative() {
             Some(part) => write!(f, ", {})", per_cent(part)),
             None => f.write_str(")"),

@@ -82,11 +82,11 @@ pub struct Comparison {
     pub before: RunLabel,
     /// The later run.
     pub after: RunLabel,
-    /// What both were asked, in table order. What neither has is left out.
+    /// The answers of both runs, in table order, without those that neither run has.
     pub pairs: Vec<Pair>,
-    /// What only the earlier one was asked.
+    /// The keys of answers that only the earlier run has.
     pub only_before: Vec<Key>,
-    /// What only the later one was asked.
+    /// The keys of answers that only the later run has.
     pub only_after: Vec<Key>,
 }
 
@@ -153,7 +153,7 @@ impl Pair {
         self.verdict = if changed.is_empty() {
             Verdict::Moved
         } else {
-            grown_or_shrunk(&self.changes, Some(&self.instructions))
+            verdict_by_direction(&self.changes, Some(&self.instructions))
         };
         self.changed = changed;
     }
@@ -226,8 +226,8 @@ pub fn compare(
     paired.sort_unstable();
     let pairs = paired.into_iter().map(|(at, earlier)| (&before.1[earlier], &after.1[at]));
     comparison.pairs.extend(pairs.filter_map(|(before, after)| pair(before, after, across)));
-    let gone = was.iter().filter(|(place, _)| !is.contains_key(place));
-    comparison.only_before.extend(gone.map(|(_, &at)| before.1[at].key().clone()));
+    let removed = was.iter().filter(|(place, _)| !is.contains_key(place));
+    comparison.only_before.extend(removed.map(|(_, &at)| before.1[at].key().clone()));
     comparison
 }
 
@@ -281,9 +281,9 @@ fn pair(before: &Answer, after: &Answer, across: &[Aspect]) -> Option<Pair> {
 
 fn measured(pair: &mut Pair, before: &Series, after: &Series, across: &[Aspect]) {
     pair.differences = differences(before, after);
-    if pair.differences.iter().any(|difference| difference.forbids(across)) {
+    if pair.differences.iter().any(|difference| difference.prevents_comparison(across)) {
         pair.verdict = Verdict::Incomparable;
-        pair.differences.retain(|difference| difference.forbids(across));
+        pair.differences.retain(|difference| difference.prevents_comparison(across));
         return;
     }
     if !after.flags.is_empty() {
@@ -302,7 +302,7 @@ fn measured(pair: &mut Pair, before: &Series, after: &Series, across: &[Aspect])
         (Readings::Exact(was), Readings::Exact(is)) => {
             pair.changes = changes(&was.0, &is.0);
             let instructions = of_instructions(before, after);
-            pair.verdict = of_exact(&pair.changes, instructions.as_deref());
+            pair.verdict = exact_verdict(&pair.changes, instructions.as_deref());
             pair.instructions = instructions.unwrap_or_default();
             let (n, m) = (was.0.len(), is.0.len());
             if n != m {
@@ -339,16 +339,16 @@ fn measured(pair: &mut Pair, before: &Series, after: &Series, across: &[Aspect])
 
 /// Judges an exact series. If the instructions changed, it became worse if either its figure or their
 /// number grew: nobody can tell how much is due to the change and how much to placement.
-fn of_exact(changes: &[Change], instructions: Option<&[Change]>) -> Verdict {
+fn exact_verdict(changes: &[Change], instructions: Option<&[Change]>) -> Verdict {
     match (changes, instructions) {
         ([], None | Some([])) => Verdict::Same,
         (_, Some([])) => Verdict::Moved,
-        (changes, instructions) => grown_or_shrunk(changes, instructions),
+        (changes, instructions) => verdict_by_direction(changes, instructions),
     }
 }
 
-fn grown_or_shrunk(changes: &[Change], instructions: Option<&[Change]>) -> Verdict {
-    let grown = |changes: &[Change]| changes.first().is_some_and(|change| change.by() > 0);
+fn verdict_by_direction(changes: &[Change], instructions: Option<&[Change]>) -> Verdict {
+    let grown = |changes: &[Change]| changes.first().is_some_and(|change| change.growth() > 0);
     if grown(changes) || instructions.is_some_and(grown) { Verdict::Worse } else { Verdict::Better }
 }
 

@@ -105,14 +105,14 @@ const UNSTATED: &str = "not stated";
 /// comparison.
 pub(crate) fn differences(before: &Series, after: &Series) -> Vec<Difference> {
     let mut found = Vec::new();
-    let mut tell = |aspect, what: Option<&str>, before: String, after: String| {
+    let mut add = |aspect, what: Option<&str>, before: String, after: String| {
         if before != after {
             found.push(Difference { aspect, what: what.map(str::to_owned), before, after });
         }
     };
     let (was, is) = (&before.span, &after.span);
     let mut span = |what, before: &dyn fmt::Display, after: &dyn fmt::Display| {
-        tell(Aspect::Span, Some(what), before.to_string(), after.to_string());
+        add(Aspect::Span, Some(what), before.to_string(), after.to_string());
     };
     span("from", &was.from, &is.from);
     span("to", &was.to, &is.to);
@@ -120,38 +120,38 @@ pub(crate) fn differences(before: &Series, after: &Series) -> Vec<Difference> {
     span("overhead", &was.overhead, &is.overhead);
     span("ticks", &was.ticks, &is.ticks);
     span("interrupts", &was.interrupts, &is.interrupts);
-    tell(Aspect::Basis, None, before.basis.to_string(), after.basis.to_string());
+    add(Aspect::Basis, None, before.basis.to_string(), after.basis.to_string());
     let kind = |series: &Series| match series.readings {
         Readings::Exact(_) => "exact".to_owned(),
         Readings::Sampled(_) => "sampled".to_owned(),
         Readings::Summarised(_) => "a summary".to_owned(),
     };
-    tell(Aspect::Readings, None, kind(before), kind(after));
+    add(Aspect::Readings, None, kind(before), kind(after));
     let flags = |series: &Series| {
         let flags: Vec<_> = series.flags.iter().map(|flag| flag.kind.name()).collect();
         if flags.is_empty() { "none".to_owned() } else { flags.join(", ") }
     };
-    tell(Aspect::Flags, None, flags(before), flags(after));
+    add(Aspect::Flags, None, flags(before), flags(after));
     let clock = |series: &Series| match series.clock.0 {
         0 => UNSTATED.to_owned(),
         _ => series.clock.to_string(),
     };
-    tell(Aspect::Clock, None, clock(before), clock(after));
+    add(Aspect::Clock, None, clock(before), clock(after));
     let (was, is) = (&before.provenance, &after.provenance);
-    tell(Aspect::Core, None, was.core.clone(), is.core.clone());
+    add(Aspect::Core, None, was.core.clone(), is.core.clone());
     let digest = |text: &str| match text.get(..12) {
         Some(begin) => format!("file {begin}"),
         None => UNSTATED.to_owned(),
     };
-    tell(Aspect::Soc, None, digest(&was.soc_sha256), digest(&is.soc_sha256));
+    add(Aspect::Soc, None, digest(&was.soc_sha256), digest(&is.soc_sha256));
     let model = |model: &Option<String>| model.clone().unwrap_or_else(|| UNSTATED.to_owned());
-    tell(Aspect::TimingModel, None, model(&was.timing_model), model(&is.timing_model));
+    add(Aspect::TimingModel, None, model(&was.timing_model), model(&is.timing_model));
     let names: BTreeSet<_> = was.settings.keys().chain(is.settings.keys()).collect();
     for name in names {
         let value = |settings: &std::collections::BTreeMap<String, rtmark_model::Setting>| {
             settings.get(name).map_or_else(|| UNSTATED.to_owned(), ToString::to_string)
         };
-        tell(Aspect::Settings, Some(name), value(&was.settings), value(&is.settings));
+        add(Aspect::Settings, Some(name), value(&was.settings), value(&is.settings));
     }
     found
 }
@@ -159,7 +159,7 @@ pub(crate) fn differences(before: &Series, after: &Series) -> Vec<Difference> {
 impl Difference {
     /// Tells whether it prevents a comparison. A setting that only one side states does not, as it may
     /// have been recorded later or no longer; it is shown.
-    pub(crate) fn forbids(&self, across: &[Aspect]) -> bool {
+    pub(crate) fn prevents_comparison(&self, across: &[Aspect]) -> bool {
         let unstated = self.before == UNSTATED || self.after == UNSTATED;
         let written_down = self.aspect == Aspect::Settings && unstated;
         !written_down && !across.contains(&self.aspect)

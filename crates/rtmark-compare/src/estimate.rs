@@ -23,7 +23,7 @@ pub const DRAWS: usize = 10_000;
 /// accepted.
 pub const LEVEL: f64 = 0.01;
 /// Series with fewer steady samples are not compared.
-pub const FEWEST: u64 = 8;
+pub const MIN_SAMPLES: u64 = 8;
 
 /// How far two sampled series are apart, in their basis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -61,8 +61,10 @@ impl Estimate {
         let (was, is) = (steady(&before.samples), steady(&after.samples));
         let count = |values: &BTreeMap<u64, u64>| values.values().sum::<u64>();
         let (n, m) = (count(&was), count(&is));
-        if n < FEWEST || m < FEWEST {
-            return Err(format!("{n} and {m} steady samples, but at least {FEWEST} are needed"));
+        if n < MIN_SAMPLES || m < MIN_SAMPLES {
+            return Err(format!(
+                "{n} and {m} steady samples, but at least {MIN_SAMPLES} are needed"
+            ));
         }
         let (was_medians, is_medians) = (Medians::of(&was, n), Medians::of(&is, m));
         let mut random = Rand64::new(SEED);
@@ -199,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn noise_is_no_difference_and_a_shift_is_one() {
+    fn noise_is_not_a_difference_and_a_shift_is() {
         let same = (0..200).map(|seed| {
             let estimate =
                 Estimate::of(&noise(1000, seed), &noise(1000, seed + 1000)).expect("enough");
@@ -216,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_clock_cannot_show_is_no_difference() {
+    fn differences_below_clock_resolution_are_ignored() {
         let coarse = |base| Sampled { resolution: 30, ..noise(base, 5) };
         let estimate = Estimate::of(&coarse(1000), &coarse(1010)).expect("enough");
         assert_eq!(estimate.direction(), Direction::None);
@@ -231,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bootstrap_of_a_median_is_that_of_resampling() {
+    fn the_closed_form_bootstrap_matches_resampling() {
         let sample = noise(100, 7);
         let values: Vec<u64> = steady(&sample.samples)
             .into_iter()
@@ -252,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rank_test_agrees_with_a_textbook() {
+    fn the_rank_test_matches_a_textbook_example() {
         // Conover, Practical Nonparametric Statistics, gives the normal approximation; without
         // ties and with samples 1..10 and 11..20, U is 0 and z is (50 - 0.5) / sqrt(175).
         let of = |range: std::ops::Range<u64>| range.map(|value| (value, 1)).collect();
@@ -263,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn the_interval_has_its_ends_where_the_level_puts_them() {
+    fn interval_ends_match_the_confidence_level() {
         // A median that is 10 or 20, compared with one that is always 0: each draw is one of the two.
         let before = sampled([0; 9]);
         let after = sampled([10, 10, 10, 10, 10, 20, 20, 20, 20]);
@@ -285,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_that_holds_nothing_is_no_difference() {
+    fn an_interval_that_contains_zero_is_no_difference() {
         let of = |low: f64, high: f64, p: f64, after: u64, resolution: u64| {
             let estimate = Estimate {
                 before: 100,
@@ -330,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn ties_make_ranks_less_telling() {
+    fn ties_weaken_the_rank_test() {
         // By hand: 1, 1, 2 and 1, 2, 2 have U = 6 of 9, and two ties of three each.
         let of = |pairs: &[(u64, u64)]| pairs.iter().copied().collect::<BTreeMap<_, _>>();
         let p = rank_test(&of(&[(1, 2), (2, 1)]), &of(&[(1, 1), (2, 2)]));

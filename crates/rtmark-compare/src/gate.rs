@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::compare::title;
-use crate::policy::{Budget, Counted};
+use crate::policy::{Budget, LimitUnit};
 use crate::{Change, Comparison, Measure, Pair, Policy, Verdict};
 
 /// The result of a gate.
@@ -79,7 +79,7 @@ pub fn gate(comparison: &Comparison, policy: &Policy) -> Gate {
                 });
             }
             _ => {
-                for (basis, change) in growing(pair) {
+                for (basis, change) in gated_changes(pair) {
                     measure(&mut gate, &mut used, policy, pair, (basis, change));
                 }
             }
@@ -89,7 +89,7 @@ pub fn gate(comparison: &Comparison, policy: &Policy) -> Gate {
     let accepted = accepted.filter(|(_, used)| !used).map(|(entry, _)| {
         format!("[[acknowledged]] {}: {}: no longer needed", entry.scenario, entry.reason)
     });
-    let fits = |budget: &&Budget| comparison.pairs.iter().any(|pair| budget.fits(&pair.key));
+    let fits = |budget: &&Budget| comparison.pairs.iter().any(|pair| budget.applies_to(&pair.key));
     let idle = policy.budgets.iter().filter(|budget| !fits(budget)).map(|budget| {
         let Budget { scenario, kernel, soc, .. } = budget;
         format!("[[budget]] {scenario} of {kernel} on {soc}: nothing that was compared matches")
@@ -100,7 +100,7 @@ pub fn gate(comparison: &Comparison, policy: &Policy) -> Gate {
 
 /// Returns the figures of a pair that a gate examines. Of a sampled series it is only the median, and
 /// only if its growth is significant.
-fn growing(pair: &Pair) -> Vec<(Option<Basis>, Change)> {
+fn gated_changes(pair: &Pair) -> Vec<(Option<Basis>, Change)> {
     let of_basis = |change: &Change| (pair.basis, *change);
     let executed = |change: &Change| (Some(Basis::Instructions), *change);
     match &pair.estimate {
@@ -120,9 +120,9 @@ fn growing(pair: &Pair) -> Vec<(Option<Basis>, Change)> {
 /// placement is nobody's change, but a limit is a limit.
 fn limit(policy: &Policy, pair: &Pair, basis: Option<Basis>, change: &Change) -> u64 {
     let budget = policy.budget(&pair.key, change.measure);
-    let counted = if basis == pair.basis { Counted::AsTheSeries } else { Counted::Otherwise };
+    let counted = if basis == pair.basis { LimitUnit::SeriesBasis } else { LimitUnit::OtherBasis };
     match (pair.verdict, budget) {
-        (Verdict::Moved, _) if counted == Counted::Otherwise => u64::MAX,
+        (Verdict::Moved, _) if counted == LimitUnit::OtherBasis => u64::MAX,
         (Verdict::Moved, budget) => budget.and_then(|b| b.at_most).unwrap_or(u64::MAX),
         (_, None) => change.before,
         (_, Some(budget)) => budget.limit(change.before, counted),

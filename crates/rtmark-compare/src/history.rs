@@ -47,7 +47,7 @@ impl fmt::Display for Step {
             Self::Change(change) | Self::Moved(change) => {
                 let part = change.relative().map(crate::change::per_cent).unwrap_or_default();
                 let moved = if matches!(self, Self::Moved(_)) { ", moved" } else { "" };
-                write!(f, "{:+} {part}{moved}", change.by())
+                write!(f, "{:+} {part}{moved}", change.growth())
             }
             Self::Break(differences) => {
                 let why: Vec<_> = differences.iter().map(ToString::to_string).collect();
@@ -77,7 +77,7 @@ pub fn history(runs: &[(RunLabel, i64, Series)], measure: Measure) -> Vec<Point>
 
 fn step(before: &Series, after: &Series, measure: Measure) -> Option<Step> {
     let mut found = differences(before, after);
-    found.retain(|difference| difference.forbids(&[]));
+    found.retain(|difference| difference.prevents_comparison(&[]));
     if !found.is_empty() {
         return Some(Step::Break(found));
     }
@@ -126,7 +126,7 @@ pub fn chart(points: &[Point], moment: impl Fn(i64) -> String) -> String {
         );
         match &point.step {
             Some(step @ Step::Change(change)) => {
-                let style = if change.by() > 0 { WORSE } else { BETTER };
+                let style = if change.growth() > 0 { WORSE } else { BETTER };
                 let _ = write!(text, "  {style}\u{25c6} {step}{style:#}");
             }
             Some(step @ Step::Moved(_)) => {

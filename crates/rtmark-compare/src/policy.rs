@@ -58,7 +58,7 @@ impl Default for Policy {
 #[error("{0}")]
 pub struct PolicyError(#[from] Box<toml::de::Error>);
 
-fn everything() -> Pattern {
+fn match_all() -> Pattern {
     #[expect(clippy::expect_used, reason = "a constant that the tests read")]
     "*".parse().expect("a pattern")
 }
@@ -68,13 +68,13 @@ fn everything() -> Pattern {
 #[serde(deny_unknown_fields)]
 pub struct Budget {
     /// The scenarios concerned.
-    #[serde(default = "everything")]
+    #[serde(default = "match_all")]
     pub scenario: Pattern,
     /// The kernels concerned.
-    #[serde(default = "everything")]
+    #[serde(default = "match_all")]
     pub kernel: Pattern,
     /// The socs concerned.
-    #[serde(default = "everything")]
+    #[serde(default = "match_all")]
     pub soc: Pattern,
     /// The figure concerned; all if absent.
     pub measure: Option<Measure>,
@@ -95,10 +95,10 @@ pub struct Acknowledged {
     /// The scenarios concerned.
     pub scenario: Pattern,
     /// The kernels concerned.
-    #[serde(default = "everything")]
+    #[serde(default = "match_all")]
     pub kernel: Pattern,
     /// The socs concerned.
-    #[serde(default = "everything")]
+    #[serde(default = "match_all")]
     pub soc: Pattern,
     /// The figure concerned; all if absent.
     pub measure: Option<Measure>,
@@ -130,7 +130,7 @@ impl Policy {
     /// Returns the budget of a figure.
     pub(crate) fn budget(&self, key: &Key, measure: Measure) -> Option<&Budget> {
         let fits = |budget: &&Budget| {
-            budget.measure.is_none_or(|wanted| wanted == measure) && budget.fits(key)
+            budget.measure.is_none_or(|wanted| wanted == measure) && budget.applies_to(key)
         };
         self.budgets.iter().rev().find(fits)
     }
@@ -145,12 +145,12 @@ impl Policy {
         self.acknowledged.iter().position(|entry| {
             entry.measure.is_none_or(|wanted| wanted == measure)
                 && length <= entry.up_to
-                && fit(key, &entry.scenario, &entry.kernel, &entry.soc)
+                && matches(key, &entry.scenario, &entry.kernel, &entry.soc)
         })
     }
 }
 
-fn fit(key: &Key, scenario: &Pattern, kernel: &Pattern, soc: &Pattern) -> bool {
+fn matches(key: &Key, scenario: &Pattern, kernel: &Pattern, soc: &Pattern) -> bool {
     scenario.matches(key.scenario.as_str())
         && kernel.matches(key.kernel.as_str())
         && soc.matches(&key.soc)
@@ -158,25 +158,25 @@ fn fit(key: &Key, scenario: &Pattern, kernel: &Pattern, soc: &Pattern) -> bool {
 
 impl Budget {
     /// Tells whether it concerns one of this series' figures.
-    pub(crate) fn fits(&self, key: &Key) -> bool {
-        fit(key, &self.scenario, &self.kernel, &self.soc)
+    pub(crate) fn applies_to(&self, key: &Key) -> bool {
+        matches(key, &self.scenario, &self.kernel, &self.soc)
     }
 
     /// Returns the limit of a figure that was `before`.
-    pub(crate) fn limit(&self, before: u64, counted: Counted) -> u64 {
+    pub(crate) fn limit(&self, before: u64, counted: LimitUnit) -> u64 {
         let part = (before as f64 * self.relative).floor();
         let growth = self.absolute.max(part as u64);
         let limit = before.saturating_add(growth);
-        let most = self.at_most.filter(|_| counted == Counted::AsTheSeries);
+        let most = self.at_most.filter(|_| counted == LimitUnit::SeriesBasis);
         most.map_or(limit, |most| limit.min(most))
     }
 }
 
 /// The unit of a figure that is checked against a budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Counted {
+pub(crate) enum LimitUnit {
     /// The series' basis.
-    AsTheSeries,
+    SeriesBasis,
     /// Instructions, for a series with another basis.
-    Otherwise,
+    OtherBasis,
 }

@@ -27,7 +27,7 @@ pub struct Validation {
     /// The scenarios with a figure on both sides.
     pub rows: Vec<Row>,
     /// The scenarios without one, with the reasons.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<OmittedScenario>,
     /// The score over all rows; none if there are no rows.
     pub score: Option<Score>,
 }
@@ -58,7 +58,7 @@ pub struct Row {
 
 /// A scenario without a figure on one side.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct LeftOut {
+pub struct OmittedScenario {
     /// The kernel.
     pub kernel: String,
     /// The scenario.
@@ -138,7 +138,7 @@ pub fn validate(
         let key = answer.key();
         let mut leave = |reason: String| {
             let (kernel, scenario) = (key.kernel.to_string(), key.scenario.to_string());
-            left_out.push(LeftOut { kernel, scenario, reason });
+            left_out.push(OmittedScenario { kernel, scenario, reason });
         };
         let measured = match answer {
             Answer::Measured(series) => series,
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn the_score_counts_what_is_near() {
+    fn the_score_counts_close_figures() {
         let rows = [row(100, 100), row(100, 101), row(200, 210), row(100, 90)];
         let score = Score::of(&rows).expect("there are rows");
         assert_eq!(score.figures, 4);

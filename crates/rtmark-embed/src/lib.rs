@@ -21,14 +21,14 @@ pub const ARCHIVE: &str = "archive.tar";
 /// ends the build.
 #[expect(clippy::print_stdout, reason = "this is how build scripts talk to Cargo")]
 pub fn embed(folders: &[&str]) {
-    let told = match collect(folders) {
+    let directives = match collect(folders) {
         Ok(watched) => watched.iter().fold(String::new(), |mut text, path| {
             let _ = writeln!(text, "cargo::rerun-if-changed={}", path.display());
             text
         }),
         Err(problem) => format!("cargo::error={problem}\n"),
     };
-    print!("{told}");
+    print!("{directives}");
 }
 
 /// Does the work, and returns the paths whose changes require a rebuild.
@@ -73,15 +73,15 @@ fn list(
     watched: &mut Vec<PathBuf>,
 ) -> Result<(), String> {
     let folder = root.join(name);
-    let told = |error: io::Error| format!("{}: {error}", folder.display());
+    let describe = |error: io::Error| format!("{}: {error}", folder.display());
     // A new file must be noticed too; but Cargo watches everything below a folder, including what other
     // builds leave there.
     let built = folder.join("target");
     if !built.is_dir() {
         watched.push(folder.clone());
     }
-    for entry in fs::read_dir(&folder).map_err(told)? {
-        let path = entry.map_err(told)?.path();
+    for entry in fs::read_dir(&folder).map_err(describe)? {
+        let path = entry.map_err(describe)?.path();
         let Some(file) = path.file_name().and_then(|file| file.to_str()) else {
             return Err(format!("{}: its name is not Unicode", path.display()));
         };
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_unpacked_is_what_was_packed_but_for_what_cargo_builds() {
+    fn unpacking_restores_everything_but_cargo_output() {
         let scratch = tempfile::tempdir().expect("a scratch folder");
         let root = scratch.path().join("from");
         for (name, text) in [("a/b c/ü.txt", "1"), ("a/x", "2"), ("a/target/junk", "3")] {

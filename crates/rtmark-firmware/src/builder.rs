@@ -9,16 +9,16 @@ use std::process::{Command, Stdio};
 use rtmark_model::{Compiler, Setting, Settings};
 use sha2::{Digest, Sha256};
 
-use crate::cache::{Cache, lock, short, use_build};
+use crate::cache::{Cache, lock, short, touch_build};
 use crate::layout::{self, make_linker};
 use crate::tools::{Tool, c_tools, clean, rust_target};
 use crate::{
-    BuildSystem, Console, FirmwareError, Kernel, MissingTool, Probes, Switched, TREE_VARIABLE,
-    Target, Tree, generate, host, known, view,
+    BuildSystem, Console, FirmwareError, Kernel, MissingTool, Probes, SettingChanges,
+    TREE_VARIABLE, Target, Tree, generate, host, known, view,
 };
 
 /// The name of the image with objects but no additional one.
-pub const NOTHING_MORE: &str = "nothing";
+pub const BASE_IMAGE: &str = "nothing";
 
 /// Builds the firmware of a tree.
 #[derive(Clone, Debug)]
@@ -61,16 +61,16 @@ pub fn tools_for(build: BuildSystem, core: &str) -> Vec<Tool> {
 }
 
 /// Returns the tools needed to build a variant of a kernel for a core.
-pub fn tools_for_variant(build: BuildSystem, core: &str, switched: &Switched) -> Vec<Tool> {
+pub fn tools_for_variant(build: BuildSystem, core: &str, changes: &SettingChanges) -> Vec<Tool> {
     let mut tools = tools_for(build, core);
-    if by_clang(switched) {
+    if uses_clang(changes) {
         tools.push(Tool::Clang);
     }
     tools
 }
 
-fn by_clang(switched: &Switched) -> bool {
-    matches!(switched.get("compiler"), Some(Setting::Text(name)) if name == "clang")
+fn uses_clang(changes: &SettingChanges) -> bool {
+    matches!(changes.get("compiler"), Some(Setting::Text(name)) if name == "clang")
 }
 
 impl Builder {
@@ -99,12 +99,12 @@ impl Builder {
     /// Returns the missing tools for these kernels, cores and variants, each once.
     pub fn missing_tools<'a>(
         &self,
-        wanted: impl IntoIterator<Item = (&'a Kernel, &'a str, &'a Switched)>,
+        wanted: impl IntoIterator<Item = (&'a Kernel, &'a str, &'a SettingChanges)>,
     ) -> Vec<MissingTool> {
         let mut tools: Vec<_> = wanted
             .into_iter()
-            .flat_map(|(kernel, core, switched)| {
-                tools_for_variant(kernel.manifest.build, core, switched)
+            .flat_map(|(kernel, core, changes)| {
+                tools_for_variant(kernel.manifest.build, core, changes)
             })
             .collect();
         tools.sort_unstable();
@@ -121,17 +121,17 @@ impl Builder {
         &self,
         kernel: &Kernel,
         target: impl Into<Target>,
-        switched: &Switched,
+        changes: &SettingChanges,
     ) -> Result<BTreeMap<String, BuiltImage>, FirmwareError> {
         let mut target = target.into();
         let ram = target.ram.map_or(u32::MAX, |ram| ram.size);
         let images = kernel.manifest.images.iter();
-        let large = images.filter(|image| kernel.manifest.no_room(image, ram).is_some());
+        let large = images.filter(|image| kernel.manifest.ram_shortage(image, ram).is_some());
         target.without.extend(large.cloned());
         target
             .without
             .extend(kernel.manifest.without.get(&target.core).into_iter().flatten().cloned());
-        self.build_goal(kernel, &target, switched, Goal::Scenarios)
+        self.build_goal(kernel, &target, changes, Goal::Scenarios)
     }
 
     /// Builds the image of the kernel's mixed load.
@@ -142,9 +142,9 @@ impl Builder {
         &self,
         kernel: &Kernel,
         target: impl Into<Target>,
-        switched: &Switched,
+        changes: &SettingChanges,
     ) -> Result<BTreeMap<String, BuiltImage>, FirmwareError> {
-        self.build_goal(kernel, &target.into(), switched, Goal::Load)
+        self.build_goal(kernel, &target.into(), changes, Goal::Load)
     }
 
     /// Builds the image for task sets.
@@ -155,13 +155,13 @@ impl Builder {
         &self,
         kernel: &Kernel,
         target: impl Into<Target>,
-        switched: &Switched,
+        changes: &SettingChanges,
     ) -> Result<BTreeMap<String, BuiltImage>, FirmwareError> {
-        self.build_goal(kernel, &target.into(), switched, Goal::Plan)
+        self.build_goal(kernel, &target.into(), changes, Goal::Plan)
     }
 
     /// Builds the images that show the memory cost of objects: for each object in `kernel.toml`, one
-    /// image with an additional one; and [`NOTHING_MORE`].
+    /// image with an additional one; and [`BASE_IMAGE`].
     ///
     /// # Errors
     /// Those of [`Builder::build`].
@@ -169,13 +169,13 @@ impl Builder {
         &self,
         kernel: &Kernel,
         target: impl Into<Target>,
-        switched: &Switched,
+        changes: &SettingChanges,
     ) -> Result<BTreeMap<String, BuiltImage>, FirmwareError> {
         let target = target.into();
         let mut images = BTreeMap::new();
         let objects = kernel.manifest.objects.keys().map(String::as_str);
-        for object in std::iter::once(NOTHING_MORE).chain(objects) {
-            let built = self.build_goal(kernel, &target, switched, Goal::OneMore(object))?;
+        for object in std::iter::once(BASE_IMAGE).chain(objects) {
+            let built = self.build_goal(kernel, &target, changes, Goal::Object(object))?;
             images.extend(built.into_values().map(|image| (object.to_owned(), image)));
         }
         Ok(images)
@@ -185,43 +185,43 @@ impl Builder {
         &self,
         kernel: &Kernel,
         target: &Target,
-        switched: &Switched,
+        changes: &SettingChanges,
         goal: Goal<'_>,
     ) -> Result<BTreeMap<String, BuiltImage>, FirmwareError> {
-        let switched = &switched.clone().at(&kernel.manifest, target);
+        let changes = &changes.clone().at(&kernel.manifest, target);
         let build = kernel.manifest.build;
         let mut tools = Vec::new();
         let mut compiler_version = String::new();
         // The last tool in the list is the compiler.
-        for tool in tools_for_variant(build, &target.core, switched) {
+        for tool in tools_for_variant(build, &target.core, changes) {
             let version = tool.version(self.tree.root())?;
             if tool.is_compiler() {
                 compiler_version.clone_from(&version);
             }
             tools.push(version);
         }
-        let out = self.out(kernel, target, switched);
+        let out = self.out_folder(kernel, target, changes);
         let generated = out.join("generated");
         let files = generate::files(target)
             .map_err(|problem| FirmwareError::Soc { soc: target.name.clone(), problem })?;
-        let key = self.key(kernel, target, switched, goal, &(&tools, &files));
+        let key = self.key(kernel, target, changes, goal, &(&tools, &files));
         // Two builds in the same folder would overwrite each other: the second one waits.
         let held = lock(&out)?;
         let of_key = |key: &String| known::find(&out, key);
         if let Some(images) = key.as_ref().and_then(of_key) {
-            use_build(&out);
+            touch_build(&out);
             for image in images.values() {
                 self.keep(image);
             }
             return Ok(images);
         }
         if held.is_none() {
-            return Err(self.cannot_write());
+            return Err(self.unwritable_error());
         }
         for (name, text) in files {
             write_if_changed(&generated.join(name), text.as_bytes())?;
         }
-        use_build(&out);
+        touch_build(&out);
         self.cache.tidy();
 
         let folder = self.cache.folder();
@@ -231,10 +231,10 @@ impl Builder {
         let (root, here, made_in, generated, linker) = match build {
             BuildSystem::Cargo => (root, kernel.folder.clone(), out.clone(), generated, linker),
             BuildSystem::Make => {
-                let root = view::work_in(&self.cache, &root)?;
+                let root = view::work_folder(&self.cache, &root)?;
                 let here = match kernel.folder.strip_prefix(self.tree.root()) {
                     Ok(within) => root.join(within),
-                    Err(_) => view::work_in(&self.cache, &kernel.folder)?,
+                    Err(_) => view::work_folder(&self.cache, &kernel.folder)?,
                 };
                 let name = |folder: &Path| view::name_of(&self.cache, folder);
                 let linker = linker.as_deref().map(name).transpose()?;
@@ -255,7 +255,7 @@ impl Builder {
             ("RTMARK_CLOCK_HZ", target.clock.0.to_string().into()),
             ("RTMARK_CLOCKED", if clocked { "1" } else { "" }.into()),
             ("RTMARK_WITHOUT", target.without.join(" ").into()),
-            ("RTMARK_SET", switched.words().into()),
+            ("RTMARK_SET", changes.words().into()),
             ("RTMARK_OUT", made_in.into()),
             ("RTMARK_GEN", generated.into()),
         ];
@@ -264,7 +264,7 @@ impl Builder {
             BuildSystem::Cargo => {
                 // If this fails, the build only takes longer.
                 let _ = host::take_over(&self.cache.builds(), &out);
-                let mut command = self.cargo(kernel, target, &out, switched, goal);
+                let mut command = self.cargo(kernel, target, &out, changes, goal);
                 // A user's own kernel may use another linker.
                 if let (Some(linker), false) = (linker, kernel.own) {
                     let triple = rust_target(&target.core).unwrap_or_default();
@@ -278,7 +278,7 @@ impl Builder {
         command.envs(variables).current_dir(if kernel.own { &here } else { &root });
         run(kernel, target, &mut command)?;
 
-        let images = self.collect((kernel, target), switched, goal, (&out, &compiler_version))?;
+        let images = self.collect((kernel, target), changes, goal, (&out, &compiler_version))?;
         for image in images.values() {
             self.keep(image);
         }
@@ -289,9 +289,14 @@ impl Builder {
     }
 
     /// Returns the folder of a build.
-    pub(crate) fn out(&self, kernel: &Kernel, target: &Target, switched: &Switched) -> PathBuf {
+    pub(crate) fn out_folder(
+        &self,
+        kernel: &Kernel,
+        target: &Target,
+        changes: &SettingChanges,
+    ) -> PathBuf {
         let folder = self.cache.builds().join(self.source(kernel)).join(target.folder());
-        folder.join(switched.folder()).join(kernel.manifest.id.as_str())
+        folder.join(changes.folder()).join(kernel.manifest.id.as_str())
     }
 
     /// Returns the name of the folder for builds of the tree's kernels, or of a user's own kernel.
@@ -305,7 +310,7 @@ impl Builder {
         &self,
         kernel: &Kernel,
         target: &Target,
-        switched: &Switched,
+        changes: &SettingChanges,
         goal: Goal<'_>,
         read: &dyn std::fmt::Debug,
     ) -> Option<String> {
@@ -317,12 +322,12 @@ impl Builder {
         let within = kernel.folder.strip_prefix(self.tree.root()).ok()?;
         let heeded = ["CROSS_COMPILE", "CLANG", "RUSTUP_TOOLCHAIN"].map(named);
         let linked = layout::of_target(target);
-        let read = (FORM, sources, within, target, switched.words(), goal, read, heeded, linked);
+        let read = (FORM, sources, within, target, changes.words(), goal, read, heeded, linked);
         Some(short(format!("{read:?}").as_bytes()))
     }
 
     /// Returns the error that nothing can be built here.
-    fn cannot_write(&self) -> FirmwareError {
+    fn unwritable_error(&self) -> FirmwareError {
         let source = io::ErrorKind::PermissionDenied.into();
         FirmwareError::Io { path: self.cache.folder().to_owned(), source }
     }
@@ -352,7 +357,7 @@ impl Builder {
             Goal::Scenarios => command.arg("all"),
             Goal::Load => command.arg(LOAD),
             Goal::Plan => command.arg(PLAN),
-            Goal::OneMore(object) => command.arg(format!("RTMARK_OBJECT={object}")).arg("object"),
+            Goal::Object(object) => command.arg(format!("RTMARK_OBJECT={object}")).arg("object"),
         };
         command
     }
@@ -367,7 +372,7 @@ impl Builder {
         kernel: &Kernel,
         target: &Target,
         out: &Path,
-        switched: &Switched,
+        changes: &SettingChanges,
         goal: Goal<'_>,
     ) -> Command {
         let mut command = Command::new("cargo");
@@ -385,7 +390,7 @@ impl Builder {
                     command.args(["--bin", &image]);
                 }
             }
-            Goal::OneMore(object) => {
+            Goal::Object(object) => {
                 command.args(["--bin", OBJECTS, "--features", &format!("one_more_{object}")]);
             }
         }
@@ -393,8 +398,8 @@ impl Builder {
             command.args(["--features", "rtmark-probe/clock"]);
         }
         command.arg("--target").arg(rust_target(&target.core).unwrap_or_default());
-        command.args(switched.cargo(&kernel.manifest, target));
-        if kernel.own && wants_probe(workspace) {
+        command.args(changes.cargo(&kernel.manifest, target));
+        if kernel.own && uses_probe_crate(workspace) {
             let probe = toml::Value::from(self.tree.root().join("probe").display().to_string());
             command.args(["--config", &format!("patch.crates-io.{PROBE}.path={probe}")]);
         }
@@ -411,7 +416,7 @@ impl Builder {
 const PROBE: &str = "rtmark-probe";
 
 /// Tells whether a package takes that crate from rtmark, rather than from a path.
-fn wants_probe(folder: &Path) -> bool {
+fn uses_probe_crate(folder: &Path) -> bool {
     let text = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap_or_default();
     let manifest: toml::Table = text.parse().unwrap_or_default();
     let wanted = manifest.get("dependencies").and_then(|all| all.get(PROBE));
@@ -443,7 +448,7 @@ pub(crate) enum Goal<'a> {
     /// The image of task sets.
     Plan,
     /// The image of objects, with an additional one of this kind.
-    OneMore(&'a str),
+    Object(&'a str),
 }
 
 /// The image of a kernel's mixed load, and the make goal that builds it.
@@ -463,7 +468,7 @@ impl Goal<'_> {
             Self::Scenarios => kernel.manifest.images.iter().filter(wanted).cloned().collect(),
             Self::Load => vec![LOAD.to_owned()],
             Self::Plan => vec![PLAN.to_owned()],
-            Self::OneMore(object) => vec![format!("{OBJECTS}_{object}")],
+            Self::Object(object) => vec![format!("{OBJECTS}_{object}")],
         }
     }
 
@@ -471,7 +476,7 @@ impl Goal<'_> {
     pub(crate) fn program(self, image: &str) -> &str {
         match self {
             Self::Scenarios | Self::Load | Self::Plan => image,
-            Self::OneMore(_) => OBJECTS,
+            Self::Object(_) => OBJECTS,
         }
     }
 }
@@ -514,13 +519,13 @@ fn run(kernel: &Kernel, target: &Target, command: &mut Command) -> Result<(), Fi
     if output.status.success() {
         return Ok(());
     }
-    let mut said = String::from_utf8_lossy(&output.stdout).into_owned();
-    said.push_str(&String::from_utf8_lossy(&output.stderr));
+    let mut output_text = String::from_utf8_lossy(&output.stdout).into_owned();
+    output_text.push_str(&String::from_utf8_lossy(&output.stderr));
     Err(FirmwareError::Build {
         kernel: kernel.manifest.id.clone(),
         soc: target.name.clone(),
         command: shown,
-        output: said.trim_end().to_owned(),
+        output: output_text.trim_end().to_owned(),
     })
 }
 
@@ -548,7 +553,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn unchanged_files_are_left_alone() {
+    fn unchanged_files_are_not_rewritten() {
         let folder = tempfile::tempdir().expect("a scratch folder");
         let file = folder.path().join("a/b.h");
         write_if_changed(&file, b"x").expect("written");

@@ -28,7 +28,7 @@ pub const BUILD_VARIABLE: &str = "RTMARK_BUILD";
 /// How long an unused build is kept.
 pub const UNUSED: Duration = Duration::from_hours(30 * 24);
 /// The interval between searches for unused builds.
-const LOOKED: Duration = Duration::from_hours(24);
+const TIDY_INTERVAL: Duration = Duration::from_hours(24);
 
 /// The location of builds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -181,7 +181,7 @@ impl Cache {
         // Sources are used as long as anything is being built from them, which takes less than a day.
         for sources in below(&self.sources()) {
             let idle = now.duration_since(used(&sources)).unwrap_or_default();
-            if idle >= unused.max(LOOKED) {
+            if idle >= unused.max(TIDY_INTERVAL) {
                 removed.bytes += size(&sources);
                 removed.folders += 1;
                 fs::remove_dir_all(&sources).map_err(at(&sources))?;
@@ -196,7 +196,7 @@ impl Cache {
         let looked = self.folder.join("looked");
         let last = fs::metadata(&looked).and_then(|file| file.modified());
         let Ok(last) = last else { return touch(&looked) };
-        if SystemTime::now().duration_since(last).is_ok_and(|since| since > LOOKED) {
+        if SystemTime::now().duration_since(last).is_ok_and(|since| since > TIDY_INTERVAL) {
             touch(&looked);
             let _ = self.prune(UNUSED, None);
         }
@@ -213,7 +213,7 @@ pub(crate) fn touch(path: &Path) {
 }
 
 /// Records that a build is used.
-pub(crate) fn use_build(out: &Path) {
+pub(crate) fn touch_build(out: &Path) {
     touch(&out.join(USED));
 }
 
@@ -241,13 +241,13 @@ pub(crate) fn lock(out: &Path) -> Result<Option<File>, FirmwareError> {
         .and_then(|file| file.lock().map(|()| file));
     match held {
         Ok(file) => Ok(Some(file)),
-        Err(error) if cannot_be_written(&error) => Ok(None),
+        Err(error) if is_write_protected(&error) => Ok(None),
         Err(error) => Err(at(&path)(error)),
     }
 }
 
 /// Tells whether a file or folder belongs to somebody else, or is read-only.
-pub(crate) fn cannot_be_written(error: &io::Error) -> bool {
+pub(crate) fn is_write_protected(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
 }
 
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn the_place_follows_the_environment() {
+    fn the_location_follows_the_environment() {
         let of = |variables: &[(&str, &str)]| {
             let find = |name: &str| {
                 let found = variables.iter().find(|(known, _)| *known == name);
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_long_out_of_use_goes_and_what_is_in_use_stays() {
+    fn pruning_removes_only_old_unused_builds() {
         let scratch = tempfile::tempdir().expect("a scratch folder");
         let cache = Cache::at(scratch.path());
         let old = build(&cache, "old", 1000, 40);
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn unpacked_sources_are_what_came_with_the_program() {
+    fn unpacked_sources_match_the_embedded_ones() {
         let scratch = tempfile::tempdir().expect("a scratch folder");
         let cache = Cache::at(scratch.path());
         let unpack = |text: &'static str| {

@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn branches_lead_where_the_manual_says() {
+    fn branch_targets_match_the_manual() {
         // BL to itself and to the instruction after it; B.W forward by 4096.
         assert_eq!(branch(0xF7FF, 0xFFFE), Some(-4_i32 as u32));
         assert_eq!(branch(0xF000, 0xF800), Some(0));
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_moved_function_is_the_same_and_another_call_is_not() {
+    fn moved_functions_are_equal_and_changed_calls_are_not() {
         let there = program(&[(0x300, "f"), (0x320, "g")]);
         let code = |target: u32, at: u32| {
             let by = (target.wrapping_sub(at + 4) >> 1) as u16;
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_do_not_count_and_constants_do() {
+    fn addresses_are_ignored_and_constants_compared() {
         let there = program(&[]);
         let literal = |word: u32| {
             let halves = [word as u16, (word >> 16) as u16];
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn any_file_is_answered() {
+    fn arbitrary_files_are_handled() {
         assert!(Code::of(b"").is_none());
         assert!(Code::of(b"\x7fELF\x01\x01\x01").is_none());
     }

@@ -7,11 +7,11 @@ use std::path::Path;
 use rtmark_model::{Compiler, Setting};
 
 use crate::builder::{Goal, no_image, sha256, write_if_changed};
+use crate::flags::{c_flags, rustc_flags, short_version};
 use crate::select::tick_in_elf;
-use crate::told::{c_flags, rustc_flags, short_version};
 use crate::tools::rust_target;
 use crate::{
-    BuildSystem, Builder, BuiltImage, FirmwareError, Kernel, Probes, Switched, Target, host,
+    BuildSystem, Builder, BuiltImage, FirmwareError, Kernel, Probes, SettingChanges, Target, host,
 };
 
 impl Builder {
@@ -19,7 +19,7 @@ impl Builder {
     pub(crate) fn collect(
         &self,
         (kernel, target): (&Kernel, &Target),
-        switched: &Switched,
+        changes: &SettingChanges,
         goal: Goal<'_>,
         (out, compiler_version): (&Path, &str),
     ) -> Result<BTreeMap<String, BuiltImage>, FirmwareError> {
@@ -46,10 +46,10 @@ impl Builder {
             let (flags, mut settings) = match build {
                 BuildSystem::Make => c_flags(out, &name),
                 BuildSystem::Cargo => {
-                    rustc_flags(self.workspace(kernel), &switched.cargo_profile(&kernel.manifest))
+                    rustc_flags(self.workspace(kernel), &changes.cargo_profile(&kernel.manifest))
                 }
             };
-            if let Some(time_base) = switched.time_base(&kernel.manifest, target) {
+            if let Some(time_base) = changes.time_base(&kernel.manifest, target) {
                 settings.insert("time_base".into(), time_base);
             }
             let named = short_version(compiler_version);

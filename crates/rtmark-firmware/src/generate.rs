@@ -148,7 +148,7 @@ mod tests {
     use rtmark_sim::Soc;
 
     #[test]
-    fn the_files_say_what_the_soc_says() {
+    fn generated_files_match_the_soc() {
         let text = include_str!("../../../socs/stm32c031.toml");
         let soc = Soc::from_toml(text).expect("good");
         let [(_, memory), (_, header), (_, rust)] =
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_soc_without_flash_is_refused() {
+    fn socs_without_flash_are_rejected() {
         let text = include_str!("../../../socs/generic-cortex-m0plus.toml")
             .replace("\"flash\"", "\"ram\"")
             .replace("\"FLASH\"", "\"ROM\"");

@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_build_has_is_taken_over_with_its_times() {
+    fn files_of_another_build_are_copied_with_their_times() {
         let scratch = tempfile::tempdir().expect("a scratch folder");
         let at = |soc: &str, kernel: &str| {
             scratch.path().join("key").join(soc).join("documented").join(kernel)

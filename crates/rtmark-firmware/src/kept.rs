@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use crate::{Builder, BuiltImage, Cache};
 
 /// The number of images kept: the newest ones.
-const MOST: usize = 2048;
+const MAX_IMAGES: usize = 2048;
 
 impl Builder {
     fn kept_folder(&self) -> PathBuf {
@@ -28,19 +28,19 @@ impl Builder {
         if written.is_err() {
             let _ = std::fs::remove_file(&part);
         }
-        self.forget_old();
+        self.remove_old();
     }
 
-    fn forget_old(&self) {
+    fn remove_old(&self) {
         let Ok(entries) = std::fs::read_dir(self.kept_folder()) else { return };
         let age = |entry: &std::fs::DirEntry| {
             let modified = entry.metadata().and_then(|metadata| metadata.modified());
             std::cmp::Reverse(modified.unwrap_or(SystemTime::UNIX_EPOCH))
         };
         let mut entries: Vec<_> = entries.flatten().collect();
-        if entries.len() > MOST {
+        if entries.len() > MAX_IMAGES {
             entries.sort_by_cached_key(age);
-            for old in &entries[MOST..] {
+            for old in &entries[MAX_IMAGES..] {
                 let _ = std::fs::remove_file(old.path());
             }
         }

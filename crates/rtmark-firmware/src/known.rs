@@ -15,7 +15,7 @@ use crate::builder::write_if_changed;
 use crate::{BuiltImage, sha256};
 
 /// The number of records kept for a build: of its other images and, for a while, of earlier sources.
-const MOST: usize = 64;
+const MAX_RECORDS: usize = 64;
 
 #[derive(Debug, Deserialize, Serialize)]
 struct Known {
@@ -60,10 +60,10 @@ pub(crate) fn note(out: &Path, key: &str, images: &BTreeMap<String, BuiltImage>)
         return;
     }
     let mut all = crate::cache::below(&folder);
-    if all.len() > MOST {
+    if all.len() > MAX_RECORDS {
         let age = |path: &PathBuf| fs::metadata(path).and_then(|file| file.modified()).ok();
         all.sort_by_cached_key(age);
-        for old in &all[..all.len() - MOST] {
+        for old in &all[..all.len() - MAX_RECORDS] {
             let _ = fs::remove_file(old);
         }
     }
@@ -105,7 +105,7 @@ mod tests {
     use rtmark_model::Setting;
 
     #[test]
-    fn what_was_built_is_found_until_it_is_another() {
+    fn builds_are_found_until_their_sources_change() {
         let scratch = tempfile::tempdir().expect("a scratch folder");
         let out = scratch.path();
         let image = |elf: &[u8]| BuiltImage {
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_digest_sees_every_source_and_no_build() {
+    fn digests_cover_every_source_and_no_build_output() {
         let scratch = tempfile::tempdir().expect("a scratch folder");
         let write = |name: &str, text: &str| {
             let path = scratch.path().join(name);

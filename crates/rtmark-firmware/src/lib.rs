@@ -9,6 +9,7 @@ mod builder;
 mod cache;
 pub mod code;
 mod collect;
+mod flags;
 mod generate;
 mod host;
 mod kept;
@@ -18,7 +19,6 @@ mod manifest;
 pub mod probes;
 mod select;
 mod target;
-mod told;
 mod tools;
 mod tree;
 mod variant;
@@ -28,7 +28,7 @@ use std::path::PathBuf;
 
 use rtmark_model::KernelId;
 
-pub use builder::{Builder, BuiltImage, NOTHING_MORE, PLAN, sha256, tools_for, tools_for_variant};
+pub use builder::{BASE_IMAGE, Builder, BuiltImage, PLAN, sha256, tools_for, tools_for_variant};
 pub use cache::{BUILD_VARIABLE, Cache, Part, Removed, UNUSED};
 pub use layout::Layouts;
 pub use manifest::{BuildSystem, Choice, Language, Manifest, NotApplicable};
@@ -37,7 +37,7 @@ pub use select::{Executable, NoExecutable, SelectError, select, select_in_elf, s
 pub use target::{Console, Counter, Probes, Region, Target, Timer, TimerEnable};
 pub use tools::{MissingTool, Tool, debian_packages, rust_target};
 pub use tree::{Kernel, OWN_VARIABLE, Sources, TREE_VARIABLE, Tree};
-pub use variant::{PROFILES, Switched, Variant, VariantError, chosen, successor};
+pub use variant::{PROFILES, SettingChanges, Variant, VariantError, chosen, successor};
 
 /// The reason why firmware is not available.
 #[derive(Debug, thiserror::Error)]
@@ -121,7 +121,7 @@ impl FirmwareError {
                 "see what kernel.toml and the build say of it; `rtmark doctor` checks the tools"
                     .into()
             }
-            Self::Io { source, .. } if cache::cannot_be_written(source) => format!(
+            Self::Io { source, .. } if cache::is_write_protected(source) => format!(
                 "name a folder of your own for builds, with --build-dir or {BUILD_VARIABLE}"
             ),
             Self::Io { .. } => "check the path and the room on the disk".into(),

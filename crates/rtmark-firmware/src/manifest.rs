@@ -6,7 +6,7 @@ use rtmark_model::{Backend, KernelId, Pattern, ScenarioId, Setting, Settings, se
 use rtmark_sim::Soc;
 use serde::Deserialize;
 
-use crate::{PROFILES, Switched, Target};
+use crate::{PROFILES, SettingChanges, Target};
 
 /// The language that a kernel and its firmware are written in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
@@ -184,7 +184,7 @@ impl Manifest {
     }
 
     /// Returns why an image does not fit into this much RAM, in bytes; `None` if it does.
-    pub fn no_room(&self, image: &str, ram: u32) -> Option<String> {
+    pub fn ram_shortage(&self, image: &str, ram: u32) -> Option<String> {
         let least = *self.least_ram.get(image)?;
         (ram < least).then(|| {
             format!("{}'s image needs {least} bytes of RAM; this soc has {ram}.", self.name)
@@ -297,11 +297,11 @@ impl Manifest {
         &self,
         scenario: &ScenarioId,
         core: &str,
-        switched: &Switched,
+        changes: &SettingChanges,
         backend: Backend,
     ) -> Option<&str> {
         let built = |(id, value): (&String, &Setting)| {
-            switched.get(id).or_else(|| self.default_of(id)) == Some(value)
+            changes.get(id).or_else(|| self.default_of(id)) == Some(value)
         };
         let on = |entry: &&NotApplicable| {
             (entry.cores.is_empty() || entry.cores.iter().any(|known| known == core))
@@ -364,10 +364,15 @@ reason = "It never sleeps there."
 "#;
 
     #[test]
-    fn a_manifest_is_read_and_its_errors_are_told() {
+    fn manifests_parse_and_report_errors() {
         let manifest = Manifest::from_toml(GOOD).expect("good");
         let at = |id: &str, core, backend| {
-            manifest.not_applicable(&id.parse().expect("good"), core, &Switched::default(), backend)
+            manifest.not_applicable(
+                &id.parse().expect("good"),
+                core,
+                &SettingChanges::default(),
+                backend,
+            )
         };
         let on = |id: &str, core| at(id, core, Backend::Sim);
         let reason = |id: &str| on(id, "cortex-m0plus");

@@ -119,7 +119,7 @@ fn word(bytes: &[u8]) -> Option<(u32, &[u8])> {
 }
 
 /// The content of one record.
-enum Said<'a> {
+enum Content<'a> {
     Probe(Record),
     Setting(&'a str, u32),
     Padding,
@@ -156,8 +156,8 @@ impl CodeAlignment {
 /// When the bytes are anything but a sequence of known records.
 pub fn parse_of(section: &[u8], code: CodeAlignment) -> Result<Vec<Record>, ProbeError> {
     let mut records = Vec::new();
-    each(section, code, |said| {
-        if let Said::Probe(record) = said {
+    each(section, code, |content| {
+        if let Content::Probe(record) = content {
             records.push(record);
         }
         Ok(())
@@ -171,8 +171,8 @@ pub fn parse_of(section: &[u8], code: CodeAlignment) -> Result<Vec<Record>, Prob
 /// When the bytes are not a sequence of known records, or the name of a setting is unknown.
 pub fn settings(section: &[u8]) -> Result<Settings, ProbeError> {
     let mut settings = Settings::new();
-    each(section, CodeAlignment::One, |said| {
-        if let Said::Setting(name, word) = said {
+    each(section, CodeAlignment::One, |content| {
+        if let Content::Setting(name, word) = content {
             let info = setting_info(name).ok_or_else(|| Problem::Setting(name.to_owned()))?;
             settings.insert(name.to_owned(), info.value(word));
         }
@@ -184,24 +184,24 @@ pub fn settings(section: &[u8]) -> Result<Settings, ProbeError> {
 fn each<'a>(
     section: &'a [u8],
     code: CodeAlignment,
-    mut take: impl FnMut(Said<'a>) -> Result<(), Problem>,
+    mut take: impl FnMut(Content<'a>) -> Result<(), Problem>,
 ) -> Result<(), ProbeError> {
     let mut rest = section;
     while !rest.is_empty() {
         let offset = section.len() - rest.len();
         let at = |problem| ProbeError { offset, problem };
-        let (said, after) = parse_one(rest, code).map_err(at)?;
-        take(said).map_err(at)?;
+        let (content, after) = parse_one(rest, code).map_err(at)?;
+        take(content).map_err(at)?;
         rest = after;
     }
     Ok(())
 }
 
-fn parse_one(bytes: &[u8], code: CodeAlignment) -> Result<(Said<'_>, &[u8]), Problem> {
+fn parse_one(bytes: &[u8], code: CodeAlignment) -> Result<(Content<'_>, &[u8]), Problem> {
     let (magic, rest) = word(bytes).ok_or(Problem::Truncated)?;
     // Linkers pad the contributions of object files with zeros.
     if magic == 0 {
-        return Ok((Said::Padding, rest));
+        return Ok((Content::Padding, rest));
     }
     if magic & 0xFFFF_0000 != MAGIC {
         return Err(Problem::Magic(magic));
@@ -220,13 +220,15 @@ fn parse_one(bytes: &[u8], code: CodeAlignment) -> Result<(Said<'_>, &[u8]), Pro
     };
     let length = rest.iter().position(|&byte| byte == 0).ok_or(Problem::Truncated)?;
     let name = std::str::from_utf8(&rest[..length]).map_err(|_| Problem::Text)?;
-    let said = match kind {
-        Some(kind) => Said::Probe(Record { kind, scenario: name.parse().map_err(Problem::Name)? }),
-        None => Said::Setting(name, place),
+    let content = match kind {
+        Some(kind) => {
+            Content::Probe(Record { kind, scenario: name.parse().map_err(Problem::Name)? })
+        }
+        None => Content::Setting(name, place),
     };
     let padded = (length + 1).next_multiple_of(4);
     let rest = rest.get(padded..).ok_or(Problem::Truncated)?;
-    Ok((said, rest))
+    Ok((content, rest))
 }
 
 fn address(place: u32, code: CodeAlignment) -> Result<u32, Problem> {
@@ -260,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn instructions_of_three_bytes_are_at_odd_addresses_too() {
+    fn three_byte_instructions_may_be_at_odd_addresses() {
         let section = record(1, 0x5000_0111, "a.b");
         assert!(parse(&section).is_err());
         let records = parse_of(&section, CodeAlignment::of_core("lx106")).expect("good");
@@ -298,22 +300,22 @@ mod tests {
     }
 
     #[test]
-    fn settings_are_told_apart_from_probes() {
+    fn settings_are_distinguished_from_probes() {
         use rtmark_model::Setting;
         let mut section = record(6, 0, "asserts");
         section.extend(record(5, 3, "thread.yield"));
         section.extend(record(6, 1000, "tick_hz"));
-        let told = settings(&section).expect("good");
-        assert_eq!(told["asserts"], Setting::Switch(false));
-        assert_eq!(told["tick_hz"], Setting::Number(1000));
-        assert_eq!(told.len(), 2);
+        let settings_read = settings(&section).expect("good");
+        assert_eq!(settings_read["asserts"], Setting::Switch(false));
+        assert_eq!(settings_read["tick_hz"], Setting::Number(1000));
+        assert_eq!(settings_read.len(), 2);
         assert_eq!(parse(&section).expect("good").len(), 1);
         let error = settings(&record(6, 1, "speed")).expect_err("on no list").to_string();
         assert!(error.contains("`speed`"), "{error}");
     }
 
     #[test]
-    fn what_is_wrong_is_said_with_its_place() {
+    fn errors_are_reported_with_their_offset() {
         let refusal = |bytes: &[u8]| parse(bytes).expect_err("refused").to_string();
         let good = record(1, 4, "a.b");
         let second = |bytes: &[u8]| refusal(&[&good, bytes].concat());
@@ -329,13 +331,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_answered(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+        fn arbitrary_bytes_are_handled(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
             let _ = parse(&bytes);
             let _ = settings(&bytes);
         }
 
         #[test]
-        fn spoilt_records_are_answered(at in 0..48_usize, to in any::<u8>(), cut in 0..48_usize) {
+        fn corrupted_records_are_handled(at in 0..48_usize, to in any::<u8>(), cut in 0..48_usize) {
             let mut bytes = record(2, 0x100, "thread.resume.preempt");
             bytes.extend(record(3, 16, "isr.e"));
             let at = at % bytes.len();

@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_image_is_left_alone() {
+    fn files_that_are_not_images_are_left_unchanged() {
         assert_eq!(select_in_elf(b"", 1), None);
         assert_eq!(select_in_elf(b"\x7fELF\x01\x01\x01", 1), None);
         let own = std::fs::read(std::env::current_exe().expect("a path")).expect("readable");

@@ -258,7 +258,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn firmware_begins_with_the_vectors() {
+    fn the_image_begins_with_the_vectors() {
         let soc = |vectors: &str| {
             let text = format!(
                 "name = 'x'\ndescription = 'X'\ncore = 'cortex-m0plus'\nclock_hz = 1000\n\

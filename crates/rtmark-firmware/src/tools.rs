@@ -113,8 +113,8 @@ fn output_of(program: &str, arguments: &[&str], folder: &Path) -> Result<String,
     if output.status.success() {
         Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
     } else {
-        let said = String::from_utf8_lossy(&output.stderr);
-        Err(format!("{shown} failed: {}", said.lines().next().unwrap_or("without a word")))
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        Err(format!("{shown} failed: {}", stderr.lines().next().unwrap_or("without a word")))
     }
 }
 
@@ -258,7 +258,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_missing_target_is_told_with_its_command() {
+    fn missing_targets_are_reported_with_the_install_command() {
         let missing =
             Tool::RustTarget("thumbv9-none").version(Path::new(".")).expect_err("missing");
         assert_eq!(missing.install, "rustup target add thumbv9-none");

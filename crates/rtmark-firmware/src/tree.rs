@@ -79,7 +79,7 @@ impl Tree {
     ) -> Result<Self, FirmwareError> {
         let variable = std::env::var_os(TREE_VARIABLE).filter(|value| !value.is_empty());
         if let Some(root) = given.map(Path::to_owned).or_else(|| variable.map(PathBuf::from)) {
-            return if holds_kernels(&root) {
+            return if contains_kernels(&root) {
                 Ok(Self::of(root, cache, Origin::Folder))
             } else {
                 Err(FirmwareError::NoTree { looked_in: vec![root] })
@@ -87,7 +87,7 @@ impl Tree {
         }
         let here = std::env::current_dir().unwrap_or_default();
         let mut places: Vec<_> = here.ancestors().map(|folder| folder.join("firmware")).collect();
-        let ours = |place: &&PathBuf| place.join(LANDMARK).is_file() && holds_kernels(place);
+        let ours = |place: &&PathBuf| place.join(LANDMARK).is_file() && contains_kernels(place);
         if let Some(root) = places.iter().find(ours) {
             return Ok(Self::of(root.clone(), cache, Origin::Folder));
         }
@@ -96,7 +96,7 @@ impl Tree {
             return Ok(Self::of(root, cache, Origin::Program));
         }
         let built_beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../firmware");
-        if holds_kernels(&built_beside) {
+        if contains_kernels(&built_beside) {
             return Ok(Self::of(built_beside, cache, Origin::Folder));
         }
         places.push(built_beside);
@@ -146,7 +146,7 @@ impl Tree {
     /// When a folder contains no kernel.
     pub fn with_own(mut self, folders: &[PathBuf]) -> Result<Self, FirmwareError> {
         for folder in folders {
-            if !is_kernel(folder) && !holds_kernels(folder) {
+            if !is_kernel(folder) && !contains_kernels(folder) {
                 return Err(FirmwareError::NoTree { looked_in: vec![folder.clone()] });
             }
             self.own.push(absolute(folder.clone()));
@@ -258,7 +258,7 @@ fn is_kernel(folder: &Path) -> bool {
     folder.join("kernel.toml").is_file()
 }
 
-fn holds_kernels(folder: &Path) -> bool {
+fn contains_kernels(folder: &Path) -> bool {
     let Ok(entries) = std::fs::read_dir(folder) else { return false };
     entries.flatten().any(|entry| is_kernel(&entry.path()))
 }

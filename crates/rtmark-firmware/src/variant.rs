@@ -27,7 +27,7 @@ const FORMER: [(&str, &str); 3] =
 
 /// What `product` asks of every kernel that has the choice, and what `checked` asks instead. Everything
 /// else is as documented.
-const ASKED: &[(&str, &str, &str)] = &[
+const PROFILE_SETTINGS: &[(&str, &str, &str)] = &[
     ("opt", "2", "2"),
     ("lto", "on", "on"),
     ("asserts", "off", "on"),
@@ -53,7 +53,7 @@ pub fn successor(profile: &str) -> Option<&'static str> {
 }
 
 /// Returns what a profile asks of every kernel.
-fn asked(profile: &str) -> impl Iterator<Item = (&str, Setting)> {
+fn requested_settings(profile: &str) -> impl Iterator<Item = (&str, Setting)> {
     let chosen = move |(id, product, checked): &(&'static str, &'static str, &'static str)| {
         let value = match profile {
             DEFAULT_PROFILE => product,
@@ -62,7 +62,7 @@ fn asked(profile: &str) -> impl Iterator<Item = (&str, Setting)> {
         };
         Some((*id, setting_info(id)?.parse(value).ok()?))
     };
-    ASKED.iter().filter_map(chosen)
+    PROFILE_SETTINGS.iter().filter_map(chosen)
 }
 
 /// A way to build any kernel: a profile, and individually chosen settings.
@@ -82,7 +82,7 @@ pub struct VariantError {
 
 /// The changes that a build has to make to a kernel's default settings.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Switched(Settings);
+pub struct SettingChanges(Settings);
 
 impl Default for Variant {
     fn default() -> Self {
@@ -167,18 +167,18 @@ impl Variant {
     ///
     /// # Errors
     /// When the kernel cannot be built this way, with the reason in one sentence.
-    pub fn of(&self, manifest: &Manifest, core: &str) -> Result<Switched, String> {
+    pub fn of(&self, manifest: &Manifest, core: &str) -> Result<SettingChanges, String> {
         let name = &manifest.name;
         let own = manifest.profiles.get(&self.profile);
         if own.is_none() && !PROFILES.contains(&self.profile.as_str()) {
             return Err(format!("{name} has no profile {}.", self.profile));
         }
-        let mut switched = Settings::new();
+        let mut changes = Settings::new();
         let own = own.into_iter().flatten().map(|(id, value)| (id.as_str(), value.clone()));
-        for (id, value) in asked(&self.profile).chain(own) {
+        for (id, value) in requested_settings(&self.profile).chain(own) {
             // A profile does not ask for what a core or a kernel cannot have.
             if manifest.values(id, core).is_ok_and(|values| values.contains(&value)) {
-                switched.insert(id.to_owned(), value);
+                changes.insert(id.to_owned(), value);
             }
         }
         let text = |value: &Setting| value.to_string();
@@ -189,7 +189,7 @@ impl Variant {
                 ));
             }
             if manifest.values("lto", core).is_ok() {
-                switched.insert("lto".to_owned(), Setting::Switch(false));
+                changes.insert("lto".to_owned(), Setting::Switch(false));
             }
         }
         for (id, value) in &self.chosen {
@@ -199,15 +199,15 @@ impl Variant {
                 let values = values.join(", ");
                 return Err(format!("{name} can be built with {id} {values}, but not {value}."));
             }
-            switched.insert(id.clone(), value.clone());
+            changes.insert(id.clone(), value.clone());
         }
         // A value equal to the default is not a change, so that such builds share their folder.
-        switched.retain(|id, value| manifest.default_of(id) != Some(value));
-        Ok(Switched(switched))
+        changes.retain(|id, value| manifest.default_of(id) != Some(value));
+        Ok(SettingChanges(changes))
     }
 }
 
-impl Switched {
+impl SettingChanges {
     /// Returns the changed settings.
     pub fn settings(&self) -> &Settings {
         &self.0
@@ -293,7 +293,7 @@ impl Switched {
     }
 }
 
-impl Switched {
+impl SettingChanges {
     /// Returns the keys of Cargo's release profile that such a build sets, with their values in TOML.
     pub(crate) fn cargo_profile(&self, manifest: &Manifest) -> Vec<(&'static str, String)> {
         let mut keys = Vec::new();
@@ -361,7 +361,7 @@ fpu = { values = [true, false], cores = ["cortex-m4f"], reason = "No FPU." }
         .expect("good")
     }
 
-    fn of(text: &str) -> Result<Switched, String> {
+    fn of(text: &str) -> Result<SettingChanges, String> {
         text.parse::<Variant>().expect("a variant").of(&manifest(), CORE)
     }
 
@@ -386,7 +386,7 @@ fpu = { values = [true, false], cores = ["cortex-m4f"], reason = "No FPU." }
     }
 
     #[test]
-    fn time_is_counted_by_a_timer_where_there_is_a_driver_for_it() {
+    fn timers_count_time_if_a_driver_exists() {
         let manifest = |time_bases: &str| {
             let text = format!(
                 "id = 'k'\nname = 'K'\nversion = '1'\nlicense = 'MIT'\nsource = 's'\n\
@@ -400,14 +400,14 @@ fpu = { values = [true, false], cores = ["cortex-m4f"], reason = "No FPU." }
         let named = stm32c031();
         let unnamed = Target { timer: None, ..named.clone() };
         let clocked = named.clone().clocked(rtmark_sim::CoreKind::CortexM0Plus);
-        let told = |time_bases: &str, variant: &str, target: &Target| {
+        let choose = |time_bases: &str, variant: &str, target: &Target| {
             let manifest = manifest(time_bases);
             let variant: Variant = variant.parse().expect("a variant");
-            let switched = variant.of(&manifest, CORE).expect("possible").at(&manifest, target);
+            let changes = variant.of(&manifest, CORE).expect("possible").at(&manifest, target);
             let tick = "timer.tick".parse().expect("good");
-            let excuse = manifest.not_applicable(&tick, CORE, &switched, Backend::Sim);
-            let base = switched.time_base(&manifest, target).expect("a choice").to_string();
-            (base, switched.cargo(&manifest, target).join(" "), excuse.is_some())
+            let excuse = manifest.not_applicable(&tick, CORE, &changes, Backend::Sim);
+            let base = changes.time_base(&manifest, target).expect("a choice").to_string();
+            (base, changes.cargo(&manifest, target).join(" "), excuse.is_some())
         };
         let features = "--no-default-features --features tick_hz_0,drv".to_owned();
         let by_timer = ("TIM3".to_owned(), features, true);
@@ -415,42 +415,42 @@ fpu = { values = [true, false], cores = ["cortex-m4f"], reason = "No FPU." }
             let features = format!("--no-default-features --features tick_hz_{hz}");
             ("SysTick".to_owned(), features, false)
         };
-        assert_eq!(told("any = 'drv'", "documented", &named), by_timer);
-        assert_eq!(told("stm32c031 = 'drv'", "documented+tick_hz=0", &named), by_timer);
+        assert_eq!(choose("any = 'drv'", "documented", &named), by_timer);
+        assert_eq!(choose("stm32c031 = 'drv'", "documented+tick_hz=0", &named), by_timer);
         for target in [&unnamed, &clocked] {
-            assert_eq!(told("any = 'drv'", "documented", target), by_tick("1000"));
+            assert_eq!(choose("any = 'drv'", "documented", target), by_tick("1000"));
         }
-        assert_eq!(told("other = 'drv'", "documented", &named), by_tick("1000"));
+        assert_eq!(choose("other = 'drv'", "documented", &named), by_tick("1000"));
         // A driver may be for one kind of timer; if that does not count microseconds, its rate is
         // passed on.
-        assert_eq!(told("stm32-timer = 'drv'\nany = 'x'", "documented", &named), by_timer);
-        assert_eq!(told("nrf-rtc = 'drv'", "documented", &named), by_tick("1000"));
+        assert_eq!(choose("stm32-timer = 'drv'\nany = 'x'", "documented", &named), by_timer);
+        assert_eq!(choose("nrf-rtc = 'drv'", "documented", &named), by_tick("1000"));
         let timer = named.timer.clone();
         let timer = timer.map(|timer| Timer { kind: PeripheralKind::NrfRtc, ..timer });
         let slow = Target { timer, ..named.clone() };
         let (base, features, no_tick) = by_timer;
         let by_slow_timer = (format!("{base}, 32768 Hz"), features, no_tick);
-        assert_eq!(told("nrf-rtc = 'drv'", "documented", &slow), by_slow_timer);
-        assert_eq!(told("any = 'drv'", "documented+tick_hz=100", &named), by_tick("100"));
+        assert_eq!(choose("nrf-rtc = 'drv'", "documented", &slow), by_slow_timer);
+        assert_eq!(choose("any = 'drv'", "documented+tick_hz=100", &named), by_tick("100"));
     }
 
     #[test]
-    fn profiles_ask_the_same_of_every_kernel() {
+    fn profiles_request_the_same_settings_of_every_kernel() {
         let folder = |text: &str| of(text).expect("possible").folder();
         assert_eq!(folder("product"), "asserts-off.lto-on.opt-2");
         assert_eq!(folder("checked"), "debug_assertions-on.lto-on.opt-2.overflow_checks-on");
         assert_eq!(folder("product+lto=off+asserts=on"), "opt-2");
         // Everything that is asked for is a valid setting, and `checked` asks for each of them.
         for profile in [DEFAULT_PROFILE, CHECKED] {
-            assert_eq!(asked(profile).count(), ASKED.len(), "{profile}");
+            assert_eq!(requested_settings(profile).count(), PROFILE_SETTINGS.len(), "{profile}");
         }
-        assert_eq!(asked(DOCUMENTED).count(), 0);
+        assert_eq!(requested_settings(DOCUMENTED).count(), 0);
         assert_eq!(successor("lean"), Some("product"));
         assert_eq!(successor("product"), None);
     }
 
     #[test]
-    fn a_kernel_that_says_nothing_has_what_its_build_system_can() {
+    fn kernels_default_to_their_build_systems_capabilities() {
         let text = "id = 'k'\nname = 'K'\nversion = '1'\nlicense = 'MIT'\nsource = 's'\n\
                     language = 'C'\nbuild = 'make'\nimages = []\ncores = ['cortex-m3']\n";
         let make = Manifest::from_toml(text).expect("good");
@@ -479,14 +479,14 @@ fpu = { values = [true, false], cores = ["cortex-m4f"], reason = "No FPU." }
         let values = vec![Setting::Text("gcc".into()), Setting::Text("clang".into())];
         manifest.switches.insert("compiler".into(), crate::manifest::Choice::Everywhere(values));
         let of = |text: &str| text.parse::<Variant>().expect("good").of(&manifest, CORE);
-        let by_clang = of("product+compiler=clang").expect("possible");
-        assert_eq!(by_clang.get("lto"), None, "off, as documented");
+        let uses_clang = of("product+compiler=clang").expect("possible");
+        assert_eq!(uses_clang.get("lto"), None, "off, as documented");
         let both = of("product+compiler=clang+lto=on").expect_err("impossible");
         assert!(both.contains("with clang"), "{both}");
     }
 
     #[test]
-    fn what_cannot_be_chosen_is_told() {
+    fn unavailable_choices_are_reported() {
         let reason = |text: &str| of(text).expect_err("impossible");
         assert_eq!(reason("mean"), "K has no profile mean.");
         assert_eq!(reason("product+opt=7"), "K can be built with opt s, 2, 3, but not 7.");
@@ -501,7 +501,7 @@ fpu = { values = [true, false], cores = ["cortex-m4f"], reason = "No FPU." }
     }
 
     #[test]
-    fn cargo_is_told_by_profile_and_features() {
+    fn cargo_is_configured_by_profile_and_features() {
         let manifest = manifest();
         let target = stm32c031();
         let arguments =

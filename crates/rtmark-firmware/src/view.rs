@@ -72,7 +72,7 @@ pub(crate) fn name_of(cache: &Cache, folder: &Path) -> Result<PathBuf, FirmwareE
 }
 
 /// Returns a folder in which make can work: the folder itself, or a view of it.
-pub(crate) fn work_in(cache: &Cache, folder: &Path) -> Result<PathBuf, FirmwareError> {
+pub(crate) fn work_folder(cache: &Cache, folder: &Path) -> Result<PathBuf, FirmwareError> {
     if is_plain(folder) {
         return Ok(folder.to_owned());
     }
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn plain_paths_are_left_alone() {
+    fn plain_paths_are_left_unchanged() {
         for path in ["/home/jürgen/a-b_c+d.e", "/測量/x"] {
             assert!(is_plain(Path::new(path)), "{path}");
         }
@@ -153,7 +153,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_view_shows_what_is_there_now() {
+    fn a_view_reflects_current_files() {
         let scratch = tempfile::tempdir().expect("a scratch folder");
         let cache = Cache::at(&scratch.path().join("cache"));
         let folder = scratch.path().join("my own/loop #1");
@@ -161,7 +161,7 @@ mod tests {
         fs::write(folder.join("src/deep/a.c"), "a").expect("writable");
         fs::write(folder.join("old.c"), "old").expect("writable");
         fs::write(scratch.path().join("my own/common.mk"), "x").expect("writable");
-        let view = work_in(&cache, &folder).expect("a view");
+        let view = work_folder(&cache, &folder).expect("a view");
         assert!(is_plain(&view), "{}", view.display());
         let read = |name: &str| fs::read_to_string(view.join(name)).ok();
         assert_eq!(read("src/deep/a.c").as_deref(), Some("a"));
@@ -170,7 +170,7 @@ mod tests {
 
         fs::remove_file(folder.join("old.c")).expect("there");
         fs::write(folder.join("new.c"), "new").expect("writable");
-        assert_eq!(work_in(&cache, &folder).expect("a view"), view);
+        assert_eq!(work_folder(&cache, &folder).expect("a view"), view);
         assert_eq!((read("old.c"), read("new.c").as_deref()), (None, Some("new")));
         let out = name_of(&cache, &scratch.path().join("out put")).expect("a link");
         fs::write(out.join("x.elf"), "elf").expect("writable");

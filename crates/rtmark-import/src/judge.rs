@@ -9,10 +9,10 @@ use crate::log::Log;
 use crate::row::{Figures, Rounding, Row, Section};
 
 /// The multiple of its section's middle row from which a row is implausible.
-const FAR: f64 = 50.0;
+const MAX_RATIO_TO_MEDIAN: f64 = 50.0;
 
 /// The ratio of the largest to the smallest sample from which a row is implausible.
-const WIDE: f64 = 1_000.0;
+const MAX_SPREAD: f64 = 1_000.0;
 
 /// The number of samples assumed for a row if its suite does not state it: the suite's default.
 const USUAL_COUNT: f64 = 1_000.0;
@@ -31,17 +31,17 @@ pub fn judge(log: &mut Log) {
         let rows = rest.get_mut(..count).unwrap_or_default();
         first += count;
         for row in rows.iter_mut() {
-            alone(row, &section);
+            check_row(row, &section);
         }
         clock(rows, &mut section);
-        beside(rows);
+        check_against_section(rows);
         judged.push(section);
     }
     log.sections = judged;
 }
 
 /// Checks a row by itself.
-fn alone(row: &mut Row, section: &Section) {
+fn check_row(row: &mut Row, section: &Section) {
     if row.suite == Suite::RtosBenchmark
         && let Some(summary) = row.summary_mut()
     {
@@ -91,7 +91,7 @@ fn alone(row: &mut Row, section: &Section) {
     if let (Some(min), Some(max)) = (min, max)
         && row.suite != Suite::Cyclictest
         && min > 0.0
-        && max > min * WIDE
+        && max > min * MAX_SPREAD
     {
         let why = format!("its largest sample is {:.0} times its smallest", max / min);
         row.flag(FlagKind::Implausible, why);
@@ -123,7 +123,7 @@ fn resolution_flags(row: &mut Row, typical: f64, resolution: Option<f64>) {
 }
 
 /// Returns the range of clocks, in hertz, for which a row's cycles and nanoseconds agree.
-fn interval(row: &Row) -> Option<(f64, f64)> {
+fn clock_range(row: &Row) -> Option<(f64, f64)> {
     let (cycles, ns) = row.twin.filter(|(cycles, ns)| *cycles >= 1.0 && *ns >= 1.0)?;
     // Both were truncated to whole numbers.
     Some((cycles / (ns + 1.0) * 1e9, (cycles + 1.0) / ns * 1e9))
@@ -133,7 +133,7 @@ fn clock(rows: &mut [Row], section: &mut Section) {
     let in_cycles = |row: &&Row| row.basis == Basis::Cycles;
     let sound = |row: &&Row| row.flags.iter().all(|flag| flag.kind == FlagKind::CoarseClock);
     let intervals: Vec<_> =
-        rows.iter().filter(in_cycles).filter(sound).filter_map(interval).collect();
+        rows.iter().filter(in_cycles).filter(sound).filter_map(clock_range).collect();
     let mut middles: Vec<f64> = intervals.iter().map(|(from, to)| (from + to) / 2.0).collect();
     middles.sort_by(f64::total_cmp);
     let Some(&middle) = middles.get(middles.len() / 2) else { return };
@@ -153,32 +153,34 @@ fn clock(rows: &mut [Row], section: &mut Section) {
         _ => derived,
     };
     section.clock = Some((chosen, Rounding::Exact));
-    let told = |hertz: f64| format!("{} MHz", (hertz / 1e3).round() / 1e3);
+    let in_megahertz = |hertz: f64| format!("{} MHz", (hertz / 1e3).round() / 1e3);
     let disagrees = match stated {
         None => None,
         Some((clock, Rounding::WholeMegahertz)) => (derived < clock - 1e6
             || derived > clock + 1.6e6)
-            .then(|| format!("the log says {}", told(clock))),
+            .then(|| format!("the log says {}", in_megahertz(clock))),
         Some((clock, Rounding::WholeNanoseconds)) => {
             let (stated, derived) = (1e9 / clock, 1e9 / derived);
             (derived < stated - 1.0 || derived > stated + 1.0)
                 .then(|| format!("the log says that a cycle takes {stated:.0} ns"))
         }
-        Some((clock, Rounding::Exact)) => {
-            ((clock / derived - 1.0).abs() > 0.02).then(|| format!("the log says {}", told(clock)))
-        }
+        Some((clock, Rounding::Exact)) => ((clock / derived - 1.0).abs() > 0.02)
+            .then(|| format!("the log says {}", in_megahertz(clock))),
     };
     for row in rows.iter_mut().filter(|row| row.basis == Basis::Cycles) {
         if let Some(stated) = &disagrees {
-            let why = format!("{stated}, cycles and ns of the rows are those of {}", told(derived));
+            let why = format!(
+                "{stated}, cycles and ns of the rows are those of {}",
+                in_megahertz(derived)
+            );
             row.flag(FlagKind::ImpossibleClock, why);
         } else if derived < 1e6 {
             let why = format!("a clock of {derived:.0} Hz cannot time this");
             row.flag(FlagKind::ImpossibleClock, why);
         }
         let apart = |(from, to): (f64, f64)| from > chosen * 1.03 || to < chosen / 1.03;
-        if interval(row).is_some_and(apart) {
-            let why = format!("its cycles and ns are not those of {}", told(chosen));
+        if clock_range(row).is_some_and(apart) {
+            let why = format!("its cycles and ns are not those of {}", in_megahertz(chosen));
             row.flag(FlagKind::Contradiction, why);
         }
     }
@@ -196,7 +198,7 @@ fn roundest(from: f64, to: f64, middle: f64) -> (f64, f64) {
 }
 
 /// Checks rows against others of their section.
-fn beside(rows: &mut [Row]) {
+fn check_against_section(rows: &mut [Row]) {
     let sound = |row: &&Row| row.flags.is_empty();
     let by_name = |rows: &[Row], part: &str| {
         rows.iter().filter(sound).find(|row| row.name.contains(part)).and_then(Row::typical)
@@ -227,7 +229,7 @@ fn beside(rows: &mut [Row]) {
         all.sort_by(f64::total_cmp);
         let Some(&middle) = all.get(all.len() / 2).filter(|_| all.len() >= 4) else { continue };
         for row in rows.iter_mut().filter(|row| row.suite == suite) {
-            if row.typical().is_some_and(|typical| typical > FAR * middle) {
+            if row.typical().is_some_and(|typical| typical > MAX_RATIO_TO_MEDIAN * middle) {
                 let why = format!("the middle row of the same log has {middle:.0}");
                 row.flag(FlagKind::Implausible, why);
             }
@@ -295,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn averages_lie_between_the_extremes_to_a_unit() {
+    fn averages_are_within_one_unit_of_the_extremes() {
         assert_eq!(alone_of(figures(10.0, 10.0, 12.0)), []);
         assert_eq!(alone_of(figures(9.0, 10.0, 12.0)), [], "cut");
         assert_eq!(alone_of(figures(8.9, 10.0, 12.0)), [FlagKind::Contradiction]);
@@ -306,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn one_sample_that_makes_half_of_the_average_poisons_it() {
+    fn a_sample_that_makes_up_half_the_average_is_flagged() {
         let of = |mean: f64, max: f64, count: u64| {
             alone_of(Summarised { count: Some(count), ..figures(mean, 100.0, max) })
         };
@@ -329,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_sample_is_a_thousand_times_the_smallest_at_most() {
+    fn samples_above_a_thousand_times_the_smallest_are_flagged() {
         let of = |max: f64| alone_of(Summarised { count: Some(1 << 40), ..figures(2.0, 2.0, max) });
         assert_eq!(of(2000.0), []);
         assert_eq!(of(2001.0), [FlagKind::Implausible]);
@@ -344,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn no_call_takes_longer_than_ten_seconds() {
+    fn calls_above_ten_seconds_are_flagged() {
         let of = |suite, mean: f64| {
             let mean = Summarised { mean: Some(mean), ..Summarised::default() };
             kinds(&judged(vec![row_of(suite, Basis::Ns, mean)], Section::default()).0[0])
@@ -355,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_of_the_clock_is_shorter_than_what_it_times() {
+    fn clock_steps_longer_than_the_span_are_flagged() {
         let of = |suite, basis, typical: f64, step: f64| {
             let summary =
                 Summarised { mean: Some(typical), resolution: Some(step), ..Summarised::default() };
@@ -379,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_without_a_figure_say_so_unless_something_else_does() {
+    fn rows_without_a_figure_are_flagged_once() {
         assert_eq!(alone_of(Summarised::default()), [FlagKind::Incomplete]);
         let mut row = row_of(Suite::Riot, Basis::Ns, Summarised::default());
         row.flag(FlagKind::Failed, "x");
@@ -400,7 +402,7 @@ mod tests {
         let (flagless, section) = judged(rows(), Section::default());
         assert_eq!(section.clock.map(|(clock, _)| clock), Some(48e6));
         assert!(flagless.iter().all(|row| row.flags.is_empty()), "{flagless:?}");
-        let told = |clock: f64, rounding: Rounding| {
+        let judge_clock = |clock: f64, rounding: Rounding| {
             let section = Section { clock: Some((clock, rounding)), ..Section::default() };
             let (rows, section) = judged(rows(), section);
             let bad = rows.iter().all(|row| kinds(row) == [FlagKind::ImpossibleClock]);
@@ -409,20 +411,20 @@ mod tests {
             (section.clock.map(|(clock, _)| clock), good)
         };
         let whole = Rounding::WholeMegahertz;
-        assert_eq!(told(48e6, whole), (Some(48e6), true));
-        assert_eq!(told(49e6, whole), (Some(48e6), true), "one that was rounded up");
-        assert_eq!(told(50e6, whole), (Some(48e6), false));
-        assert_eq!(told(46.5e6, whole), (Some(48e6), true));
-        assert_eq!(told(46e6, whole), (Some(48e6), false));
-        assert_eq!(told(48.9e6, Rounding::Exact), (Some(48e6), true));
-        assert_eq!(told(49.5e6, Rounding::Exact), (Some(48e6), false));
-        assert_eq!(told(1e9 / 20.0, Rounding::WholeNanoseconds), (Some(48e6), true));
-        assert_eq!(told(1e9 / 22.0, Rounding::WholeNanoseconds), (Some(48e6), false));
-        assert_eq!(told(1e9 / 19.0, Rounding::WholeNanoseconds), (Some(48e6), false));
+        assert_eq!(judge_clock(48e6, whole), (Some(48e6), true));
+        assert_eq!(judge_clock(49e6, whole), (Some(48e6), true), "one that was rounded up");
+        assert_eq!(judge_clock(50e6, whole), (Some(48e6), false));
+        assert_eq!(judge_clock(46.5e6, whole), (Some(48e6), true));
+        assert_eq!(judge_clock(46e6, whole), (Some(48e6), false));
+        assert_eq!(judge_clock(48.9e6, Rounding::Exact), (Some(48e6), true));
+        assert_eq!(judge_clock(49.5e6, Rounding::Exact), (Some(48e6), false));
+        assert_eq!(judge_clock(1e9 / 20.0, Rounding::WholeNanoseconds), (Some(48e6), true));
+        assert_eq!(judge_clock(1e9 / 22.0, Rounding::WholeNanoseconds), (Some(48e6), false));
+        assert_eq!(judge_clock(1e9 / 19.0, Rounding::WholeNanoseconds), (Some(48e6), false));
     }
 
     #[test]
-    fn a_row_of_another_clock_contradicts_the_others() {
+    fn rows_that_imply_another_clock_are_flagged() {
         let rows = vec![
             timed("a", 240.0, 5000.0),
             timed("b", 480.0, 10_000.0),
@@ -446,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_below_a_megahertz_times_no_call() {
+    fn clocks_below_a_megahertz_are_flagged() {
         let slow = |hertz: f64| {
             let row = |name, cycles: f64| timed(name, cycles, (cycles * 1e9 / hertz).floor());
             let (rows, _) = judged(vec![row("a", 500.0), row("b", 900.0)], Section::default());
@@ -457,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cooperative_switch_takes_no_more_than_four_preemptive_ones() {
+    fn cooperative_switches_above_four_preemptive_ones_are_flagged() {
         let cooperative = |cycles: f64| {
             let rows = vec![
                 timed("thread.yield.preemptive.ctx.k_to_k", 100.0, 1000.0),
@@ -470,7 +472,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_fifty_times_the_middle_one_are_none() {
+    fn rows_above_fifty_times_the_median_are_flagged() {
         let last = |cycles: f64, count: usize| {
             let mut rows: Vec<_> = (1..count).map(|_| timed("a", 100.0, 1000.0)).collect();
             rows.push(timed("b", cycles, cycles * 10.0));
@@ -482,7 +484,7 @@ mod tests {
     }
 
     #[test]
-    fn malloc_and_free_that_take_the_same_are_empty() {
+    fn equal_malloc_and_free_rows_are_flagged_as_empty() {
         let of = |name: &str, mean: f64, min: f64| {
             let mut row = Row::new(Suite::RtosBenchmark, name, 1, Basis::Ns);
             row.figures = Figures::Summary(figures(mean, min, 300.0));

@@ -18,7 +18,7 @@
 //! ```
 //!
 //! This crate opens no file, prints nothing, and needs memory in proportion to the rows that it finds,
-//! not to the log: lines longer than [`LONGEST_LINE`] are cut, and rows beyond [`MOST_ROWS`] are
+//! not to the log: lines longer than [`LONGEST_LINE`] are cut, and rows beyond [`MAX_ROWS`] are
 //! skipped.
 
 mod form;
@@ -36,7 +36,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, BufRead, Read as _};
 
 pub use lines::LONGEST_LINE;
-pub use log::{MOST_ROWS, MOST_WARNINGS, Warning};
+pub use log::{MAX_ROWS, MAX_WARNINGS, Warning};
 pub use programs::Program;
 pub use published::{OtherFigure, Published, published};
 pub use rtmark_model::Suite;
@@ -45,7 +45,7 @@ use rtmark_units::Hertz;
 pub use spans::{Described, Spans};
 
 use form::form;
-use formats::{Document, Took};
+use formats::{Document, LineMatch};
 use lines::{Line, Lines};
 use log::Log;
 use row::Row;
@@ -138,7 +138,7 @@ impl Format {
 
 /// What the user knows about a log, used where the log itself does not say it.
 #[derive(Clone, Debug, Default)]
-pub struct Told {
+pub struct GivenFacts {
     /// The soc or board.
     pub soc: Option<String>,
     /// The core, as soc files name it.
@@ -162,7 +162,7 @@ pub struct Options {
     /// The format, if it should not be recognised automatically.
     pub format: Option<Format>,
     /// What the log does not say.
-    pub told: Told,
+    pub given: GivenFacts,
     /// The version of the program that imports, for the provenance.
     pub rtmark: String,
 }
@@ -172,10 +172,10 @@ pub struct Options {
 pub struct Imported {
     /// Its rows in order; that a kernel lacks something is an answer too.
     pub answers: Vec<Answer>,
-    /// Lines that could not be read, and other remarks; at most [`MOST_WARNINGS`].
+    /// Lines that could not be read, and other remarks; at most [`MAX_WARNINGS`].
     pub warnings: Vec<Warning>,
     /// The number of further warnings.
-    pub unsaid: u64,
+    pub suppressed_warnings: u64,
     /// The number of lines that look like a row but could not be read.
     pub unreadable: u64,
     /// The total number of lines.
@@ -217,14 +217,14 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Returns lines that could not be read, and other remarks; at most [`MOST_WARNINGS`].
+    /// Returns lines that could not be read, and other remarks; at most [`MAX_WARNINGS`].
     pub fn warnings(&self) -> &[Warning] {
         &self.log.warnings
     }
 
     /// Returns the number of further warnings.
-    pub const fn unsaid(&self) -> u64 {
-        self.log.unsaid
+    pub const fn suppressed_warnings(&self) -> u64 {
+        self.log.suppressed_warnings
     }
 
     /// Returns the number of lines that look like a row but could not be read.
@@ -285,13 +285,13 @@ pub fn read(
     options: &Options,
 ) -> Result<Reading, ImportError> {
     let mut log = Log::new();
-    let recognised = |reader: &mut dyn BufRead| -> io::Result<bool> {
+    let is_document = |reader: &mut dyn BufRead| -> io::Result<bool> {
         let head = reader.fill_buf()?;
-        Ok(Document::recognised(head.get(..head.len().min(4096)).unwrap_or_default()))
+        Ok(Document::is_recognised(head.get(..head.len().min(4096)).unwrap_or_default()))
     };
     let document = match options.format {
         Some(format) => format == Format::Json,
-        None => recognised(&mut reader)?,
+        None => is_document(&mut reader)?,
     };
     let lines = if document {
         let mut bytes = Vec::new();
@@ -320,9 +320,9 @@ form! {
 }
 
 /// Handles a line that no reader took. Among rows it may be one, which should not be lost silently.
-fn left_over(line: &Line, log: &mut Log) {
+fn report_unmatched(line: &Line, log: &mut Log) {
     if log.in_use() && ROW_OF_ANYBODY.fits(line.text()) {
-        log.dropped(line, "a row, but in no known form");
+        log.report_dropped(line, "a row, but in no known form");
     }
 }
 
@@ -341,16 +341,17 @@ fn by_lines(
     while let Some(line) = lines.next_line()? {
         count = line.number;
         let before = log.rows.len();
-        let taken = readers.iter_mut().any(|reader| reader.line(&line, log) == Took::Line)
-            || readers.iter_mut().any(|reader| reader.left(&line, log) == Took::Line);
+        let taken = readers.iter_mut().any(|reader| reader.line(&line, log) == LineMatch::Consumed)
+            || readers.iter_mut().any(|reader| reader.unmatched(&line, log) == LineMatch::Consumed);
         if !taken {
-            left_over(&line, log);
+            report_unmatched(&line, log);
         }
         if FAILED.fits(line.text()) {
             let of_line = log.rows.iter_mut().skip(before).filter(|row| row.line == line.number);
-            let told = |row: &&mut Row| row.flags.iter().any(|flag| flag.kind == FlagKind::Failed);
+            let has_failed =
+                |row: &&mut Row| row.flags.iter().any(|flag| flag.kind == FlagKind::Failed);
             of_line
-                .filter(|row| !told(row))
+                .filter(|row| !has_failed(row))
                 .for_each(|row| row.flag(FlagKind::Failed, "its line contains FAILED"));
         }
     }

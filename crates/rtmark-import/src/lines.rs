@@ -246,14 +246,14 @@ form! {
 }
 
 /// The largest number of prefixes of a line.
-const MOST_PREFIXES: usize = 8;
+const MAX_PREFIXES: usize = 8;
 
 fn cleaned(text: &str, number: u64) -> Line {
     let raw = STEERING.without(text);
     let raw = if raw.is_ascii() { raw } else { raw.chars().filter_map(plain).collect() };
     let raw = raw.trim().to_owned();
     let (mut start, mut tag) = (0, None);
-    for _ in 0..MOST_PREFIXES {
+    for _ in 0..MAX_PREFIXES {
         let rest = raw.get(start..).unwrap_or_default();
         let Some(found) = PREFIX.find(rest) else { break };
         let named = [found.named("esp"), found.named("zephyr")].concat();
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn text_of_pages_is_that_of_terminals() {
+    fn web_page_text_parses_like_terminal_text() {
         let text =
             "\u{a0}fifo.get \u{2013}\u{202f}x\u{a0}:\u{2003}5\u{200b} cycles\u{ad}".as_bytes();
         assert_eq!(texts(text), ["fifo.get - x : 5 cycles"]);
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn long_lines_are_cut_and_say_so() {
+    fn long_lines_are_truncated_and_marked() {
         let mut bytes = vec![b'x'; LONGEST_LINE + 10];
         bytes.extend(b"\nnext");
         let lines = lines(&bytes);
@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn what_loggers_put_in_front_is_taken_away() {
+    fn logger_prefixes_are_stripped() {
         for (line, text) in [
             ("\u{1b}[0;32mI (123) bench: x: 1\u{1b}[0m", "x: 1"),
             ("[00:00:01.234,567] <inf> app: row", "row"),

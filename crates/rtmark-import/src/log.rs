@@ -5,10 +5,10 @@ use crate::lines::Line;
 use crate::row::{Row, Section};
 
 /// The number of rows kept of one log; more would not be sensible and would fill the memory.
-pub const MOST_ROWS: usize = 200_000;
+pub const MAX_ROWS: usize = 200_000;
 
 /// The number of warnings kept of one log; others are only counted.
-pub const MOST_WARNINGS: usize = 1_000;
+pub const MAX_WARNINGS: usize = 1_000;
 
 /// A line that looks like a row but cannot be read, or another remark about a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub struct Log {
     pub sections: Vec<Section>,
     pub warnings: Vec<Warning>,
     /// The number of warnings that are not in the list.
-    pub unsaid: u64,
+    pub suppressed_warnings: u64,
     /// The number of lines that looked like a row but could not be read.
     pub unreadable: u64,
     /// Whether what follows belongs to another part of the log.
@@ -42,7 +42,7 @@ impl Log {
             rows: Vec::new(),
             sections: vec![Section::default()],
             warnings: Vec::new(),
-            unsaid: 0,
+            suppressed_warnings: 0,
             unreadable: 0,
             over: false,
             used: false,
@@ -105,23 +105,23 @@ impl Log {
     }
 
     /// Reserves the position of a row that [`Self::row_of`] will add once it is complete.
-    pub fn claim(&mut self) -> usize {
+    pub fn reserve(&mut self) -> usize {
         self.section();
         self.used = true;
         self.current()
     }
 
     pub fn row(&mut self, row: Row) {
-        let section = self.claim();
+        let section = self.reserve();
         self.row_of(section, row);
     }
 
     /// Adds a row to an earlier section.
     pub fn row_of(&mut self, section: usize, mut row: Row) {
-        if self.rows.len() >= MOST_ROWS {
+        if self.rows.len() >= MAX_ROWS {
             if !self.full {
                 self.full = true;
-                let message = format!("more than {MOST_ROWS} rows; the rest is passed over");
+                let message = format!("more than {MAX_ROWS} rows; the rest is passed over");
                 self.warn(row.line, message);
             }
             return;
@@ -140,20 +140,20 @@ impl Log {
     }
 
     pub fn warn(&mut self, line: u64, message: impl Into<String>) {
-        if self.warnings.len() < MOST_WARNINGS {
+        if self.warnings.len() < MAX_WARNINGS {
             self.warnings.push(Warning { line, message: message.into() });
         } else {
-            self.unsaid += 1;
+            self.suppressed_warnings += 1;
         }
     }
 
     /// Reports a line that looks like a row of a suite but is not valid.
-    pub fn unreadable(&mut self, line: &Line, suite: Suite, what: &str) {
-        self.dropped(line, &format!("a row of {suite}, but {what}"));
+    pub fn report_unreadable(&mut self, line: &Line, suite: Suite, what: &str) {
+        self.report_dropped(line, &format!("a row of {suite}, but {what}"));
     }
 
     /// Reports a line that looks like something readable but could not be read.
-    pub fn dropped(&mut self, line: &Line, what: &str) {
+    pub fn report_dropped(&mut self, line: &Line, what: &str) {
         self.unreadable += 1;
         let shown: String = line.text().chars().take(120).collect();
         let cut = if line.cut { " (the line is longer than 1 MiB)" } else { "" };

@@ -43,7 +43,7 @@ impl Program {
     }
 
     /// Recognises the program of an image; `has` tells whether the image has a function.
-    pub fn recognised(has: impl Fn(&str) -> bool) -> Option<Self> {
+    pub fn recognise(has: impl Fn(&str) -> bool) -> Option<Self> {
         let known = Self::builtin().unwrap_or_default();
         known.into_iter().find(|program| program.functions.iter().all(|name| has(name)))
     }
@@ -54,11 +54,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_is_told_by_all_of_its_functions() {
+    fn programs_are_recognised_by_all_of_their_functions() {
         for program in Program::builtin().expect("good") {
             assert!(program.functions.len() > 1 && !program.ends.is_empty(), "{}", program.name);
         }
-        let named = |names: &[&str]| Program::recognised(|name| names.contains(&name));
+        let named = |names: &[&str]| Program::recognise(|name| names.contains(&name));
         let found = named(&["main", "thread_switch_yield", "int_to_thread"]).expect("known");
         assert_eq!(
             (found.suite, found.name.as_str()),

@@ -6,7 +6,7 @@ use rtmark_model::{Basis, Catalogue, Percentile, Suite};
 use serde::Deserialize;
 
 use crate::log::Log;
-use crate::row::{Number, Row, Said, Section};
+use crate::row::{Number, Row, Section, StatedFacts};
 use crate::{ImportError, Imported, Options, judge, series};
 
 /// The file with the facts.
@@ -49,7 +49,7 @@ enum Kind {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Figure {
-    #[serde(default = "own_words")]
+    #[serde(default = "default_suite")]
     suite: Suite,
     row: String,
     unit: Unit,
@@ -69,7 +69,7 @@ struct Figure {
     note: Option<String>,
 }
 
-const fn own_words() -> Suite {
+const fn default_suite() -> Suite {
     Suite::Published
 }
 
@@ -187,8 +187,9 @@ impl Figure {
             summary.percentiles.extend(median);
             summary.count = self.count;
         }
-        row.said =
-            report.clock_hz.map(|clock| Box::new(Said { clock: Some(clock), ..Said::default() }));
+        row.stated = report
+            .clock_hz
+            .map(|clock| Box::new(StatedFacts { clock: Some(clock), ..StatedFacts::default() }));
         let kind = match report.kind {
             None | Some(Kind::Silicon) => None,
             Some(Kind::Fpga) => Some("an FPGA"),
@@ -210,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_facts_can_be_read_and_each_has_its_source() {
+    fn facts_parse_and_cite_their_sources() {
         let catalogue = Catalogue::builtin().expect("good");
         let published = published(&catalogue, "0").expect("tested");
         assert!(published.times.answers.len() > 400, "{}", published.times.answers.len());
@@ -232,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_named() {
+    fn errors_are_reported() {
         let catalogue = Catalogue::default();
         let bad = "[[report]]\nsource = \"x\"\nkernel = \"k\"\nversion = \"1\"\nboard = \"b\"\n\
                    figures = [{ row = \"r\", unit = \"parsecs\", mean = 1 }]\n";

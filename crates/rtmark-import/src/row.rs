@@ -22,7 +22,7 @@ pub struct Row {
     pub twin: Option<(f64, f64)>,
     pub facts: BTreeMap<String, String>,
     /// What it times, if the log itself says so.
-    pub said: Option<Box<Said>>,
+    pub stated: Option<Box<StatedFacts>>,
     /// The section of the log that it belongs to.
     pub section: usize,
 }
@@ -40,7 +40,7 @@ pub enum Figures {
 
 /// What a row itself states, in place of its section.
 #[derive(Clone, Debug, Default)]
-pub struct Said {
+pub struct StatedFacts {
     pub kernel: Option<String>,
     pub version: Option<String>,
     pub soc: Option<String>,
@@ -65,7 +65,7 @@ impl Row {
             flags: Vec::new(),
             twin: None,
             facts: BTreeMap::new(),
-            said: None,
+            stated: None,
             section: 0,
         }
     }
@@ -209,7 +209,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_that_cannot_be_are_flagged() {
+    fn impossible_numbers_are_flagged() {
         let read = |text: &str| Number::read(text).map(|n| (n.value, n.flag));
         assert_eq!(read(" 42 "), Some((Some(42.0), None)));
         assert_eq!(read("1.5"), Some((Some(1.5), None)));

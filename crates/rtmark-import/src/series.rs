@@ -10,9 +10,9 @@ use rtmark_model::{
 use rtmark_units::Hertz;
 
 use crate::log::Log;
-use crate::row::{Figures, Row, Said, Section};
+use crate::row::{Figures, Row, Section, StatedFacts};
 use crate::spans::Spans;
-use crate::{Imported, Options, Told};
+use crate::{GivenFacts, Imported, Options};
 
 /// The text used for what a log does not state.
 const UNSTATED: &str = "unstated";
@@ -28,8 +28,9 @@ pub fn finish(
     catalogue: &Catalogue,
     options: &Options,
 ) -> Imported {
-    let Log { rows, sections, warnings, unsaid, unreadable, .. } = log;
-    let mut imported = Imported { warnings, unsaid, unreadable, lines, ..Imported::default() };
+    let Log { rows, sections, warnings, suppressed_warnings, unreadable, .. } = log;
+    let mut imported =
+        Imported { warnings, suppressed_warnings, unreadable, lines, ..Imported::default() };
     for row in &rows {
         *imported.suites.entry(row.suite).or_insert(0) += 1;
     }
@@ -62,15 +63,15 @@ fn answer(
     catalogue: &Catalogue,
     options: &Options,
 ) -> Answer {
-    let told = &options.told;
-    let said = row.said.map(|said| *said).unwrap_or_default();
+    let given = &options.given;
+    let stated = row.stated.map(|stated| *stated).unwrap_or_default();
     let described = spans.describe(row.suite, &row.name, catalogue);
     let mut flags = row.flags;
     let suites_own = spans.kernel(row.suite);
-    let scenario = said.scenario.clone();
+    let scenario = stated.scenario.clone();
     let scenario = scenario.unwrap_or_else(|| scenario_of(row.suite, &described.name));
-    let key = key_of(&said, section, suites_own, told, scenario);
-    let core = first([&said.core, &section.core, &told.core]);
+    let key = key_of(&stated, section, suites_own, given, scenario);
+    let core = first([&stated.core, &section.core, &given.core]);
     let twin = row.twin.filter(|_| row.basis == rtmark_model::Basis::Cycles);
     let readings = match row.figures {
         Figures::Absent => {
@@ -82,7 +83,7 @@ fn answer(
             // The time printed beside the cycles, unless the clock is known to have been another one.
             summary.ns = twin
                 .filter(|&(cycles, ns)| {
-                    let by_clock = told.clock.map(|clock| cycles * 1e9 / f64::from(clock.0));
+                    let by_clock = given.clock.map(|clock| cycles * 1e9 / f64::from(clock.0));
                     by_clock.is_none_or(|own| (own - ns).abs() <= 1.0 + own * 0.03)
                 })
                 .filter(|(cycles, _)| {
@@ -93,14 +94,14 @@ fn answer(
             Readings::Summarised(summary)
         }
     };
-    let stated = told.clock.map(|clock| clock.0).or(said.clock);
-    let clock = stated.or_else(|| worked_out(section, &mut flags));
-    let clock = clock.or(told.fallback_clock.map(|clock| clock.0));
+    let known_clock = given.clock.map(|clock| clock.0).or(stated.clock);
+    let clock = known_clock.or_else(|| implied_clock(section, &mut flags));
+    let clock = clock.or(given.fallback_clock.map(|clock| clock.0));
     let of_catalogue = || {
-        let scenario = said.catalogue_span.then(|| catalogue.get(&key.scenario)).flatten()?;
+        let scenario = stated.catalogue_span.then(|| catalogue.get(&key.scenario)).flatten()?;
         Some(scenario.span.clone())
     };
-    let span = said.span.clone().or_else(of_catalogue).unwrap_or(described.span);
+    let span = stated.span.clone().or_else(of_catalogue).unwrap_or(described.span);
     let mut facts = section.facts.clone();
     facts.extend(row.facts);
     if described.name != row.name {
@@ -144,20 +145,20 @@ fn answer(
 /// Returns the key of a row. Its own statements come first, then those of its section, then the
 /// suite's, then the user's.
 fn key_of(
-    said: &Said,
+    stated: &StatedFacts,
     section: &Section,
     suites_own: Option<&str>,
-    told: &Told,
+    given: &GivenFacts,
     scenario: ScenarioId,
 ) -> Key {
-    let kernel = said.kernel.as_deref().or(section.kernel.as_deref()).or(suites_own).map(id_of);
-    let kernel = kernel.or_else(|| told.kernel.clone()).unwrap_or_else(|| id_of("unknown"));
+    let kernel = stated.kernel.as_deref().or(section.kernel.as_deref()).or(suites_own).map(id_of);
+    let kernel = kernel.or_else(|| given.kernel.clone()).unwrap_or_else(|| id_of("unknown"));
     let or_unstated = |text: Option<String>| text.unwrap_or_else(|| UNSTATED.to_owned());
     Key {
-        soc: or_unstated(first([&said.soc, &section.soc, &told.soc])),
+        soc: or_unstated(first([&stated.soc, &section.soc, &given.soc])),
         kernel,
-        version: or_unstated(first([&said.version, &section.version, &told.version])),
-        profile: or_unstated(first([&said.profile, &None, &told.profile])),
+        version: or_unstated(first([&stated.version, &section.version, &given.version])),
+        profile: or_unstated(first([&stated.profile, &None, &given.profile])),
         scenario,
         backend: Backend::Log,
     }
@@ -168,7 +169,7 @@ fn first(texts: [&Option<String>; 3]) -> Option<String> {
 }
 
 /// Returns the clock implied by a section's figures, in hertz; an impossible one becomes a flag.
-fn worked_out(section: &Section, flags: &mut Vec<Flag>) -> Option<u32> {
+fn implied_clock(section: &Section, flags: &mut Vec<Flag>) -> Option<u32> {
     let (clock, _) = section.clock?;
     if clock >= f64::from(u32::MAX) + 1.0 {
         let why = format!("a clock of {clock:.0} Hz is impossible");

@@ -71,7 +71,7 @@ pub struct Described {
 }
 
 /// The panic message for invalid built-in data.
-const TESTED: &str = "the data of spans.toml are tested";
+const BUILTIN_IS_VALID: &str = "the data of spans.toml are tested";
 
 impl Spans {
     /// Returns the built-in data.
@@ -86,7 +86,7 @@ impl Spans {
     /// Returns the built-in data, or no data rather than an error.
     pub fn known() -> Self {
         let builtin = Self::builtin();
-        debug_assert!(builtin.is_ok(), "{TESTED}: {builtin:?}");
+        debug_assert!(builtin.is_ok(), "{BUILTIN_IS_VALID}: {builtin:?}");
         builtin.unwrap_or(Self { suites: Vec::new(), rows: Vec::new() })
     }
 
@@ -120,13 +120,13 @@ impl Spans {
                 && entry.rows.iter().any(|pattern| pattern.matches(name))
         };
         let entry = self.rows.iter().find(known);
-        let told = |text: Option<&str>, edge: &str| {
+        let describe = |text: Option<&str>, edge: &str| {
             text.map_or_else(|| format!("the {edge} of `{row}` as {suite} has it"), str::to_owned)
         };
         Described {
             span: Span {
-                from: told(entry.map(|entry| entry.from.as_str()), "beginning"),
-                to: told(entry.map(|entry| entry.to.as_str()), "end"),
+                from: describe(entry.map(|entry| entry.from.as_str()), "beginning"),
+                to: describe(entry.map(|entry| entry.to.as_str()), "end"),
                 counted: Counted::All,
                 switches: entry.map_or(0, |entry| entry.switches),
                 overhead,
@@ -147,8 +147,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_came_with_the_program_names_scenarios_that_exist() {
-        let spans = Spans::builtin().expect(TESTED);
+    fn built_in_spans_name_existing_scenarios() {
+        let spans = Spans::builtin().expect(BUILTIN_IS_VALID);
         let catalogue = Catalogue::builtin().expect("good");
         for entry in &spans.rows {
             let name = entry.rows.first().expect("a pattern").as_str();
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn old_forms_of_rows_have_the_span_of_the_new_one() {
+    fn old_row_names_have_the_span_of_the_new_ones() {
         let spans = Spans::known();
         let catalogue = Catalogue::builtin().expect("good");
         let suite = Suite::ZephyrLatencyMeasure;
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_whose_words_stayed_and_whose_spans_changed_equal_nothing() {
+    fn rows_whose_span_changed_under_the_same_name_equal_nothing() {
         let spans = Spans::known();
         let catalogue = Catalogue::builtin().expect("good");
         let suite = Suite::ZephyrLatencyMeasure;
@@ -198,9 +198,9 @@ mod tests {
             ("Time to create a thread (without start)", "thread.create"),
             ("thread.create.kernel.from.kernel", "thread.create"),
         ] {
-            let told = of(row);
-            assert_eq!(told.equal, None, "{row}");
-            let least = told.near.unwrap_or_else(|| panic!("{row}: something is near"));
+            let described = of(row);
+            assert_eq!(described.equal, None, "{row}");
+            let least = described.near.unwrap_or_else(|| panic!("{row}: something is near"));
             assert_eq!(least.scenario.as_str(), near, "{row}");
             assert!(!least.differs.is_empty(), "{row}");
         }

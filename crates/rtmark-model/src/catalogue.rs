@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_belongs_to_one_scenario() {
+    fn rows_claimed_by_two_scenarios_are_rejected() {
         let row = "equal = [{ suite = \"thread-metric\", row = \"x\" }]\n";
         let one = format!("{GOOD}{row}");
         let two = one.replace("a.b", "a.c");

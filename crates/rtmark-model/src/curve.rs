@@ -95,7 +95,7 @@ impl Curve {
     }
 
     /// Returns why there is no figure at all, if all points share the reason.
-    pub fn excuse(&self) -> Option<&str> {
+    pub fn common_reason(&self) -> Option<&str> {
         let first = self.missing.first().filter(|_| self.points.is_empty())?;
         self.missing.iter().all(|missing| missing.reason == first.reason).then_some(&*first.reason)
     }

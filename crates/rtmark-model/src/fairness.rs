@@ -56,7 +56,8 @@ pub enum UnequalKind {
     /// It is known to change figures, but comes with the kernel or its language.
     Inherent,
     /// It is not known to change figures.
-    Told,
+    #[serde(rename = "told")]
+    Informational,
 }
 
 /// The effect of one setting on one scenario.
@@ -85,7 +86,7 @@ impl From<&Difference<'_>> for Unequal {
         let (kind, why) = match weight {
             Some(Weight::Matters(why)) => (UnequalKind::Matters, Some(why.to_owned())),
             Some(Weight::Inherent(why)) => (UnequalKind::Inherent, Some(why.to_owned())),
-            Some(Weight::Told) | None => (UnequalKind::Told, None),
+            Some(Weight::Informational) | None => (UnequalKind::Informational, None),
         };
         Self {
             setting: difference.id.to_owned(),

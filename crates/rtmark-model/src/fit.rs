@@ -80,7 +80,7 @@ pub struct Fit {
 /// The number of first points that need not be constant for the order to be.
 pub const SMALL: usize = 2;
 /// The number of points below which no order is claimed.
-pub const FEWEST: usize = 4;
+pub const MIN_POINTS: usize = 4;
 /// Variations up to this many cycles are ignored.
 pub const SLACK_CYCLES: f64 = 4.0;
 /// A cost this many times the largest cost at large counts is far above it.
@@ -116,14 +116,14 @@ fn line(points: &[(f64, f64)]) -> Line {
 /// than four.
 pub fn fit(points: &[(u32, u64)]) -> Option<Fit> {
     let (first, last) = (points.first()?, points.last()?);
-    if points.len() < FEWEST {
+    if points.len() < MIN_POINTS {
         return None;
     }
     let points: Vec<_> = points.iter().map(|&(n, cost)| (f64::from(n), cost as f64)).collect();
     let mean = points.iter().map(|p| p.1).sum::<f64>() / points.len() as f64;
     let per_element = (last.1 as f64 - first.1 as f64) / f64::from(last.0 - first.0).max(1.0);
     let slack = SLACK_CYCLES.max(SLACK_SHARE * mean);
-    let large = points.get(SMALL..).filter(|large| large.len() >= FEWEST).unwrap_or(&points);
+    let large = points.get(SMALL..).filter(|large| large.len() >= MIN_POINTS).unwrap_or(&points);
     let least = large.iter().map(|p| p.1).fold(f64::INFINITY, f64::min);
     let most = large.iter().map(|p| p.1).fold(0.0, f64::max);
     let falls = points.is_sorted_by(|a, b| b.1 <= a.1 + slack) && last.1 < first.1;
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn each_order_is_told_from_the_others_whatever_its_constants() {
+    fn orders_are_distinguished_for_any_constants() {
         for base in [0.0, 40.0, 500.0, 20_000.0] {
             for step in [0.5, 1.0, 7.0, 90.0, 1000.0] {
                 // Variations that rule 1 ignores are not considered.
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn small_movements_are_none_and_wild_ones_have_no_order() {
+    fn small_variations_are_constant_and_wild_ones_irregular() {
         assert_eq!(measured([500, 510, 505, 500, 511, 507, 502]).order, Order::Constant);
         assert_eq!(measured([30, 31, 30, 33, 32, 30, 31]).order, Order::Constant);
         // Yields under Embassy 0.10: with one other task, batches are half as long.
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn curves_of_real_kernels_have_the_orders_that_their_sources_say() {
+    fn real_kernels_curves_have_their_documented_orders() {
         // FreeRTOS 11.2 on the Cortex-M0+: xTimerStart() inserts into a sorted list.
         let start = measured([2355, 2363, 2379, 2411, 2475, 2603, 2859]);
         assert_eq!((start.order, start.per_element), (Order::Linear, 8.0));
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn few_points_and_empty_lists_are_answered() {
+    fn few_or_no_points_are_handled() {
         assert_eq!(fit(&[]), None);
         assert_eq!(fit(&[(1, 5), (2, 6), (4, 7)]), None);
         let equal = fit(&[(3, 5); 4]).expect("a constant");

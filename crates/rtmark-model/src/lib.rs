@@ -40,11 +40,11 @@ pub use masked::{MaskRegister, Masked};
 pub use place::{Frame, Line, Owner, Place, Source};
 pub use samples::{Disturbance, Mode, Run, Samples, SamplesError, Statistics, Summary};
 pub use series::{
-    Board, Compiler, Exact, Executed, Firmware, Key, Placement, Provenance, Readings, Sampled,
-    Series, Setting, Spread, Tier, TimingBasis, Unpaired,
+    Board, Compiler, Exact, Firmware, InstructionCounts, Key, Placement, Provenance, Readings,
+    Sampled, Series, Setting, Spread, Tier, TimingBasis, Unpaired,
 };
 pub use settings::{
-    DEFAULT_PROFILE, Difference, Form, SETTINGS, SettingInfo, Settings, Weight, Without,
+    AbsentValue, DEFAULT_PROFILE, Difference, Form, SETTINGS, SettingInfo, Settings, Weight,
     differences, setting_info,
 };
 pub use span::{Counted, Expected, Overhead, Span};

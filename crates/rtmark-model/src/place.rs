@@ -25,8 +25,8 @@ impl fmt::Display for Line {
 
 /// Returns the end of a path, as far as a table has room for it.
 fn shortened(path: &str) -> &str {
-    const LONGEST: usize = 40;
-    let cut = path.len().saturating_sub(LONGEST);
+    const MAX_PATH: usize = 40;
+    let cut = path.len().saturating_sub(MAX_PATH);
     let from = path.char_indices().find(|&(at, c)| cut > 0 && at >= cut && c == '/');
     from.map_or(path, |(at, _)| &path[at + 1..])
 }
@@ -155,13 +155,13 @@ impl fmt::Display for Place {
     /// Formats `caller > function (line, in the inlined function, its line)`, as far as it is known. Of
     /// functions inlined into each other, the innermost of the author's own is named, with its line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let told = first(&self.frames).unwrap_or(0);
+        let reported = first(&self.frames).unwrap_or(0);
         // A function inlined into itself, as parts of functions are, is named once.
         let is_other = |frame: &&Frame| frame.function != self.function;
-        let inlined = self.frames.get(told).filter(|_| told > 0).filter(is_other);
+        let inlined = self.frames.get(reported).filter(|_| reported > 0).filter(is_other);
         // If the author's code was inlined into a library's, the library's function would come first.
-        let is_told = told == 0 || self.frames[0].owner == Owner::Author;
-        if is_told {
+        let is_reported = reported == 0 || self.frames[0].owner == Owner::Author;
+        if is_reported {
             if let Some(caller) = self.callers.last() {
                 write!(f, "{caller} > ")?;
             }
@@ -171,7 +171,7 @@ impl fmt::Display for Place {
             }
         }
         if let Some(function) = inlined.and_then(|frame| frame.function.as_deref()) {
-            let before = if is_told { " > " } else { "" };
+            let before = if is_reported { " > " } else { "" };
             write!(f, "{before}{}", own_name(function))?;
         }
         if self.frames.is_empty() {
@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn long_names_are_cut_where_they_may_be() {
+    fn long_names_are_truncated_at_separators() {
         assert_eq!(own_name("critical_section::with"), "critical_section::with");
         assert_eq!(own_name("a::channel::Channel<b::M,T>::try_send"), "Channel<b::M,T>::try_send");
         assert_eq!(own_name("<a::B as c::D>::drop"), "<a::B as c::D>::drop");
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_stored_without_frames_is_told_as_it_was() {
+    fn places_stored_without_frames_are_shown_unchanged() {
         let text = r#"{"address": 1, "function": "f", "inlined": ["a::b::c", "d"],
             "line": {"file": "f.rs", "line": 9}}"#;
         let place: Place = serde_json::from_str(text).expect("a place");

@@ -129,8 +129,13 @@ impl Samples {
     }
 
     /// Adds the next sample.
-    pub fn push(&mut self, value: u64, hit: Disturbance) {
-        self.push_run(Run { value, times: 1, tick: hit.tick, interrupt: hit.interrupt });
+    pub fn push(&mut self, value: u64, disturbance: Disturbance) {
+        self.push_run(Run {
+            value,
+            times: 1,
+            tick: disturbance.tick,
+            interrupt: disturbance.interrupt,
+        });
     }
 
     fn push_run(&mut self, run: Run) {
@@ -168,15 +173,15 @@ impl Samples {
     /// Returns how often each length occurs after the first sample, for undisturbed and for disturbed
     /// samples.
     fn histograms(&self) -> (BTreeMap<u64, u64>, BTreeMap<u64, u64>) {
-        let (mut clean, mut hit) = (BTreeMap::new(), BTreeMap::new());
+        let (mut clean, mut disturbed) = (BTreeMap::new(), BTreeMap::new());
         for (index, run) in self.runs.iter().enumerate() {
             let later = run.times - u64::from(index == 0);
             if later > 0 {
-                let values = if run.disturbance().any() { &mut hit } else { &mut clean };
+                let values = if run.disturbance().any() { &mut disturbed } else { &mut clean };
                 *values.entry(run.value).or_insert(0) += later;
             }
         }
-        (clean, hit)
+        (clean, disturbed)
     }
 
     /// Returns the modes of the steady samples, the shortest first: lengths around which many samples
@@ -188,13 +193,13 @@ impl Samples {
     /// Returns their statistics, or `None` if there are no samples.
     pub fn statistics(&self) -> Option<Statistics> {
         let first = self.runs.first()?;
-        let (clean, hit) = self.histograms();
+        let (clean, disturbed) = self.histograms();
         Some(Statistics {
             count: self.len(),
             first: first.value,
             first_disturbed: first.disturbance().any(),
             steady: Summary::of(&clean),
-            disturbed: Summary::of(&hit),
+            disturbed: Summary::of(&disturbed),
         })
     }
 }
@@ -369,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn one_sample_is_the_first_and_there_are_no_steady_ones() {
+    fn a_single_sample_is_first_and_not_steady() {
         let statistics = samples(&[(7, TICK)]).statistics().expect("one");
         assert_eq!((statistics.count, statistics.first, statistics.typical()), (1, 7, 7));
         assert!(statistics.first_disturbed && statistics.steady.is_none());
@@ -394,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn where_samples_have_several_modes_their_mean_stands_for_them() {
+    fn multimodal_samples_are_represented_by_their_mean() {
         let two = mixed(&[(135, 51), (249, 49)]);
         let modes = two.modes();
         assert_eq!(modes, [Mode { value: 135, times: 51 }, Mode { value: 249, times: 49 }]);
@@ -432,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn absurd_runs_are_refused() {
+    fn absurd_runs_are_rejected() {
         let read = serde_json::from_str::<Samples>;
         assert!(read(r#"[{"value":1,"times":0}]"#).is_err());
         assert!(read(r#"[{"value":1,"times":18446744073709551615},{"value":2}]"#).is_err());

@@ -43,7 +43,7 @@ pub struct Exact(pub Samples);
 /// the code from a change of its addresses. They are not cycles, and never share a column with them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
-pub struct Executed(pub Samples);
+pub struct InstructionCounts(pub Samples);
 
 /// Samples of a physical clock, which are one draw of many: to compare two takes an estimate and its
 /// uncertainty, so they do not implement equality.
@@ -124,7 +124,7 @@ pub struct Series {
     /// How many instructions each sample executed, if the basis is something else and the machine
     /// counted them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub executed: Option<Executed>,
+    pub executed: Option<InstructionCounts>,
     /// Probe hits that did not form a sample.
     #[serde(default)]
     pub unpaired: Unpaired,
@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn the_middle_is_a_layout_that_was_measured() {
+    fn the_median_layout_was_measured() {
         let of = |typical: &[u64]| {
             let all: Vec<_> =
                 (0..).zip(typical).map(|(layout, value)| placement(layout, &[1, *value])).collect();

@@ -21,7 +21,7 @@ pub struct SettingInfo {
     /// What it means, in a few words.
     pub meaning: &'static str,
     /// The value assumed for a kernel without such a setting.
-    pub without: Option<Without>,
+    pub absent_value: Option<AbsentValue>,
     /// Its effect on figures.
     pub weight: Weight,
 }
@@ -39,7 +39,7 @@ pub enum Form {
 
 /// What the absence of a setting is equivalent to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Without {
+pub enum AbsentValue {
     /// To being off.
     Off,
     /// To zero.
@@ -58,24 +58,24 @@ pub enum Weight {
     /// It changes figures, but comes with the kernel or its language: it cannot be chosen.
     Inherent(&'static str),
     /// It is not known to change the figures of equal spans.
-    Told,
+    Informational,
 }
 
 use Form::{Number, Switch, Text};
-use Weight::{Inherent, Matters, Told};
+use Weight::{Informational, Inherent, Matters};
 
 const fn info(
     id: &'static str,
     form: Form,
-    without: Option<Without>,
+    absent_value: Option<AbsentValue>,
     meaning: &'static str,
     weight: Weight,
 ) -> SettingInfo {
-    SettingInfo { id, form, meaning, without, weight }
+    SettingInfo { id, form, meaning, absent_value, weight }
 }
 
-const OFF: Option<Without> = Some(Without::Off);
-const ZERO: Option<Without> = Some(Without::Zero);
+const OFF: Option<AbsentValue> = Some(AbsentValue::Off);
+const ZERO: Option<AbsentValue> = Some(AbsentValue::Zero);
 
 /// All settings that have a meaning beyond one kernel.
 pub const SETTINGS: &[SettingInfo] = &[
@@ -184,7 +184,7 @@ pub const SETTINGS: &[SettingInfo] = &[
     info(
         "code_in",
         Text,
-        Some(Without::Flash),
+        Some(AbsentValue::Flash),
         "where the code executes from: flash or ram",
         Matters("flash may make the core wait, RAM may be shared with data accesses"),
     ),
@@ -249,7 +249,7 @@ pub const SETTINGS: &[SettingInfo] = &[
     info(
         "time_base",
         Text,
-        Some(Without::SysTick),
+        Some(AbsentValue::SysTick),
         "the time base: SysTick, which ticks, or a timer of the chip, which interrupts when something is due",
         Inherent(
             "a driver that sets alarms does its work when a wait begins, one that ticks at every tick",
@@ -283,13 +283,13 @@ pub const SETTINGS: &[SettingInfo] = &[
         "the kind of semaphore, and whether its waiters are served in order",
         Inherent("fairness requires a queue of waiters, which each take and give examine"),
     ),
-    info("heap", Text, None, "where dynamic memory comes from", Told),
-    info("heap_bytes", Number, ZERO, "the size of the heap", Told),
-    info("allocation", Text, None, "where tasks and objects are allocated", Told),
-    info("task_stack_bytes", Number, ZERO, "the size of each task's own stack", Told),
-    info("software_timers", Switch, OFF, "a task of the kernel runs timers", Told),
-    info("libc", Text, None, "the C library", Told),
-    info("port", Text, None, "the kernel's adaptation to the core", Told),
+    info("heap", Text, None, "where dynamic memory comes from", Informational),
+    info("heap_bytes", Number, ZERO, "the size of the heap", Informational),
+    info("allocation", Text, None, "where tasks and objects are allocated", Informational),
+    info("task_stack_bytes", Number, ZERO, "the size of each task's own stack", Informational),
+    info("software_timers", Switch, OFF, "a task of the kernel runs timers", Informational),
+    info("libc", Text, None, "the C library", Informational),
+    info("port", Text, None, "the kernel's adaptation to the core", Informational),
 ];
 
 /// Returns what is known about a setting, if it has a meaning beyond one kernel.
@@ -310,7 +310,7 @@ impl SettingInfo {
                 _ => Err("`on` or `off`"),
             },
             Number => match text {
-                "off" if self.without.is_some() => Ok(Setting::Number(0)),
+                "off" if self.absent_value.is_some() => Ok(Setting::Number(0)),
                 _ => text.parse().map(Setting::Number).map_err(|_| "a whole number"),
             },
             Text if text.is_empty() => Err("a word"),
@@ -327,7 +327,7 @@ impl SettingInfo {
     }
 }
 
-impl Without {
+impl AbsentValue {
     /// Returns the value that it stands for.
     pub fn value(self) -> Setting {
         match self {
@@ -357,7 +357,7 @@ impl Difference<'_> {
     pub fn matters(&self) -> Option<&'static str> {
         match self.info?.weight {
             Matters(why) => Some(why),
-            Inherent(_) | Told => None,
+            Inherent(_) | Informational => None,
         }
     }
 }
@@ -367,7 +367,7 @@ pub type Settings = BTreeMap<String, Setting>;
 
 /// Returns the effective value: a kernel without such a setting behaves as if it were off.
 fn effective(settings: &Settings, id: &str) -> Option<Setting> {
-    let absent = || setting_info(id).and_then(|info| info.without).map(Without::value);
+    let absent = || setting_info(id).and_then(|info| info.absent_value).map(AbsentValue::value);
     settings.get(id).cloned().or_else(absent)
 }
 
@@ -406,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_kernel_lacks_is_off() {
+    fn missing_settings_are_off() {
         let one =
             settings(&[("asserts", Setting::Switch(true)), ("opt", Setting::Text("2".into()))]);
         let other = settings(&[
@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_read_by_their_form() {
+    fn values_parse_by_their_form() {
         let of = |id: &str, text: &str| setting_info(id).expect("listed").parse(text);
         assert_eq!(of("asserts", "off"), Ok(Setting::Switch(false)));
         assert_eq!(of("stack_check", "2"), Ok(Setting::Number(2)));

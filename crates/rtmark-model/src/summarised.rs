@@ -236,7 +236,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_figure_that_stands_for_a_row_is_named() {
+    fn the_representative_figure_is_named() {
         let mut summary = Summarised { mean: Some(9.5), min: Some(8.0), ..Summarised::default() };
         assert_eq!(summary.typical(), Some((Statistic::Mean, 9.5)));
         summary.histogram =

@@ -128,7 +128,7 @@ impl<'a> Attribution<'a> {
     }
 
     /// Attributes cycles that passed without an event of their own to the latest instruction.
-    fn let_pass(&mut self, machine: &Machine) {
+    fn attribute_elapsed(&mut self, machine: &Machine) {
         let share = self.elapsed(machine);
         match (&mut self.newest, self.calls.innermost()) {
             (Some((_, newest)), _) => newest.add(share),
@@ -149,7 +149,7 @@ impl<'a> Attribution<'a> {
         };
         let mut parts: BTreeMap<(Role, u32), (Share, u64)> = BTreeMap::new();
         let role = |node: Node| {
-            let outermost = calls.upwards(node).last().unwrap_or(node);
+            let outermost = calls.ancestors(node).last().unwrap_or(node);
             Role::of(calls.name(node), calls.name(outermost))
         };
         for node in calls.nodes() {
@@ -160,7 +160,7 @@ impl<'a> Attribution<'a> {
             own.calls = calls.times(node) - before(node).unwrap_or(0);
             parts.entry((role(node), calls.function(node))).or_default().0.add(own);
             // A recursive function counts once.
-            let above = calls.upwards(node).map(|node| (role(node), calls.function(node)));
+            let above = calls.ancestors(node).map(|node| (role(node), calls.function(node)));
             for key in above.collect::<BTreeSet<_>>() {
                 parts.entry(key).or_default().1 += own.cycles;
             }
@@ -185,7 +185,7 @@ impl<'a> Attribution<'a> {
 
 impl Observer for Attribution<'_> {
     fn before(&mut self, machine: &Machine) -> ControlFlow<()> {
-        self.let_pass(machine);
+        self.attribute_elapsed(machine);
         self.settle();
         if machine.cycles().0 >= self.to {
             return ControlFlow::Break(());

@@ -24,7 +24,7 @@ const LIBRARIES: [&[&str]; 9] = [
 ];
 
 /// Folders in which applications keep third-party code, in lower case.
-const THIRD_PARTIES: [&str; 7] =
+const THIRD_PARTY_FOLDERS: [&str; 7] =
     ["third-party", "third_party", "thirdparty", "vendor", "external", "middlewares", "cmsis"];
 
 /// Prefixes of folders with kernel sources, in lower case.
@@ -33,7 +33,7 @@ const KERNELS: [&str; 8] =
 
 /// The number of components that two folders must share for the match to be significant:
 /// `/home/user/app`.
-const DEEP: usize = 3;
+const MIN_COMMON_DEPTH: usize = 3;
 
 /// Recognises the files written by an application's author.
 #[derive(Debug, Default)]
@@ -56,7 +56,7 @@ impl Author {
         let common = beside.iter().zip(&compiled).take_while(|(one, other)| one == other).count();
         let mut folders = vec![compiled];
         // The build folder is separate.
-        if common >= DEEP {
+        if common >= MIN_COMMON_DEPTH {
             folders.push(beside[..common].to_vec());
         }
         folders.retain(|folder| !folder.is_empty());
@@ -100,7 +100,7 @@ fn is_library(path: &[String]) -> bool {
 fn is_third_party(path: &[String]) -> bool {
     let folders = path.split_last().map_or(path, |(_, folders)| folders);
     folders.iter().map(|folder| folder.to_lowercase()).any(|folder| {
-        THIRD_PARTIES.contains(&folder.as_str())
+        THIRD_PARTY_FOLDERS.contains(&folder.as_str())
             || KERNELS.iter().any(|kernel| folder.starts_with(kernel))
     })
 }
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn crates_and_rusts_own_library_are_nobodys_own() {
+    fn dependencies_and_the_standard_library_are_not_the_authors_code() {
         use Owner::{Author as Own, Library};
         let author = Author::of("/home/a/app/src/main.rs", "/home/a/app");
         let crates = "/home/a/.cargo/registry/src/index.crates.io-1949cf8c6b5b557f";
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_in_c_is_told_by_its_folder_and_what_lies_beside_main_is_not() {
+    fn c_kernels_are_recognised_by_folder_except_beside_main() {
         use Owner::{Author as Own, Library};
         let files = [
             ("freertos/load.c", Own),
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_main_whatever_is_no_library_is_the_authors() {
+    fn without_main_all_code_outside_libraries_is_the_authors() {
         let author = Author::default();
         let files = [
             ("/a/b.c", Owner::Author),

@@ -57,13 +57,13 @@ struct Stack {
 
 /// The distance, in bytes, up to which a stack pointer still counts as the caller's when a function
 /// replaces another one, and up to which an assembler function may continue at a label of another one.
-const NEAR: u32 = 256;
+const SAME_FRAME_BYTES: u32 = 256;
 
 impl Frame {
     /// Tells whether a function that begins with this stack pointer, without a call, cannot have
     /// replaced this frame's function.
     const fn is_elsewhere(&self, sp: u32) -> bool {
-        self.sp != u32::MAX && self.sp.abs_diff(sp) > NEAR
+        self.sp != u32::MAX && self.sp.abs_diff(sp) > SAME_FRAME_BYTES
     }
 }
 
@@ -76,7 +76,7 @@ struct Suspended {
 }
 
 /// The largest number of suspended stacks; the oldest of them are tasks that have ended.
-const MOST_SUSPENDED: usize = 1024;
+const MAX_SUSPENDED: usize = 1024;
 
 /// Follows a run. As an [`Observer`] it must receive every event from the moment of its creation.
 #[derive(Debug)]
@@ -133,7 +133,7 @@ impl<'a> Calls<'a> {
 
     /// Returns the names of a node's callers and its own, the outermost first.
     pub fn path(&self, node: Node) -> Vec<&str> {
-        let mut path: Vec<_> = self.upwards(node).map(|node| self.name(node)).collect();
+        let mut path: Vec<_> = self.ancestors(node).map(|node| self.name(node)).collect();
         path.reverse();
         path
     }
@@ -144,7 +144,7 @@ impl<'a> Calls<'a> {
     }
 
     /// Returns the node and its callers, the innermost first.
-    pub fn upwards(&self, node: Node) -> impl Iterator<Item = Node> + '_ {
+    pub fn ancestors(&self, node: Node) -> impl Iterator<Item = Node> + '_ {
         std::iter::successors(Some(node), |node| self.branch(*node).parent)
     }
 
@@ -238,7 +238,7 @@ impl<'a> Calls<'a> {
     }
 
     /// Handles arrival at the instruction at `pc`, with the calls and returns that led there.
-    fn arrive(&mut self, pc: u32, sp: u32, threads: ThreadStack) {
+    fn arrive_at(&mut self, pc: u32, sp: u32, threads: ThreadStack) {
         let mut stack = match self.current.take() {
             Some(stack) if threads != ThreadStack::Only || !self.has_switched(&stack, pc, sp) => {
                 stack
@@ -286,7 +286,7 @@ impl Observer for Calls<'_> {
         if !continues
             || self.innermost().map(|node| self.function(node)) != Some(self.functions.at(pc))
         {
-            self.arrive(pc, sp, machine.thread_stack());
+            self.arrive_at(pc, sp, machine.thread_stack());
         }
         ControlFlow::Continue(())
     }
@@ -301,7 +301,7 @@ impl Observer for Calls<'_> {
     fn entered(&mut self, machine: &Machine, exception: u16) {
         if let Some(mut stack) = self.current.take() {
             let Interrupted { pc, sp, .. } = machine.interrupted();
-            if self.suspended.len() == MOST_SUSPENDED {
+            if self.suspended.len() == MAX_SUSPENDED {
                 self.suspended.remove(0);
             }
             // A call that was interrupted before its function's first instruction.
@@ -316,7 +316,7 @@ impl Observer for Calls<'_> {
         }
         let symbols = self.functions.symbols();
         let names = self.names.get_or_insert_with(|| ExceptionNames::new(machine, symbols));
-        names.look(machine, symbols);
+        names.refresh(machine, symbols);
         let root = self.functions.number(&format!("[{}]", names.name(exception)));
         let node = self.node(None, root);
         self.call(node);
@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cortex_r5_has_the_same_stacks_whatever_mode_its_handlers_are_in() {
+    fn a_cortex_r5_has_the_same_stacks_in_every_handler_mode() {
         let soc = include_str!("../../../socs/zynqmp-r5.toml");
         let mut machine = Machine::new(&Soc::from_toml(soc).expect("a soc"));
         let code: [(u32, &[u32]); 5] = [

@@ -127,7 +127,7 @@ impl Side {
     }
 
     /// Returns how many cycles more than the other one this side spends in a row.
-    fn lost(self, row: &Row) -> i128 {
+    fn excess(self, row: &Row) -> i128 {
         match self {
             Self::A => row.difference(),
             Self::B => -row.difference(),
@@ -149,7 +149,8 @@ fn cause(rows: &[Row], (name_a, a): (&str, &SpanCost), (name_b, b): (&str, &Span
         "{slow} takes {difference} cycles more than {fast} ({more} against {less}, {} as long)",
         times(more, less)
     );
-    let found = rows.iter().max_by_key(|row| slower.lost(row)).filter(|row| slower.lost(row) > 0);
+    let found =
+        rows.iter().max_by_key(|row| slower.excess(row)).filter(|row| slower.excess(row) > 0);
     match (helper(rows, slower, difference, found), found) {
         (Some(helper), _) => format!("{head}, above all because {helper}"),
         (None, Some(row)) => {
@@ -165,22 +166,22 @@ fn helper(rows: &[Row], slower: Side, difference: u64, found: Option<&Row>) -> O
     let with_callees = |row: &Row| {
         let Inclusive { a, b } = row.inclusive.filter(|_| row.role.is_helper())?;
         let (slow, fast) = slower.first(a, b);
-        slow.checked_sub(fast).filter(|lost| *lost > 0).map(|lost| (lost, slow, fast))
+        slow.checked_sub(fast).filter(|excess| *excess > 0).map(|excess| (excess, slow, fast))
     };
-    let unexplained = |lost: i128| (lost - i128::from(difference)).abs();
-    let (row, (lost, slow, fast)) = rows
+    let unexplained = |excess: i128| (excess - i128::from(difference)).abs();
+    let (row, (excess, slow, fast)) = rows
         .iter()
         .filter_map(|row| Some((row, with_callees(row)?)))
-        .min_by_key(|(_, (lost, ..))| unexplained(i128::from(*lost)))?;
-    if found.is_some_and(|row| unexplained(i128::from(lost)) >= unexplained(slower.lost(row))) {
+        .min_by_key(|(_, (excess, ..))| unexplained(i128::from(*excess)))?;
+    if found.is_some_and(|row| unexplained(i128::from(excess)) >= unexplained(slower.excess(row))) {
         return None;
     }
     let (some, others) = slower.first(row.a.calls, row.b.calls);
     let function = row.function.as_deref().unwrap_or_default();
-    let percent = lost as f64 * 100.0 / difference as f64;
+    let percent = excess as f64 * 100.0 / difference as f64;
     Some(format!(
         "`{function}` with all that it calls took {} as long, {slow} cycles against {fast}, in {} against \
-         {}: {lost} cycles, {percent:.0} % of the difference.",
+         {}: {excess} cycles, {percent:.0} % of the difference.",
         times(slow, fast),
         calls(some),
         calls(others)
@@ -191,7 +192,7 @@ fn helper(rows: &[Row], slower: Side, difference: u64, found: Option<&Row>) -> O
 fn of_row(row: &Row, slower: Side, difference: u64) -> String {
     let (x, y) = slower.first(row.a, row.b);
     let (functions, _) = slower.first(&row.functions_a, &row.functions_b);
-    let lost = slower.lost(row);
+    let excess = slower.excess(row);
     let what = match &row.function {
         Some(function) if function.starts_with('[') => format!("{} took", row.role),
         Some(function) => format!("`{function}` took"),
@@ -216,18 +217,18 @@ fn of_row(row: &Row, slower: Side, difference: u64) -> String {
         parts.push(format!("in {} against {}", calls(x.calls), calls(y.calls)));
     }
     let stalls = i128::from(x.stalled_cycles) - i128::from(y.stalled_cycles);
-    if stalls * 2 > lost {
+    if stalls * 2 > excess {
         parts.push(format!(
             "of which {} against {} were spent waiting for memory",
             x.stalled_cycles, y.stalled_cycles
         ));
     }
-    let elsewhere = lost - i128::from(difference);
+    let elsewhere = excess - i128::from(difference);
     let rest = if elsewhere > 0 {
-        format!("{lost} cycles, of which other parts make up for {elsewhere}")
+        format!("{excess} cycles, of which other parts make up for {elsewhere}")
     } else {
-        let share = lost as f64 * 100.0 / difference as f64;
-        format!("{lost} cycles, {share:.0} % of the difference")
+        let share = excess as f64 * 100.0 / difference as f64;
+        format!("{excess} cycles, {share:.0} % of the difference")
     };
     format!("{}: {rest}.", parts.join(", "))
 }
@@ -256,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn common_functions_stand_beside_each_other_and_the_rest_by_role() {
+    fn common_functions_are_paired_and_the_rest_grouped_by_role() {
         let c = cost(&[
             (Role::Thread, "main", 100, 0),
             (Role::Thread, "isPrime", 50, 3),

@@ -19,12 +19,12 @@ impl ExceptionNames {
     /// Reads the names from the vector table that a machine has now, if its core has one.
     pub fn new(machine: &Machine, symbols: &Symbols) -> Self {
         let mut names = Self { core: machine.soc().core, table: None, names: BTreeMap::new() };
-        names.look(machine, symbols);
+        names.refresh(machine, symbols);
         names
     }
 
     /// Reads the names again if the machine's vector table has moved.
-    pub fn look(&mut self, machine: &Machine, symbols: &Symbols) {
+    pub fn refresh(&mut self, machine: &Machine, symbols: &Symbols) {
         let table = machine.handler_table();
         if self.table == table {
             return;
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_handlers_name_holds_its_interrupts() {
+    fn a_handler_name_covers_its_interrupts() {
         assert_eq!(plain("TIM8_BRK_TIM12_IRQHandler"), Some("TIM8_BRK_TIM12"));
         assert_eq!(plain("SWI0_EGU0"), Some("SWI0_EGU0"));
         for none in ["IRQ8_Handler", "IRQ8", "IRQ_8", "_isr_wrapper", "Default_Handler", "main", ""]

@@ -41,7 +41,7 @@ impl<T: Copy + Default> Pages<T> {
 
 /// Returns a function's name in a form safe for folded stacks, without `;`. The body of an Embassy task
 /// gets the task's own name.
-pub(crate) fn shown(symbol: &str) -> String {
+pub(crate) fn display_name(symbol: &str) -> String {
     let name = visible(symbol.as_bytes()).replace(';', ":");
     as_written(&name).unwrap_or(name)
 }
@@ -95,7 +95,7 @@ impl<'a> Functions<'a> {
             return known - 1;
         }
         let name = match self.symbols.name_at(address) {
-            Some(location) => shown(&location.symbol),
+            Some(location) => display_name(&location.symbol),
             None => format!("[{:#010x}]", address & !(UNNAMED - 1)),
         };
         let function = self.number(&name);
@@ -124,16 +124,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_task_has_the_name_that_its_author_gave_it() {
-        let shown = |name: &str| as_written(name).unwrap_or_else(|| name.to_owned());
+    fn tasks_have_the_names_given_by_their_author() {
+        let display_name = |name: &str| as_written(name).unwrap_or_else(|| name.to_owned());
         for body in ["{{closure}}", "{async_fn#0}"] {
             let name = format!("load::__slow_task::__slow_task_inner_function::{body}");
-            assert_eq!(shown(&name), "load::slow_task::{async}");
+            assert_eq!(display_name(&name), "load::slow_task::{async}");
         }
         let root = "__blink::__blink_inner_function::{{closure}}";
-        assert_eq!(shown(root), "blink::{async}");
+        assert_eq!(display_name(root), "blink::{async}");
         for other in ["a::b::{{closure}}", "a::__b::__c_inner_function::{{closure}}", "main", ""] {
-            assert_eq!(shown(other), other);
+            assert_eq!(display_name(other), other);
         }
     }
 }

@@ -54,7 +54,7 @@ struct Site {
 
 /// Follows a run and records the intervals.
 #[derive(Debug)]
-pub struct HeldBack<'a> {
+pub struct HeldBackRecorder<'a> {
     whose: HeldInterrupt,
     core: CoreKind,
     calls: Calls<'a>,
@@ -67,7 +67,7 @@ pub struct HeldBack<'a> {
     newest_node: Option<Node>,
 }
 
-impl<'a> HeldBack<'a> {
+impl<'a> HeldBackRecorder<'a> {
     /// Begins at the machine's position.
     pub fn new(machine: &Machine, image: &'a Image, whose: HeldInterrupt) -> Self {
         Self {
@@ -92,7 +92,7 @@ impl<'a> HeldBack<'a> {
     }
 
     /// Checks what holds the interrupt back now; an interval that begins or ends does so at `since`.
-    fn look(&mut self, machine: &Machine, since: u64) {
+    fn update(&mut self, machine: &Machine, since: u64) {
         match (self.blocker(machine), &mut self.open) {
             (Some(blocker), None) => {
                 let (address, node) = (self.newest, self.newest_node);
@@ -106,14 +106,14 @@ impl<'a> HeldBack<'a> {
             }
             (None, Some(_)) => {
                 if let Some(open) = self.open.take() {
-                    self.note(open, since, self.newest);
+                    self.record(open, since, self.newest);
                 }
             }
             (None, None) => {}
         }
     }
 
-    fn note(&mut self, open: Open, ended: u64, to: u32) {
+    fn record(&mut self, open: Open, ended: u64, to: u32) {
         let Open { began, asleep, by, address: from, node } = open;
         let cycles = (ended - began).saturating_sub(asleep);
         let interval = BlockedInterval { by, from, to, cycles, began };
@@ -135,9 +135,9 @@ impl<'a> HeldBack<'a> {
         }
     }
 
-    /// Records an instruction that held the interrupt back alone; like [`Self::note`], but cheap enough
+    /// Records an instruction that held the interrupt back alone; like [`Self::record`], but cheap enough
     /// for every one.
-    fn note_alone(&mut self, began: u64, ended: u64) {
+    fn record_alone(&mut self, began: u64, ended: u64) {
         let (address, node, cycles) = (self.newest, self.newest_node, ended - began);
         let site = self.sites.get_mut(&(node, address, address));
         if let Some(site) = site.filter(|site| site.longest.by == [Blocker::Instruction]) {
@@ -148,7 +148,7 @@ impl<'a> HeldBack<'a> {
             }
         } else {
             let by = vec![Blocker::Instruction];
-            self.note(Open { began, asleep: 0, by, address, node }, ended, address);
+            self.record(Open { began, asleep: 0, by, address, node }, ended, address);
         }
     }
 
@@ -187,10 +187,10 @@ impl<'a> HeldBack<'a> {
     }
 }
 
-impl Observer for HeldBack<'_> {
+impl Observer for HeldBackRecorder<'_> {
     fn before(&mut self, machine: &Machine) -> ControlFlow<()> {
         let now = machine.cycles().0;
-        self.look(machine, now);
+        self.update(machine, now);
         self.now = now;
         self.calls.before(machine)
     }
@@ -208,12 +208,12 @@ impl Observer for HeldBack<'_> {
         self.newest = instruction.address;
         self.newest_node = self.calls.innermost();
         if self.open.is_none() && matches!(self.whose, HeldInterrupt::OfPriority(_)) {
-            self.note_alone(instruction.began.0, now);
+            self.record_alone(instruction.began.0, now);
         }
         // If this instruction has released the interrupt, it may be taken here, before an exception is
         // entered.
         if self.open.is_some() && self.blocker(machine).is_none() {
-            self.look(machine, now);
+            self.update(machine, now);
         }
         self.now = now;
         self.calls.executed(machine, instruction);
@@ -226,21 +226,21 @@ impl Observer for HeldBack<'_> {
             self.newest = machine.register(Register::Pc);
             self.newest_node = self.calls.innermost();
         }
-        self.look(machine, self.now);
+        self.update(machine, self.now);
         self.now = machine.cycles().0;
     }
 
     fn returned(&mut self, machine: &Machine, exception: u16) {
         self.calls.returned(machine, exception);
         let now = machine.cycles().0;
-        self.look(machine, now);
+        self.update(machine, now);
         self.now = now;
     }
 }
 
 /// Single instructions between landmarks are not reported: the result is complete only for
 /// [`HeldInterrupt::Masked`] and [`HeldInterrupt::MaskedOrHandled`].
-impl LandmarkObserver for HeldBack<'_> {
+impl LandmarkObserver for HeldBackRecorder<'_> {
     fn passed(&mut self, machine: &Machine, now: Cycles) {
         self.now = now.0;
         self.calls.passed(machine, now);
@@ -265,12 +265,12 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_execution_of_an_instruction_stays_the_longest() {
+    fn the_longest_execution_of_an_instruction_is_kept() {
         let (machine, image) = stopped();
-        let mut held = HeldBack::new(&machine, &image, HeldInterrupt::OfPriority(0));
+        let mut held = HeldBackRecorder::new(&machine, &image, HeldInterrupt::OfPriority(0));
         let mut take = |began: u64, cycles: u64| {
             held.newest = 0x0800_0008;
-            held.note_alone(began, began + cycles);
+            held.record_alone(began, began + cycles);
         };
         take(10, 3);
         take(20, 40);

@@ -4,7 +4,7 @@
 //! - [`Map`], [`Functions`] and [`Lines`] translate an address into the program's own terms: its
 //!   function from the symbols, its source line and the functions inlined there from the debug
 //!   information;
-//! - [`untold`] reports which of these a file lacks, and why;
+//! - [`reason`] reports which of these a file lacks, and why;
 //! - [`member_of`] locates a structure's member by the debug information;
 //! - [`Calls`] tracks the call stack of each task and each handler;
 //! - [`landmarks`] are the only places at which a run needs to be examined for that: the rest of it
@@ -12,7 +12,7 @@
 //! - [`Profile`] sums up where the cycles went, by function and call stack;
 //! - [`Attribution`] splits the cycles of one span, and [`Difference`] shows where those of two spans
 //!   differ;
-//! - [`HeldBack`] lists the intervals in which an interrupt would have been held back;
+//! - [`HeldBackRecorder`] lists the intervals in which an interrupt would have been held back;
 //! - [`Stacks`] measures how much of their stacks tasks and interrupts have used.
 //!
 //! ```
@@ -41,6 +41,7 @@
 mod attribution;
 mod author;
 mod calls;
+mod debug_info;
 mod difference;
 mod exceptions;
 mod functions;
@@ -53,14 +54,14 @@ mod place;
 mod profile;
 mod role;
 mod stacks;
-mod untold;
 
 pub use attribution::{Attribution, Part, Share, SpanCost};
 pub use calls::{Calls, Node};
+pub use debug_info::missing_debug_info;
 pub use difference::{Difference, Inclusive, Row};
 pub use exceptions::ExceptionNames;
 pub use functions::Functions;
-pub use held::{HeldBack, HeldInterrupt};
+pub use held::{HeldBackRecorder, HeldInterrupt};
 pub use landmarks::landmarks;
 pub use lines::Lines;
 pub use members::{Member, member_of, offset_of};
@@ -68,4 +69,3 @@ pub use place::Map;
 pub use profile::{Cost, FunctionCost, Profile, Report};
 pub use role::Role;
 pub use stacks::{StackKind, StackUse, Stacks};
-pub use untold::untold;

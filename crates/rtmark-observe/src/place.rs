@@ -7,7 +7,7 @@ use crate::functions::as_written;
 use crate::lines::Lines;
 
 /// Gives a function the name that its author wrote.
-fn written(frame: Frame) -> Frame {
+fn with_written_name(frame: Frame) -> Frame {
     let function = frame.function.map(|name| as_written(&name).unwrap_or(name));
     Frame { function, ..frame }
 }
@@ -43,7 +43,7 @@ impl<'a, 'elf> Map<'a, 'elf> {
             line: own.and_then(|own| own.line.clone()),
             inlined: inlined.collect(),
             callers: Vec::new(),
-            frames: frames.into_iter().map(written).collect(),
+            frames: frames.into_iter().map(with_written_name).collect(),
         }
     }
 

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::calls::{Calls, Node};
-use crate::functions::shown;
+use crate::functions::display_name;
 use crate::hash::FastBuildHasher;
 use crate::lines::Lines;
 
@@ -158,7 +158,7 @@ impl<'a> Profile<'a> {
             function.instructions += own.instructions;
             function.calls += calls.times(node);
             // A recursive function counts once.
-            let above = calls.upwards(node).map(|node| calls.function(node));
+            let above = calls.ancestors(node).map(|node| calls.function(node));
             for name in above.collect::<BTreeSet<_>>() {
                 functions[name as usize].inclusive_cycles += own.cycles;
             }
@@ -207,7 +207,7 @@ fn inlined(lines: &Lines<'_>, address: u32) -> Option<String> {
     let frames = lines.inlined_at(address);
     let (_, inlined) = frames.split_last()?;
     let names = inlined.iter().rev().filter_map(|frame| frame.function.as_deref());
-    let names: Vec<_> = names.map(|name| format!("{}_[i]", shown(name))).collect();
+    let names: Vec<_> = names.map(|name| format!("{}_[i]", display_name(name))).collect();
     (!names.is_empty()).then(|| format!(";{}", names.join(";")))
 }
 

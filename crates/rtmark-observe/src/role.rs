@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_and_handlers_tell_roles() {
+    fn roles_follow_from_names_and_handlers() {
         for (function, outermost, role) in [
             ("main", "main", Role::Thread),
             ("[PendSV]", "[PendSV]", Role::ExceptionEntry),

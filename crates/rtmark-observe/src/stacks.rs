@@ -66,15 +66,15 @@ struct Suspended {
 
 /// The most bytes that a handler saves below a task's stack pointer: general and floating-point
 /// registers, and a few more words.
-const SAVED: u32 = 256;
+const MAX_SAVED_BYTES: u32 = 256;
 
 /// A stack pointer that moves further than this in one instruction, in bytes, has moved to another
 /// stack.
-const JUMP: u32 = 2048;
+const MAX_STACK_STEP: u32 = 2048;
 
 /// A thread whose stack pointer a handler has not used, as it began with another one.
 #[derive(Clone, Copy, Debug)]
-struct Left {
+struct PendingThread {
     bank: u8,
     thread: usize,
     /// The thread's last stack pointer.
@@ -96,7 +96,7 @@ struct Handler {
     /// The stack pointer register with which it began.
     bank: u8,
     /// The stack pointer of the interrupted thread, if that has a separate one.
-    left: Option<Left>,
+    left: Option<PendingThread>,
     /// Its deepest use of its own stack, and of other modes' stacks by stack pointer: where it entered
     /// each, and the deepest point.
     used: u32,
@@ -106,8 +106,8 @@ struct Handler {
 impl Handler {
     /// Tells whether the stack pointer has moved from this handler's stack to a task's, if software
     /// moves the only stack pointer there is.
-    fn moves_away(&self, sp: u32) -> bool {
-        self.stack == ThreadStack::Only && sp.abs_diff(self.sp) > SAVED
+    fn has_left(&self, sp: u32) -> bool {
+        self.stack == ThreadStack::Only && sp.abs_diff(self.sp) > MAX_SAVED_BYTES
     }
 
     /// Returns the most that it has used so far, on all stacks except its thread's.
@@ -195,22 +195,22 @@ impl<'a> Stacks<'a> {
 
     /// Tells whether the stack pointer has just been moved elsewhere on a core with only one. It may be
     /// in transit, as an address that is being computed in it.
-    fn is_on_its_way(&mut self, machine: &Machine, sp: u32) -> bool {
+    fn is_switching_stacks(&mut self, machine: &Machine, sp: u32) -> bool {
         let before = std::mem::replace(&mut self.newest, sp);
         if machine.thread_stack() != ThreadStack::Only {
             return false;
         }
         let is_memory = machine.peek(sp.wrapping_sub(4), 4).len() == 4;
-        !is_memory || sp.abs_diff(before) > SAVED
+        !is_memory || sp.abs_diff(before) > MAX_SAVED_BYTES
     }
 
     /// Handles a handler's change of mode to another stack: that of the interrupted code, or another
     /// one of the handler's own.
-    fn uses_elsewhere(&mut self, bank: u8, sp: u32) {
+    fn record_other_stack_use(&mut self, bank: u8, sp: u32) {
         let Some(handler) = self.nested.last_mut() else { return };
         if let Some(left) = handler.left.as_mut().filter(|left| left.bank == bank) {
             // After a jump it is the stack of the code to which it returns.
-            if sp.abs_diff(left.sp) <= SAVED {
+            if sp.abs_diff(left.sp) <= MAX_SAVED_BYTES {
                 left.sp = sp;
                 let thread = &mut self.threads[left.thread];
                 thread.low = thread.low.min(sp);
@@ -223,13 +223,13 @@ impl<'a> Stacks<'a> {
         *most = (*most).max(handler.uses());
     }
 
-    fn handler_uses(&mut self, bank: u8, sp: u32) {
+    fn record_handler_use(&mut self, bank: u8, sp: u32) {
         let Some(handler) = self.nested.last_mut() else { return };
         if handler.bank != bank {
-            return self.uses_elsewhere(bank, sp);
+            return self.record_other_stack_use(bank, sp);
         }
         if let Some(thread) = handler.thread {
-            if sp.abs_diff(handler.sp) <= SAVED {
+            if sp.abs_diff(handler.sp) <= MAX_SAVED_BYTES {
                 handler.sp = sp;
                 let thread = &mut self.threads[thread];
                 thread.low = thread.low.min(sp);
@@ -239,7 +239,7 @@ impl<'a> Stacks<'a> {
             (handler.thread, handler.base, handler.sp) = (None, sp, sp);
         }
         // Or to the stack of the code to which it returns.
-        if handler.moves_away(sp) {
+        if handler.has_left(sp) {
             return;
         }
         handler.sp = sp;
@@ -249,10 +249,10 @@ impl<'a> Stacks<'a> {
     }
 
     /// Counts what a handler stores directly below a task's stack as the task's.
-    fn saves(&mut self, address: u32) {
+    fn count_saved(&mut self, address: u32) {
         let below = |thread: &&mut Thread| {
             thread.stack == ThreadStack::Process
-                && thread.low.wrapping_sub(address).wrapping_sub(1) < SAVED
+                && thread.low.wrapping_sub(address).wrapping_sub(1) < MAX_SAVED_BYTES
         };
         if let Some(thread) = self.threads.iter_mut().find(below) {
             thread.low = address;
@@ -263,14 +263,16 @@ impl<'a> Stacks<'a> {
 impl Observer for Stacks<'_> {
     fn before(&mut self, machine: &Machine) -> ControlFlow<()> {
         let (pc, sp) = (machine.register(Register::Pc), machine.register(Register::Sp));
-        if self.is_on_its_way(machine, sp) {
+        if self.is_switching_stacks(machine, sp) {
             return ControlFlow::Continue(());
         }
         if machine.exception() != 0 {
-            self.handler_uses(machine.stack_bank(), sp);
+            self.record_handler_use(machine.stack_bank(), sp);
             let access = machine.next_access().filter(|access| access.kind == AccessKind::Write);
-            if let Some(access) = access.filter(|access| access.address.abs_diff(sp) > SAVED) {
-                self.saves(access.address);
+            if let Some(access) =
+                access.filter(|access| access.address.abs_diff(sp) > MAX_SAVED_BYTES)
+            {
+                self.count_saved(access.address);
             }
             return ControlFlow::Continue(());
         }
@@ -278,9 +280,11 @@ impl Observer for Stacks<'_> {
         let same = |thread: &usize| self.threads[*thread].stack == stack;
         let at = match self.current {
             // The program switches stacks by itself, without exceptions.
-            Some(thread) if same(&thread) && self.threads[thread].sp.abs_diff(sp) > JUMP => {
+            Some(thread)
+                if same(&thread) && self.threads[thread].sp.abs_diff(sp) > MAX_STACK_STEP =>
+            {
                 let holds = |thread: &Thread| {
-                    (thread.low.saturating_sub(SAVED)..=thread.high).contains(&sp)
+                    (thread.low.saturating_sub(MAX_SAVED_BYTES)..=thread.high).contains(&sp)
                 };
                 let known = self.threads.iter().position(holds);
                 known.unwrap_or_else(|| self.resume(pc, sp, stack, false))
@@ -328,7 +332,7 @@ impl Observer for Stacks<'_> {
             sp,
             thread: on_thread,
             bank,
-            left: current.filter(|_| left.bank != bank).map(|thread| Left {
+            left: current.filter(|_| left.bank != bank).map(|thread| PendingThread {
                 bank: left.bank,
                 thread,
                 sp: left.sp,
@@ -336,7 +340,7 @@ impl Observer for Stacks<'_> {
             used: 0,
             others: BTreeMap::new(),
         });
-        self.handler_uses(bank, sp);
+        self.record_handler_use(bank, sp);
     }
 
     fn returned(&mut self, machine: &Machine, _exception: u16) {

@@ -15,24 +15,24 @@ use crate::timeline::Timeline;
 /// The version of the document's format.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// What a plan answers.
+/// The result of a plan.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Document {
-    /// The version of this form.
+    /// The version of this format.
     pub schema_version: u32,
-    /// The program that wrote it.
+    /// The program that wrote the document.
     pub generator: String,
     /// The system's file.
     pub file: String,
     /// The soc.
     pub soc: String,
-    /// Cycles a second.
+    /// The clock, in hertz.
     pub clock_hz: u64,
-    /// Ticks a second, where a sweep has set them.
+    /// The tick rate in hertz, if a sweep set it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tick_hz: Option<u64>,
-    /// How much of each deadline must be left, in percent.
+    /// The slack that each deadline must leave, in percent.
     pub slack_percent_wanted: f64,
     /// The kernels, in the order of the file.
     pub kernels: Vec<KernelPlan>,
@@ -42,13 +42,13 @@ pub struct Document {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// All of them, with the slack that is wanted.
+    /// All deadlines are met with the required slack.
     Holds,
-    /// All of them, with less slack than is wanted.
+    /// All deadlines are met, but with less than the required slack.
     Tight,
-    /// Not all of them can be guaranteed.
+    /// Not all deadlines can be guaranteed.
     Misses,
-    /// A bound cannot be had.
+    /// A bound could not be computed.
     Unknown,
 }
 
@@ -64,13 +64,13 @@ impl Verdict {
     }
 }
 
-/// Whose costs bounds are made with.
+/// The images whose costs the bounds use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CostsOf {
-    /// Those of the suite's images: each cost is a scenario's, and another image may cost more.
+    /// The suite's images: each cost comes from a scenario, and another image may cost more.
     Suite,
-    /// Those of the very image that runs the set.
+    /// The image that runs the set.
     Image,
 }
 
@@ -99,7 +99,7 @@ pub enum Outcome {
     LostMessage,
 }
 
-/// What is said of one kernel.
+/// The plan for one kernel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KernelPlan {
@@ -109,74 +109,76 @@ pub struct KernelPlan {
     pub version: String,
     /// The set of build settings.
     pub profile: String,
-    /// Who runs, in a few words.
+    /// The scheduling order, in a few words.
     pub order: String,
-    /// Whether it holds.
+    /// Whether the deadlines are met.
     pub verdict: Verdict,
-    /// Whose costs verdict and bounds rest on: the image's where the set was run, the suite's without a run.
+    /// The images whose costs verdict and bounds use: the one that ran the set, or the suite's if the
+    /// set was not run.
     pub costs_of: CostsOf,
     /// The tasks, in the order of the file.
     pub tasks: Vec<TaskPlan>,
-    /// What share of the processor tasks and handlers ask for, in percent.
+    /// The utilization by tasks and handlers, in percent of the processor.
     pub utilisation_percent: f64,
-    /// At what share of the processor the first deadline is missed, when execution times grow and the
-    /// kernel's costs stay; none where a bound cannot be had.
+    /// The utilization at which the first deadline is missed if execution times grow and the kernel's
+    /// costs do not, in percent; absent if there is no bound.
     pub breakdown_percent: Option<f64>,
-    /// The slowest clock with which it still holds by bounds, as a share of the soc's in percent, when execution
-    /// and costs take as many cycles; none where it does not hold.
+    /// The slowest clock at which the bounds still hold, in percent of the soc's clock, if execution
+    /// times and costs take the same number of cycles; absent if they do not hold.
     pub slowest_clock_percent: Option<f64>,
-    /// The costs that the bounds were made with.
+    /// The costs that the bounds use.
     pub costs: Vec<CostFigure>,
-    /// The costs that cannot be had.
+    /// The costs that are unknown.
     pub missing: Vec<Missing>,
-    /// By how many cycles the least slack would grow if a cost were nothing.
+    /// By how many cycles the least slack would grow if each cost were zero.
     pub sensitivity: Vec<Gain>,
-    /// At which load the first deadline is missed with more tasks and other periods, where a report was
-    /// asked for.
+    /// The load at which the first deadline is missed with more tasks and with other periods, if a
+    /// report was requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub curves: Option<Curves>,
-    /// What would follow from the suite's costs, where the bounds rest on the image's.
+    /// The results with the suite's costs, if the bounds use the image's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of_suite: Option<SuitePlan>,
-    /// What the kernel itself did with the set, where it was run.
+    /// The results of running the set on the kernel, if it was run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<RunPlan>,
 }
 
-/// What follows from costs of the suite's images.
+/// The results with the costs of the suite's images.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SuitePlan {
-    /// Whether it would hold.
+    /// Whether the deadlines would be met.
     pub verdict: Verdict,
     /// The tasks, in the order of the file.
     pub tasks: Vec<TaskPlan>,
-    /// At what share of the processor the first deadline would be missed.
+    /// The utilization at which the first deadline would be missed, in percent.
     pub breakdown_percent: Option<f64>,
     /// The costs.
     pub costs: Vec<CostFigure>,
-    /// The costs that cannot be had.
+    /// The costs that are unknown.
     pub missing: Vec<Missing>,
 }
 
-/// A set on the kernel's own binary.
+/// The results of running a set on the kernel's own image.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RunPlan {
-    /// Why it was not run.
+    /// Why the set was not run, if it was not.
     pub not_run: Option<String>,
     /// SHA-256 of the image's ELF file before the set was written into it.
     pub elf_sha256: String,
-    /// How many offsets were tried.
+    /// The number of combinations of offsets tried.
     pub offsets_tried: u32,
     /// The tasks, in the order of the file.
     pub tasks: Vec<TaskRun>,
     /// The queues, in the order of the file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queues: Vec<QueueRun>,
-    /// How long the processor was awake, all runs together; none where the set was not run.
+    /// How long the processor was awake in all runs together; absent if the set was not run.
     pub wake: Option<WakePlan>,
-    /// At what share of the processor the first deadline was missed in runs, when execution times grow.
+    /// The utilization at which the first deadline was missed in runs, if execution times grow, in
+    /// percent.
     pub breakdown_percent: Option<f64>,
 }
 
@@ -184,9 +186,9 @@ pub struct RunPlan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WakePlan {
-    /// Cycles from first releases to the last tick or alarm of their runs.
+    /// Cycles from the first release to the last tick or alarm, of all runs.
     pub cycles: u64,
-    /// Those of them for which the processor did not sleep.
+    /// The cycles of these in which the processor was awake.
     pub awake: u64,
 }
 
@@ -197,55 +199,55 @@ impl WakePlan {
     }
 }
 
-/// A task in runs.
+/// The results of a task in all runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TaskRun {
     /// Its name.
     pub name: String,
-    /// The bound in cycles, made with what the kernel costs on that image.
+    /// The bound in cycles, computed from the kernel's costs on that image.
     pub bound: Option<u64>,
-    /// The longest response that was found, in cycles.
+    /// The longest response found, in cycles.
     pub longest: u64,
-    /// How many jobs were seen.
+    /// The number of jobs observed.
     pub jobs: u64,
-    /// Where it was.
+    /// The job with the longest response.
     pub witness: Option<WitnessPlan>,
-    /// Who ran from the witness's release to its end, where a report was asked for.
+    /// What ran from the witness's release to its end, if a report was requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeline: Option<Timeline>,
 }
 
-/// A queue in runs, all of them together.
+/// The traffic of a queue in all runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct QueueRun {
     /// Its name.
     pub name: String,
-    /// How many messages were sent.
+    /// The number of messages sent.
     pub sent: u64,
-    /// How many of them had been received when their run was over.
+    /// The number of these that had been received when their run ended.
     pub received: u64,
-    /// How many more were not sent, because the queue was full.
+    /// The number of messages that could not be sent because the queue was full.
     pub lost: u64,
 }
 
 impl RunPlan {
     /// Returns whether a message was lost because its queue was full.
-    pub fn lost(&self) -> bool {
+    pub fn has_lost_messages(&self) -> bool {
         self.queues.iter().any(|queue| queue.lost > 0)
     }
 }
 
-/// The longest response of a task in runs.
+/// The job of a task with the longest response in all runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WitnessPlan {
-    /// Which job, counted from 0.
+    /// The number of the job, counted from 0.
     pub job: u64,
-    /// The cycle of its release.
+    /// The cycle in which it was released.
     pub released: u64,
-    /// The cycle of its end.
+    /// The cycle in which it ended.
     pub ended: u64,
     /// The offsets of all tasks in that run, in cycles, in the order of the file.
     pub offsets: Vec<u64>,
@@ -260,7 +262,7 @@ impl TaskRun {
 
     /// Returns whether a response exceeded its bound: either the analysis is wrong, or the kernel
     /// does something that the analysis does not know.
-    pub fn exceeds(&self) -> bool {
+    pub fn exceeds_bound(&self) -> bool {
         self.bound.is_some_and(|bound| self.longest > bound)
     }
 }
@@ -275,29 +277,29 @@ fn cost_figures(costs: &Costs) -> Vec<CostFigure> {
     costs.known.iter().map(figure).collect()
 }
 
-/// A cost with its figure.
+/// A cost and its measured figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CostFigure {
     /// The cost.
     pub cost: Cost,
-    /// What it is.
+    /// A description of the cost.
     pub what: String,
     /// The figure.
     pub figure: Figure,
 }
 
-/// What a cost is worth.
+/// The slack that would be gained if a cost were zero.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Gain {
     /// The cost.
     pub cost: Cost,
-    /// Cycles of slack.
+    /// The additional slack, in cycles.
     pub cycles: i64,
 }
 
-/// What is said of one task.
+/// The plan for one task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TaskPlan {
@@ -307,17 +309,17 @@ pub struct TaskPlan {
     pub priority: u32,
     /// Cycles from one job to the next.
     pub period: u64,
-    /// Cycles until a job must be done.
+    /// Cycles from a release to the deadline.
     pub deadline: u64,
-    /// Cycles that a job executes.
+    /// The execution time of a job, in cycles.
     pub work: u64,
-    /// The longest response in cycles, where there is a bound.
+    /// The bound on the response in cycles, if there is one.
     pub response: Option<u64>,
-    /// Why there is none.
+    /// Why there is no bound.
     pub no_bound: Option<String>,
-    /// What is left of the deadline, in cycles.
+    /// The deadline minus the bound, in cycles.
     pub slack: Option<i64>,
-    /// What the bound is made of.
+    /// The terms of the bound.
     pub terms: Vec<Term>,
 }
 
@@ -399,13 +401,13 @@ impl KernelPlan {
     /// whatever the bounds say, and so does a message lost to a full queue.
     #[must_use]
     pub fn with_run(self, run: RunPlan) -> Self {
-        let missed = self.missed_in(&run) || run.lost();
+        let missed = self.missed_deadline(&run) || run.has_lost_messages();
         let verdict = if missed { Verdict::Misses } else { self.verdict };
         Self { verdict, run: Some(run), ..self }
     }
 
     /// Returns whether a deadline was missed in `run`.
-    fn missed_in(&self, run: &RunPlan) -> bool {
+    fn missed_deadline(&self, run: &RunPlan) -> bool {
         let late = |(task, run): (&TaskPlan, &TaskRun)| run.longest > task.deadline;
         self.tasks.iter().zip(&run.tasks).any(late)
     }
@@ -430,7 +432,7 @@ fn verdict(tasks: &[TaskPlan], wanted_percent: f64) -> Verdict {
 }
 
 fn task_plan(task: &crate::Task, bound: Result<Bound, NoBound>) -> TaskPlan {
-    let mut said = TaskPlan {
+    let mut plan = TaskPlan {
         name: task.name.clone(),
         priority: task.priority,
         period: task.period,
@@ -444,24 +446,26 @@ fn task_plan(task: &crate::Task, bound: Result<Bound, NoBound>) -> TaskPlan {
     match bound {
         Ok(bound) => {
             let (deadline, response) = (task.deadline as i64, bound.response as i64);
-            said.response = Some(bound.response);
-            said.slack = Some(deadline - response);
-            said.terms = bound.terms;
+            plan.response = Some(bound.response);
+            plan.slack = Some(deadline - response);
+            plan.terms = bound.terms;
         }
-        Err(no_bound) => said.no_bound = Some(no_bound.to_string()),
+        Err(no_bound) => plan.no_bound = Some(no_bound.to_string()),
     }
-    said
+    plan
 }
 
 impl Document {
     /// Returns the overall result.
     pub fn outcome(&self) -> Outcome {
         let ran = self.kernels.iter().filter_map(|plan| plan.run.as_ref());
-        if ran.flat_map(|run| &run.tasks).any(TaskRun::exceeds) {
+        if ran.flat_map(|run| &run.tasks).any(TaskRun::exceeds_bound) {
             return Outcome::AboveBound;
         }
         let full = |plan: &KernelPlan| {
-            plan.run.as_ref().is_some_and(|run| run.lost() && !plan.missed_in(run))
+            plan.run
+                .as_ref()
+                .is_some_and(|run| run.has_lost_messages() && !plan.missed_deadline(run))
         };
         if self.kernels.iter().any(full) {
             return Outcome::LostMessage;

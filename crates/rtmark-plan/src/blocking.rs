@@ -57,7 +57,7 @@ pub fn blockers(set: &Set, task: usize, protocol: Protocol) -> Result<Vec<Blocke
             Ok(inherited(set, level))
         }
         Protocol::Inheritance => {
-            if let Some(chain) = passed_on(set, task) {
+            if let Some(chain) = intransitive_chain(set, task) {
                 return Err(chain);
             }
             Ok(inherited(set, level))
@@ -90,7 +90,7 @@ fn blocker(set: &Set, task: &Task, lock: usize, section: &Section) -> Blocker {
 
 /// Returns the locks for which a task at this level or above may have to wait: those it takes
 /// itself, and those that their holders wait for in turn.
-fn waited_for(set: &Set, level: u32) -> Vec<usize> {
+fn contended_locks(set: &Set, level: u32) -> Vec<usize> {
     let mut locks: Vec<usize> = shared(set, level).collect();
     let mut at = 0;
     while let Some(&outer) = locks.get(at) {
@@ -117,7 +117,7 @@ fn candidates(set: &Set, level: u32, locks: &[usize]) -> Vec<Blocker> {
 
 /// Returns one section per lock or one per lower-priority task, whichever sum is less.
 fn inherited(set: &Set, level: u32) -> Vec<Blocker> {
-    let all = candidates(set, level, &waited_for(set, level));
+    let all = candidates(set, level, &contended_locks(set, level));
     let longest_by = |name: fn(&Blocker) -> &str| {
         let mut longest: Vec<Blocker> = Vec::new();
         for blocker in &all {
@@ -167,9 +167,9 @@ fn inversion(set: &Set, index: usize) -> Option<Chain> {
 
 /// Finds a chain in which inheritance is not transitive: the holder of the outer lock waits for the
 /// inner one, whose holder inherits only the outer holder's base priority.
-fn passed_on(set: &Set, index: usize) -> Option<Chain> {
+fn intransitive_chain(set: &Set, index: usize) -> Option<Chain> {
     let level = set.tasks[index].priority;
-    let waited = waited_for(set, level);
+    let waited = contended_locks(set, level);
     for middle in lower(set, level) {
         for inner in &middle.sections {
             let Some(outer) = inner.inside.filter(|outer| waited.contains(outer)) else { continue };

@@ -11,13 +11,13 @@
 use crate::term::{Kind, Part, Term};
 
 /// Most jobs examined in one busy period before the search for a bound gives up.
-const MOST_JOBS: u64 = 100_000;
+const MAX_JOBS: u64 = 100_000;
 
 /// Most iterations of a recurrence before the search gives up.
-const MOST_ROUNDS: u32 = 1_000_000;
+const MAX_ROUNDS: u32 = 1_000_000;
 
 /// The longest window examined, in cycles.
-const LONGEST: u64 = 1 << 50;
+const MAX_WINDOW: u64 = 1 << 50;
 
 /// How often an event occurs in a window that begins at the worst moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,16 +65,16 @@ impl Arrivals {
     /// Returns how many arrive in a half-open window of this length.
     fn before(&self, window: u64) -> u64 {
         let every = |period: u64, jitter: u64| window.saturating_add(jitter).div_ceil(period);
-        self.counted(every, window)
+        self.arrivals(every, window)
     }
 
     /// Returns how many arrive in a closed window of this length.
     fn until(&self, window: u64) -> u64 {
         let every = |period: u64, jitter: u64| window.saturating_add(jitter) / period + 1;
-        self.counted(every, window.saturating_add(1))
+        self.arrivals(every, window.saturating_add(1))
     }
 
-    fn counted(&self, every: impl Fn(u64, u64) -> u64, window: u64) -> u64 {
+    fn arrivals(&self, every: impl Fn(u64, u64) -> u64, window: u64) -> u64 {
         let all = |of: &[(u64, u64)]| {
             of.iter()
                 .fold(0, |sum: u64, &(period, jitter)| sum.saturating_add(every(period, jitter)))
@@ -202,7 +202,7 @@ impl Question {
             self.interference(window, End::Open).saturating_add(blocked).saturating_add(jobs)
         })?;
         let jobs = jobs_until(busy);
-        if jobs > MOST_JOBS {
+        if jobs > MAX_JOBS {
             return Err(Unbounded::Long { cycles: busy });
         }
         let mut windows = Vec::new();
@@ -243,17 +243,17 @@ impl Question {
 
     fn fixed_point(from: u64, next: impl Fn(u64) -> u64) -> Result<u64, Unbounded> {
         let mut window = from;
-        for _ in 0..MOST_ROUNDS {
+        for _ in 0..MAX_ROUNDS {
             let after = next(window).max(from);
             if after == window {
                 return Ok(window);
             }
-            if after > LONGEST {
+            if after > MAX_WINDOW {
                 break;
             }
             window = after;
         }
-        Err(Unbounded::Long { cycles: window.min(LONGEST) })
+        Err(Unbounded::Long { cycles: window.min(MAX_WINDOW) })
     }
 
     /// Returns the terms of a job's response, with interference counted up to `until`.

@@ -7,38 +7,37 @@ use serde::{Deserialize, Serialize};
 
 use crate::term::{Kind, Origin, Part};
 
-/// What a bound needs to know of a kernel.
+/// A cost of the kernel that bounds depend on.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Cost {
-    /// A tick that releases nobody, or the timer's interrupt that releases a task which does not
-    /// preempt.
+    /// A tick that releases no task, or the timer interrupt that releases a task which does not preempt.
     Tick,
-    /// One more task that a tick makes ready.
+    /// Each further task that a tick makes ready.
     Release,
-    /// From the timer's interrupt to the released task, the tick apart.
+    /// From the timer interrupt to the released task, without the tick itself.
     Start,
-    /// From the end of a job, which waits for its next release, to the next task.
+    /// From the end of a job that then waits for its next release, to the next task.
     End,
-    /// From the end of a job, which waits for its next interrupt, to the next task.
+    /// From the end of a job that then waits for its next interrupt, to the next task.
     Wait,
-    /// The longest stretch for which the kernel holds back what may call it.
+    /// The longest interval in which the kernel holds back interrupts that may call it.
     HeldBack,
-    /// Taking a lock and giving it back.
+    /// Taking and releasing a lock.
     Lock,
-    /// What a wait for a lock costs beyond the wait: to the holder, and back.
+    /// The overhead of waiting for a lock: the switches to the holder and back.
     Contended,
-    /// An interrupt whose handler calls nobody.
+    /// An interrupt whose handler wakes no task.
     Interrupt,
-    /// An interrupt whose handler wakes a task, until that runs.
+    /// From an interrupt to the first instruction of the task that its handler wakes.
     Wake,
     /// Sending a message.
     Send,
-    /// Receiving one that is there.
+    /// Receiving an available message.
     Receive,
-    /// Looking into a queue that has none.
+    /// Looking into an empty queue.
     Look,
 }
 
@@ -98,13 +97,13 @@ impl Cost {
 /// A measured cost.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Figure {
-    /// The cycles that bounds are made with: the worst of them.
+    /// The cycles that bounds use: the largest sample.
     pub cycles: u64,
-    /// The scenario that was measured, or how several were put together.
+    /// The measured scenario, or how the cost is computed from several.
     pub scenario: String,
     /// The least sample.
     pub least: u64,
-    /// How many samples there were.
+    /// The number of samples.
     pub samples: u64,
 }
 

@@ -16,38 +16,40 @@ use crate::set::{Release, Set, Task};
 const PARTS: [u64; 8] = [1, 2, 3, 4, 6, 8, 12, 16];
 
 /// The most tasks of a divided set: kernel costs were measured only up to this number.
-const MOST_TASKS: usize = 64;
+const MAX_TASKS: usize = 64;
 
 /// Factors by which periods are scaled, in ten-thousandths: from one sixteenth to 16.
 const PACES: [u64; 9] = [625, 1_250, 2_500, 5_000, 10_000, 20_000, 40_000, 80_000, 160_000];
 
-/// Breakdown of one kernel, with the suite's costs.
+/// The breakdown utilization of one kernel against tasks and periods, with the suite's costs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Curves {
-    /// By number of tasks: the work of each that the clock releases divided among several.
+    /// By number of tasks: the work of each task that the clock releases is divided among several.
     pub by_tasks: Vec<TasksPoint>,
-    /// By period: all periods, deadlines, distances and the tick longer or shorter.
+    /// By period: all periods, deadlines, distances and the tick are scaled.
     pub by_period: Vec<PeriodPoint>,
 }
 
-/// A point by number of tasks.
+/// A point of the curve by number of tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TasksPoint {
-    /// How many tasks.
+    /// The number of tasks.
     pub tasks: usize,
-    /// At what share of the processor the first deadline is missed; none where there is no bound at all.
+    /// The utilization at which the first deadline is missed, in percent; absent if there is no bound at
+    /// all.
     pub breakdown_percent: Option<f64>,
 }
 
-/// A point by period.
+/// A point of the curve by period.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PeriodPoint {
-    /// How long periods are, in percent of what the file states.
+    /// The length of the periods, in percent of those in the file.
     pub period_percent: f64,
-    /// At what share of the processor the first deadline is missed; none where there is no bound at all.
+    /// The utilization at which the first deadline is missed, in percent; absent if there is no bound at
+    /// all.
     pub breakdown_percent: Option<f64>,
 }
 
@@ -55,8 +57,7 @@ impl Curves {
     /// Returns the sets for the points by number of tasks, limited to `most` tasks.
     pub fn divided(set: &Set, most: usize) -> Vec<Set> {
         let all = PARTS.into_iter().map(|parts| set.divided(parts));
-        let mut sets: Vec<Set> =
-            all.filter(|set| set.tasks.len() <= most.min(MOST_TASKS)).collect();
+        let mut sets: Vec<Set> = all.filter(|set| set.tasks.len() <= most.min(MAX_TASKS)).collect();
         sets.dedup();
         sets
     }

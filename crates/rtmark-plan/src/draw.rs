@@ -9,7 +9,7 @@ use crate::set::{Interrupt, Queue, Release, Section, Set, Task};
 
 /// Parameters of a random set.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Wish {
+pub struct SetParameters {
     /// The number of tasks.
     pub tasks: usize,
     /// Their total utilization, as a share of the processor.
@@ -45,28 +45,31 @@ fn shares(draw: &mut Rand64, count: usize, utilisation: f64) -> Vec<f64> {
 
 /// Draws a set. Priorities are rate-monotonic; of tasks with equal periods, the first is the more
 /// urgent.
-pub fn set(draw: &mut Rand64, wish: &Wish) -> Set {
-    let (shortest, longest) = (wish.periods.0.max(1) as f64, wish.periods.1.max(1) as f64);
+pub fn set(draw: &mut Rand64, parameters: &SetParameters) -> Set {
+    let (shortest, longest) =
+        (parameters.periods.0.max(1) as f64, parameters.periods.1.max(1) as f64);
     let mut tasks = Vec::new();
-    for (number, share) in shares(draw, wish.tasks.max(1), wish.utilisation).into_iter().enumerate()
+    for (number, share) in
+        shares(draw, parameters.tasks.max(1), parameters.utilisation).into_iter().enumerate()
     {
         let exponent = shortest.ln() + draw.rand_float() * (longest.ln() - shortest.ln());
-        let period = (exponent.exp().round() as u64).max(1) * wish.tick;
-        let work = ((period as f64 * share).ceil() as u64).max(wish.least_work);
+        let period = (exponent.exp().round() as u64).max(1) * parameters.tick;
+        let work = ((period as f64 * share).ceil() as u64).max(parameters.least_work);
         let mut task = Task::new(&format!("t{number}"), 0, work, period);
-        if wish.locks > 0 && draw.rand_range(0..2) == 1 {
-            let lock = draw.rand_range(0..wish.locks as u64) as usize;
+        if parameters.locks > 0 && draw.rand_range(0..2) == 1 {
+            let lock = draw.rand_range(0..parameters.locks as u64) as usize;
             // One twentieth to one fifth of the job.
-            let cycles = (work * draw.rand_range(5..21) / 100).max(wish.least_work / 4).max(1);
+            let cycles =
+                (work * draw.rand_range(5..21) / 100).max(parameters.least_work / 4).max(1);
             task.sections.push(Section { lock, cycles, inside: None });
         }
         tasks.push(task);
     }
     let mut interrupts = Vec::new();
-    for (number, task) in tasks.iter_mut().take(wish.interrupts).enumerate() {
+    for (number, task) in tasks.iter_mut().take(parameters.interrupts).enumerate() {
         // Interrupts are not aligned with ticks. Their handlers do one twentieth of the tasks'
         // work.
-        task.period += draw.rand_range(0..wish.tick);
+        task.period += draw.rand_range(0..parameters.tick);
         task.deadline = task.period;
         task.release = Release::Interrupt(number);
         let work = (task.work / 20).max(1);
@@ -77,8 +80,8 @@ pub fn set(draw: &mut Rand64, wish: &Wish) -> Set {
     for (priority, index) in (1..).zip(order) {
         tasks[index].priority = priority;
     }
-    let locks = (0..wish.locks).map(|number| format!("l{number}")).collect();
-    Set { tick: wish.tick, granule: 0, tasks, locks, interrupts, queues: Vec::new() }
+    let locks = (0..parameters.locks).map(|number| format!("l{number}")).collect();
+    Set { tick: parameters.tick, granule: 0, tasks, locks, interrupts, queues: Vec::new() }
 }
 
 /// Lets some of the tasks that take the first of two locks take the second one within that section,
@@ -108,7 +111,7 @@ pub fn connect(draw: &mut Rand64, set: &mut Set, queues: usize, most: u64) {
         let from = draw.rand_range(0..count);
         let to = (from + draw.rand_range(1..count.max(2))) % count;
         let (from, to) = (from as usize, to as usize);
-        let items = set.gathered(from, to);
+        let items = set.accumulated(from, to);
         if items <= most {
             // The capacity is exactly the most messages that accumulate, so this cannot fail.
             let _ = set.connect(Queue { name: format!("q{number}"), from, to, items });
@@ -123,7 +126,7 @@ mod tests {
     #[test]
     fn a_drawn_set_matches_its_parameters() {
         let mut draw = Rand64::new(7);
-        let wish = Wish {
+        let parameters = SetParameters {
             tasks: 5,
             utilisation: 0.8,
             tick: 10_000,
@@ -132,7 +135,7 @@ mod tests {
             locks: 2,
             interrupts: 0,
         };
-        let sets: Vec<Set> = (0..500).map(|_| set(&mut draw, &wish)).collect();
+        let sets: Vec<Set> = (0..500).map(|_| set(&mut draw, &parameters)).collect();
         for set in &sets {
             assert_eq!(set.tasks.len(), 5);
             assert!(set.utilisation_exact() >= 0.79, "{set:?}");

@@ -43,4 +43,4 @@ pub use system::{
 };
 pub use term::{Kind, Origin, Part, Term};
 pub use text::Form;
-pub use timeline::{RanPlan, ReleasePlan, Timeline, Who};
+pub use timeline::{Actor, ReleasePlan, SlicePlan, Timeline};

@@ -233,13 +233,13 @@ impl Model {
     ) -> Result<Question, NoBound> {
         let task = &set.tasks[index];
         if self.timer == Timer::Tick {
-            whole_ticks(task, set.tick)?;
+            check_whole_ticks(task, set.tick)?;
         }
         if self.order == Order::Preemptive && self.kernel != IDEAL {
-            different_levels(set, task.priority)?;
+            check_unique_level(set, task.priority)?;
         }
         if self.timer == Timer::Tick && task.release == Release::Clock {
-            self.keeps_time(set, costs)?;
+            self.check_tick_load(set, costs)?;
         }
         let mut own = job(task, Kind::Work, costs)?;
         own.extend(switch_to(task, costs)?);
@@ -315,7 +315,7 @@ impl Model {
 
     /// Checks that each tick is handled before the next one is due. The tick's handler runs after
     /// all others and, where interrupts are masked during a round, after the longest round.
-    fn keeps_time(&self, set: &Set, costs: &Costs) -> Result<(), NoBound> {
+    fn check_tick_load(&self, set: &Set, costs: &Costs) -> Result<(), NoBound> {
         let mut own = vec![costs.part(Cost::Tick, "the tick", 1)?];
         let clocked = set.tasks.iter().filter(|task| task.release == Release::Clock);
         own.push(costs.part(Cost::Release, "the tick", clocked.count() as u64)?);
@@ -517,7 +517,7 @@ fn wakes(set: &Set, interrupt: usize) -> bool {
     set.tasks.iter().any(|task| task.release == Release::Interrupt(interrupt))
 }
 
-fn different_levels(set: &Set, from: u32) -> Result<(), NoBound> {
+fn check_unique_level(set: &Set, from: u32) -> Result<(), NoBound> {
     let above: Vec<&Task> = set.tasks.iter().filter(|task| task.priority >= from).collect();
     for (at, one) in above.iter().enumerate() {
         if let Some(other) = above[..at].iter().find(|it| it.priority == one.priority) {
@@ -528,7 +528,7 @@ fn different_levels(set: &Set, from: u32) -> Result<(), NoBound> {
     Ok(())
 }
 
-fn whole_ticks(task: &Task, tick: u64) -> Result<(), NoBound> {
+fn check_whole_ticks(task: &Task, tick: u64) -> Result<(), NoBound> {
     if task.release != Release::Clock {
         return Ok(());
     }

@@ -149,7 +149,7 @@ impl Set {
     ///
     /// A job of the sender may send at any time until its deadline, so jobs released before the
     /// look may send after it. The first look finds everything sent since the start.
-    pub fn gathered(&self, from: usize, to: usize) -> u64 {
+    pub fn accumulated(&self, from: usize, to: usize) -> u64 {
         let (from, to) = (&self.tasks[from], &self.tasks[to]);
         let between = to.period.saturating_add(to.deadline).saturating_add(from.deadline);
         let first = to.offset.saturating_add(to.deadline).saturating_sub(from.offset);
@@ -161,12 +161,12 @@ impl Set {
     /// # Errors
     /// When more messages can accumulate than the queue holds; the error is their number.
     pub fn connect(&mut self, queue: Queue) -> Result<(), u64> {
-        let gathered = self.gathered(queue.from, queue.to);
-        if gathered > queue.items {
-            return Err(gathered);
+        let accumulated = self.accumulated(queue.from, queue.to);
+        if accumulated > queue.items {
+            return Err(accumulated);
         }
         self.tasks[queue.from].sends += 1;
-        self.tasks[queue.to].receives += gathered;
+        self.tasks[queue.to].receives += accumulated;
         self.tasks[queue.to].looks += 1;
         self.queues.push(queue);
         Ok(())

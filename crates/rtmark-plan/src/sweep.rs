@@ -7,19 +7,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::answer::{Document, KernelPlan, Verdict};
 
-/// The answers of a sweep.
+/// The results of a sweep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Sweep {
-    /// The version of this form.
+    /// The version of this format.
     pub schema_version: u32,
-    /// The program that wrote it.
+    /// The program that wrote the document.
     pub generator: String,
     /// SHA-256 of the system's file.
     pub file_sha256: String,
-    /// How many points the whole sweep has, of which this may be a part.
+    /// The number of points in the whole sweep, of which this may be a part.
     pub points_in_all: usize,
-    /// A plan for each clock and tick: the ticks in ascending order, and for each the clocks in theirs.
+    /// One plan for each tick and clock, in ascending order of the tick, then of the clock.
     pub points: Vec<Document>,
 }
 
@@ -74,8 +74,8 @@ impl Sweep {
         let kernels = |sweep: &Self| {
             let plans = sweep.points.first().into_iter().flat_map(|point| &point.kernels);
             // The profile is left out because it includes the point's tick.
-            let told = plans.map(|plan| format!("{} {}", plan.kernel, plan.version));
-            told.collect::<Vec<_>>().join(", ")
+            let kernels = plans.map(|plan| format!("{} {}", plan.kernel, plan.version));
+            kernels.collect::<Vec<_>>().join(", ")
         };
         let soc = |sweep: &Self| sweep.points.first().map(|point| point.soc.clone());
         let mut facts = vec![
@@ -243,7 +243,7 @@ mod tests {
     /// Parts join to the whole in any order and repeatedly; parts of another sweep or with a
     /// different answer are refused.
     #[test]
-    fn parts_are_joined() {
+    fn parts_are_merged() {
         use Verdict::{Holds, Misses};
         let all = [(1, Some(10)), (2, Some(10)), (1, Some(20)), (2, Some(20))];
         let mut whole = sweep(all.iter().map(|&(clock, tick)| point(clock, tick, Holds)).collect());

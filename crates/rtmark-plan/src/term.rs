@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Why a term is in a bound.
+/// The reason why a term is in a bound.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -11,33 +11,33 @@ use serde::{Deserialize, Serialize};
 pub enum Kind {
     /// The job's own execution time.
     Work,
-    /// Execution of tasks that go before it.
+    /// Execution of tasks with precedence over it.
     Preemption,
     /// Execution of tasks that take turns with it.
     Turns,
-    /// A lower task that holds a lock.
+    /// Execution of a lower-priority task that holds a lock.
     Blocking,
-    /// A stretch in which the kernel lets nothing begin.
+    /// An interval in which the kernel lets nothing begin.
     HeldBack,
     /// The timer's interrupts.
     Tick,
-    /// Tasks made ready by the timer's interrupt.
+    /// Making tasks ready in the timer's interrupt.
     Release,
-    /// From the interrupt that releases a task to its first instruction.
+    /// From the interrupt that releases a task to the task's first instruction.
     Start,
     /// From a job's end to the next task.
     End,
-    /// Locking and unlocking.
+    /// Taking and releasing locks.
     Lock,
-    /// Sending and receiving.
+    /// Sending and receiving messages.
     Message,
     /// Interrupt handlers.
     Interrupt,
-    /// Jobs of the same task that are not done yet.
+    /// Earlier jobs of the same task that are not finished.
     Earlier,
-    /// Releases that come late.
+    /// Late releases.
     Jitter,
-    /// Time that had passed when a later job of the busy period was released.
+    /// The time that had passed before the release of a later job of the busy period (negative).
     BeforeRelease,
 }
 
@@ -100,7 +100,7 @@ impl Kind {
     }
 }
 
-/// Where the cycles of a part come from.
+/// The origin of a part's cycles.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
@@ -108,13 +108,13 @@ pub enum Origin {
     Stated,
     /// They were measured.
     Measured {
-        /// The scenario, or how several were put together.
+        /// The scenario, or how the cost is computed from several.
         scenario: String,
         /// The least sample.
         least: u64,
-        /// The largest sample: what the bound is made with.
+        /// The largest sample, which the bound uses.
         worst: u64,
-        /// How many samples there were.
+        /// The number of samples.
         samples: u64,
     },
 }
@@ -139,22 +139,22 @@ impl Part {
     }
 }
 
-/// A part of a bound with how often it counts.
+/// A term of a bound: a part, and how often it occurs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Term {
-    /// Why it is there.
+    /// Why the term is in the bound.
     pub kind: Kind,
-    /// Whose it is.
+    /// What it belongs to: a task, an interrupt, a lock or the kernel.
     pub of: String,
-    /// Cycles each time.
+    /// Cycles per occurrence.
     pub each: u64,
-    /// How often.
+    /// The number of occurrences.
     pub times: u64,
-    /// Cycles in all; negative where time had passed before the release.
+    /// Cycles in total; negative for time that had passed before the release.
     pub cycles: i64,
-    /// Where the term comes from.
+    /// The publication or section that the term comes from.
     pub source: String,
-    /// Where its cycles come from.
+    /// The origin of its cycles.
     pub origin: Origin,
 }
 

@@ -36,7 +36,7 @@ impl Columns {
 
     /// Renders the table: columns of numbers are right-aligned, others and the first column
     /// left-aligned.
-    fn written(&self, form: Form) -> String {
+    fn render(&self, form: Form) -> String {
         let count = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let cell = |row: &Vec<String>, at: usize| row.get(at).cloned().unwrap_or_default();
         let numbers = |at: usize| {
@@ -108,7 +108,7 @@ impl Document {
         for plan in &self.kernels {
             columns.row(plan.summary());
         }
-        text.push_str(&columns.written(form));
+        text.push_str(&columns.render(form));
         for plan in &self.kernels {
             text.push_str(&plan.text(form));
         }
@@ -146,7 +146,7 @@ impl Sweep {
             let tick = point.tick_hz.map_or_else(|| "-".to_owned(), |hertz| hertz.to_string());
             columns.row([megahertz(point.clock_hz), tick].into_iter().chain(plan.summary()));
         }
-        text.push_str(&columns.written(form));
+        text.push_str(&columns.render(form));
         text.push('\n');
         for sentence in self.sentences() {
             let _ = match form {
@@ -182,7 +182,7 @@ impl KernelPlan {
             Form::Text => writeln!(text, "\n{title}\n"),
             Form::Markdown => writeln!(text, "\n## {title}\n"),
         };
-        text.push_str(&self.bounds().written(form));
+        text.push_str(&self.bounds().render(form));
         for task in &self.tasks {
             if let Some(why) = &task.no_bound {
                 let _ = writeln!(text, "\n{} has no bound: {why}.", task.name);
@@ -191,11 +191,11 @@ impl KernelPlan {
         let bounded: Vec<_> = self.tasks.iter().filter(|task| task.response.is_some()).collect();
         if !bounded.is_empty() {
             text.push_str("\nTerms of the bounds, in cycles:\n\n");
-            text.push_str(&bars(&bounded).written(form));
+            text.push_str(&bars(&bounded).render(form));
         }
         if !self.costs.is_empty() {
             let _ = writeln!(text, "\nCosts of the kernel, {}:\n", self.costs_of.description());
-            text.push_str(&costs(&self.costs).written(form));
+            text.push_str(&costs(&self.costs).render(form));
         }
         for missing in &self.missing {
             let _ = writeln!(text, "\n{missing}.");
@@ -302,8 +302,8 @@ fn ran(run: &RunPlan, load: f64, form: Form) -> String {
             cycles(witness.map(|it| it.released)),
         ]);
     }
-    text.push_str(&columns.written(form));
-    for task in run.tasks.iter().filter(|task| task.exceeds()) {
+    text.push_str(&columns.render(form));
+    for task in run.tasks.iter().filter(|task| task.exceeds_bound()) {
         let _ = writeln!(
             text,
             "\n{} took longer than its bound: either the analysis is wrong, or the kernel does \
@@ -329,14 +329,14 @@ impl QueueRun {
     pub(crate) fn sentence(&self) -> String {
         let Self { name, sent, received, lost } = self;
         let (sent, received) = (grouped(*sent as i64), grouped(*received as i64));
-        let went = format!(
+        let traffic = format!(
             "{sent} messages were sent through {name}, and {received} of them had been received \
              when the runs ended"
         );
         if *lost == 0 {
-            return format!("{went}; none was lost.");
+            return format!("{traffic}; none was lost.");
         }
-        format!("{went}. LOST: {}, because the queue was full.", grouped(*lost as i64))
+        format!("{traffic}. LOST: {}, because the queue was full.", grouped(*lost as i64))
     }
 }
 

@@ -3,62 +3,62 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A stretch of a run, with all that ran in it.
+/// A part of a run, and everything that ran in it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Timeline {
-    /// The cycle in which it begins.
+    /// The first cycle.
     pub from: u64,
-    /// The cycle in which it ends.
+    /// The cycle after the last one.
     pub until: u64,
-    /// Who ran, in the order of time. Between them the kernel did, or nobody.
-    pub ran: Vec<RanPlan>,
-    /// The releases within it.
+    /// What ran, in chronological order. In the gaps the kernel ran, or the processor was idle.
+    pub ran: Vec<SlicePlan>,
+    /// The releases in this part.
     pub releases: Vec<ReleasePlan>,
 }
 
-/// Somebody ran for a while.
+/// A period in which a task or handler ran.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct RanPlan {
-    /// Who.
-    pub who: Who,
-    /// From this cycle.
+pub struct SlicePlan {
+    /// The task or handler.
+    pub who: Actor,
+    /// The first cycle.
     pub from: u64,
-    /// To this one, which is not part of it.
+    /// The cycle after the last one.
     pub until: u64,
-    /// The lock that a task held.
+    /// The lock that the task held, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lock: Option<String>,
 }
 
-/// Who runs.
+/// A task or a handler.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Who {
-    /// A job of a task, by its name.
+pub enum Actor {
+    /// A job of the task with this name.
     Task(String),
-    /// The handler of an interrupt, by its name.
+    /// The handler of the interrupt with this name.
     Interrupt(String),
-    /// The handler of what releases tasks by the clock.
+    /// The handler of the timer that releases tasks.
     Clock,
 }
 
-/// A task was released.
+/// The release of a task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ReleasePlan {
-    /// Its name.
+    /// The task's name.
     pub task: String,
-    /// In this cycle.
+    /// The cycle of the release.
     pub at: u64,
 }
 
 impl Timeline {
     /// Returns the cycles for which each task or handler ran, in the order in which they first ran.
     /// The remaining cycles went to the kernel or were idle.
-    pub fn shares(&self) -> Vec<(Who, u64)> {
-        let mut shares: Vec<(Who, u64)> = Vec::new();
+    pub fn shares(&self) -> Vec<(Actor, u64)> {
+        let mut shares: Vec<(Actor, u64)> = Vec::new();
         for ran in &self.ran {
             let cycles = ran.until - ran.from;
             match shares.iter_mut().find(|(who, _)| *who == ran.who) {

@@ -73,7 +73,7 @@ impl Model {
         }
         for (at, task) in set.others(index) {
             let (period, jitter) = (task.period, responses[at]);
-            let most = if self.by_one_tick(set, at, index) { 1 } else { 2 };
+            let most = if self.share_a_tick(set, at, index) { 1 } else { 2 };
             let arrivals = Arrivals::AtMost { period, jitter, most };
             let mut parts = self.turn(task, costs)?;
             if !is_ticked {
@@ -117,8 +117,8 @@ impl Model {
         for (number, other) in set.others(index) {
             let Turns { response: jitter, mut most } = turns[number];
             if self.order == Order::Rounds {
-                let before = u64::from(!self.by_one_tick(set, number, index));
-                let ahead = u64::from(goes_first(set, number, index));
+                let before = u64::from(!self.share_a_tick(set, number, index));
+                let ahead = u64::from(is_polled_before(set, number, index));
                 most = most.min(before + ahead);
             }
             let arrivals = Arrivals::AtMost { period: other.period, jitter, most };
@@ -148,7 +148,7 @@ impl Model {
                 // well. Each task is polled between two of its releases.
                 (Timer::Tick, Order::Rounds) => {
                     let Turns { response: jitter, most } = turns[number];
-                    let most = if self.by_one_tick(set, number, index) { 1 } else { most };
+                    let most = if self.share_a_tick(set, number, index) { 1 } else { most };
                     (Cost::Release, Arrivals::AtMost { period, jitter, most })
                 }
                 (Timer::Tick, _) => {
@@ -170,7 +170,7 @@ impl Model {
     /// already in progress at its tick; it has caught up since then, because handlers and the
     /// longest round together take no more than a tick, so what remains of it is no more than what
     /// remained then.
-    fn by_one_tick(&self, set: &Set, one: usize, other: usize) -> bool {
+    fn share_a_tick(&self, set: &Set, one: usize, other: usize) -> bool {
         let is_ticked = |index: usize| {
             let task = &set.tasks[index];
             task.release == Release::Clock && task.jitter == 0
@@ -181,7 +181,7 @@ impl Model {
 }
 
 /// Returns whether a round polls one task before another: by priority, then by index in the set.
-fn goes_first(set: &Set, one: usize, other: usize) -> bool {
+fn is_polled_before(set: &Set, one: usize, other: usize) -> bool {
     let place = |index: usize| (std::cmp::Reverse(set.tasks[index].priority), index);
     place(one) < place(other)
 }

@@ -104,8 +104,8 @@ fn published_responses_are_reproduced_exactly() {
         }
         for ((row, bound), published) in example.tasks.iter().zip(&found).zip(&example.arrived) {
             let bound = bound.as_ref().expect("bounded");
-            let came = |job: u64| (job * row.t).saturating_sub(row.j).max(job * row.d);
-            let taken = bound.windows.iter().zip(0..).map(|(window, job)| window - came(job));
+            let arrival = |job: u64| (job * row.t).saturating_sub(row.j).max(job * row.d);
+            let taken = bound.windows.iter().zip(0..).map(|(window, job)| window - arrival(job));
             assert_eq!(taken.max(), Some(*published), "{name}, from the arrival");
         }
         for bound in found.iter().flatten() {

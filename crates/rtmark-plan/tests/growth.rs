@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use oorandom::Rand64;
-use rtmark_plan::draw::{self, Wish};
+use rtmark_plan::draw::{self, SetParameters};
 use rtmark_plan::{Costs, KernelPlan, Model, Order};
 
 /// Number of sets of each size.
@@ -23,7 +23,7 @@ fn a_hundred_tasks_do_not_take_minutes() {
                 Order::Rounds => (1_200_000, (1, 10)),
                 _ => (12_000, (10, 1_000)),
             };
-            let wish = Wish {
+            let parameters = SetParameters {
                 tasks,
                 // If each task waits for all others, less load is feasible.
                 utilisation: if model.order.takes_turns() { 0.05 } else { 0.7 },
@@ -33,7 +33,7 @@ fn a_hundred_tasks_do_not_take_minutes() {
                 locks: 2,
                 interrupts: 2,
             };
-            let sets: Vec<_> = (0..SETS).map(|_| draw::set(&mut draw, &wish)).collect();
+            let sets: Vec<_> = (0..SETS).map(|_| draw::set(&mut draw, &parameters)).collect();
             let began = Instant::now();
             let plans = sets.iter().map(|set| KernelPlan::new(set, &model, &Costs::zero(), 0.0));
             let bounded = plans.filter(|plan| plan.breakdown_percent.is_some()).count();

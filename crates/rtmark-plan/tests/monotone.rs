@@ -3,7 +3,7 @@
 
 use oorandom::Rand64;
 use proptest::prelude::*;
-use rtmark_plan::draw::{self, Wish};
+use rtmark_plan::draw::{self, SetParameters};
 use rtmark_plan::{Cost, Costs, Model, NoBound, Set};
 
 /// A set for a kernel with costs between zero and one hundredth of the shortest period.
@@ -12,7 +12,7 @@ fn drawn(kernel: &str, seed: u64) -> (Model, Set, Costs) {
     let mut draw = Rand64::new(u128::from(seed));
     // A round has to be shorter than a tick.
     let (tick, periods) = if kernel == "lilos" { (100_000, (1, 6)) } else { (10_000, (5, 50)) };
-    let wish = Wish {
+    let parameters = SetParameters {
         tasks: draw.rand_range(2..6) as usize,
         utilisation: 0.1 + 0.6 * draw.rand_float(),
         tick,
@@ -21,7 +21,7 @@ fn drawn(kernel: &str, seed: u64) -> (Model, Set, Costs) {
         locks: draw.rand_range(0..3) as usize,
         interrupts: draw.rand_range(0..3) as usize,
     };
-    let mut set = Set { granule: 100, ..draw::set(&mut draw, &wish) };
+    let mut set = Set { granule: 100, ..draw::set(&mut draw, &parameters) };
     draw::nest(&mut draw, &mut set);
     let mut costs = Costs::zero();
     for figure in costs.known.values_mut() {

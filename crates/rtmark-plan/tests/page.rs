@@ -1,12 +1,13 @@
 //! A plan's page is self-contained, and safe whatever names contain.
 
 use rtmark_plan::{
-    Costs, Curves, Document, Form, KernelPlan, Model, PeriodPoint, QueueRun, RanPlan, ReleasePlan,
-    RunPlan, SCHEMA_VERSION, Set, Task, TaskRun, TasksPoint, Timeline, WakePlan, Who, WitnessPlan,
+    Actor, Costs, Curves, Document, Form, KernelPlan, Model, PeriodPoint, QueueRun, ReleasePlan,
+    RunPlan, SCHEMA_VERSION, Set, SlicePlan, Task, TaskRun, TasksPoint, Timeline, WakePlan,
+    WitnessPlan,
 };
 
-fn ran(who: Who, from: u64, until: u64) -> RanPlan {
-    RanPlan { who, from, until, lock: None }
+fn ran(who: Actor, from: u64, until: u64) -> SlicePlan {
+    SlicePlan { who, from, until, lock: None }
 }
 
 fn document() -> Document {
@@ -17,16 +18,16 @@ fn document() -> Document {
     let set = Set { tick: 1_000, tasks, ..Set::default() };
     let model = Model::of("freertos").expect("known");
     let plan = KernelPlan::new(&set, &model, &Costs::zero(), 0.0);
-    let slow = || Who::Task(set.tasks[1].name.clone());
-    let fast = || Who::Task("fast".to_owned());
+    let slow = || Actor::Task(set.tasks[1].name.clone());
+    let fast = || Actor::Task("fast".to_owned());
     let timeline = Timeline {
         from: 90_000,
         until: 108_000,
         ran: vec![
-            ran(Who::Clock, 100_000, 100_100),
+            ran(Actor::Clock, 100_000, 100_100),
             ran(fast(), 100_200, 102_200),
-            RanPlan { lock: Some("l&l".to_owned()), ..ran(slow(), 102_300, 105_300) },
-            ran(Who::Interrupt("i".to_owned()), 105_300, 105_400),
+            SlicePlan { lock: Some("l&l".to_owned()), ..ran(slow(), 102_300, 105_300) },
+            ran(Actor::Interrupt("i".to_owned()), 105_300, 105_400),
             ran(slow(), 105_400, 107_400),
         ],
         releases: vec![
@@ -166,11 +167,11 @@ fn time_awake_and_asleep_is_reported() {
 #[test]
 fn a_run_above_the_bound_of_scenarios_is_reported() {
     let mut document = document();
-    let told =
+    let has_warning =
         |document: &Document| document.text(Form::Text).contains("made with the suite's costs");
     assert_eq!(document.kernels[0].tasks[1].response, Some(7_000));
-    assert!(told(&document), "7 400 cycles of 7 000");
+    assert!(has_warning(&document), "7 400 cycles of 7 000");
     let run = document.kernels[0].run.as_mut().expect("a run");
     (run.tasks[0].longest, run.tasks[1].longest) = (2_000, 7_000);
-    assert!(!told(&document));
+    assert!(!has_warning(&document));
 }

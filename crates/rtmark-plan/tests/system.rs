@@ -50,13 +50,13 @@ fn the_number_of_accumulated_messages_is_exact() {
                 releases.filter(|at| at + sent_in >= begin).count() as u64
             };
             let most = (0..sends).map(between).max();
-            assert_eq!(Some(set.gathered(0, 1)), most, "{set:?}");
+            assert_eq!(Some(set.accumulated(0, 1)), most, "{set:?}");
             let queue = |items| Queue { name: "q".into(), from: 0, to: 1, items };
             assert_eq!(set.connect(queue(most.unwrap_or(0) - 1)), Err(most.unwrap_or(0)));
             assert_eq!(set.connect(queue(most.unwrap_or(0))), Ok(()));
             // Before a late first look, everything sent since the start has accumulated.
             set.tasks[1].offset = 50 * sends;
-            assert_eq!(set.gathered(0, 1), 50 + looked_in.div_ceil(sends));
+            assert_eq!(set.accumulated(0, 1), 50 + looked_in.div_ceil(sends));
         }
     }
 }

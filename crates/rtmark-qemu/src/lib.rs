@@ -14,6 +14,6 @@ mod machine;
 mod run;
 
 pub use machine::{
-    CoreCounter, CounterFile, Emulator, Excuse, Machine, MachineError, MemoryFile, Role,
+    CoreCounter, CounterFile, Emulator, Exclusion, Machine, MachineError, MemoryFile, Role,
 };
 pub use run::{LONGEST_CONSOLE, Output, QemuError};

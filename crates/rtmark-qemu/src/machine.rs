@@ -99,7 +99,7 @@ impl CoreCounter {
 /// Scenarios that cannot run on a machine.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Excuse {
+pub struct Exclusion {
     /// The scenarios.
     pub scenario: Pattern,
     /// The reason, in one sentence.
@@ -157,7 +157,7 @@ pub struct Machine {
     pub core_counter: Option<CoreCounter>,
     /// Scenarios that cannot run on it.
     #[serde(default)]
-    pub not_applicable: Vec<Excuse>,
+    pub not_applicable: Vec<Exclusion>,
     /// Images that are not built for it.
     #[serde(default)]
     pub without: Vec<String>,
@@ -229,8 +229,8 @@ impl Machine {
     pub fn not_applicable(&self, scenario: &ScenarioId) -> Option<&str> {
         let mut excuses = self.not_applicable.iter();
         excuses
-            .find(|excuse| excuse.scenario.matches(scenario.as_str()))
-            .map(|excuse| excuse.reason.as_str())
+            .find(|exclusion| exclusion.scenario.matches(scenario.as_str()))
+            .map(|exclusion| exclusion.reason.as_str())
     }
 }
 
@@ -257,7 +257,7 @@ reason = "No interrupt."
 "#;
 
     #[test]
-    fn a_file_is_read_and_its_errors_are_told() {
+    fn files_parse_and_report_errors() {
         let machine = Machine::from_toml(GOOD).expect("good");
         assert_eq!(machine.load, ["-kernel", "{elf}"]);
         assert_eq!(machine.memory_for(Role::Ram).map(|memory| memory.base), Some(0x8000_1000));
@@ -289,7 +289,7 @@ reason = "No interrupt."
     }
 
     #[test]
-    fn a_counter_of_a_fixed_frequency_tells_every_number_of_instructions() {
+    fn fixed_frequency_counters_resolve_every_instruction_count() {
         let counter = CoreCounter { hz: 40_000_000, shift: 5 };
         // 1.28 counts per instruction, cut off.
         for instructions in (0..1000_u64).chain([3_000_000_000]) {

@@ -69,12 +69,12 @@ impl Emulator {
             .arg("--version")
             .stdin(Stdio::null())
             .output()
-            .map_err(|source| self.trouble(source))?;
+            .map_err(|source| self.run_error(source))?;
         let text = String::from_utf8_lossy(&output.stdout);
         Ok(text.lines().next().unwrap_or_default().to_owned())
     }
 
-    fn trouble(self, source: io::Error) -> QemuError {
+    fn run_error(self, source: io::Error) -> QemuError {
         let program = self.program();
         match source.kind() {
             io::ErrorKind::NotFound => QemuError::Missing { program, package: self.package() },
@@ -100,9 +100,9 @@ fn scratch(contents: &[u8]) -> io::Result<NamedTempFile> {
 }
 
 /// A child process that is killed when dropped, however that happens.
-struct Held(Child);
+struct KillOnDrop(Child);
 
-impl Drop for Held {
+impl Drop for KillOnDrop {
     fn drop(&mut self) {
         // SIGKILL, as QEMU sometimes ignores gentler signals. It may have ended already.
         let _ = self.0.kill();
@@ -150,10 +150,10 @@ impl Machine {
     /// When QEMU is missing or fails, or the program does not end in time or floods the console.
     pub fn run(&self, elf: &[u8], deadline: Duration) -> Result<Output, QemuError> {
         let started = Instant::now();
-        let trouble = |source| self.emulator.trouble(source);
+        let run_error = |source| self.emulator.run_error(source);
         let starter: Vec<u8> = self.starter.iter().flat_map(|word| word.to_le_bytes()).collect();
         let (file, starter) = (scratch(elf), scratch(&starter));
-        let (file, starter) = (file.map_err(trouble)?, starter.map_err(trouble)?);
+        let (file, starter) = (file.map_err(run_error)?, starter.map_err(run_error)?);
         let path = |file: &NamedTempFile| file.path().to_string_lossy().into_owned();
         let child = Command::new(self.emulator.program())
             .args(self.arguments(&path(&file), &path(&starter)))
@@ -161,14 +161,14 @@ impl Machine {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .map_err(trouble)?;
-        let mut child = Held(child);
-        let missing = || trouble(io::Error::other("a pipe is missing"));
+            .map_err(run_error)?;
+        let mut child = KillOnDrop(child);
+        let missing = || run_error(io::Error::other("a pipe is missing"));
         let console = drain(child.0.stdout.take().ok_or_else(missing)?, LONGEST_CONSOLE);
         let messages = drain(child.0.stderr.take().ok_or_else(missing)?, LONGEST_MESSAGES);
         let mut pause = Duration::from_millis(1);
         let status = loop {
-            if let Some(status) = child.0.try_wait().map_err(trouble)? {
+            if let Some(status) = child.0.try_wait().map_err(run_error)? {
                 break Some(status);
             }
             if started.elapsed() > deadline {
@@ -180,7 +180,7 @@ impl Machine {
         drop(child);
         let joined = |handle: JoinHandle<io::Result<Vec<u8>>>| {
             let result = handle.join();
-            result.unwrap_or_else(|_| Err(io::Error::other("a reader failed"))).map_err(trouble)
+            result.unwrap_or_else(|_| Err(io::Error::other("a reader failed"))).map_err(run_error)
         };
         let (console, messages) = (joined(console)?, joined(messages)?);
         if console.len() as u64 > LONGEST_CONSOLE {

@@ -86,7 +86,7 @@ pub fn csv(answers: &[Answer]) -> Result<String, ::csv::Error> {
             });
         let series = answer.series();
         if let Some(series) = series.filter(|_| from_log(answer)) {
-            writer.write_record(of_log(series))?;
+            writer.write_record(log_columns(series))?;
             continue;
         }
         let figures = block.zip(series).and_then(|(block, series)| block.figures(series));
@@ -169,21 +169,21 @@ pub fn csv(answers: &[Answer]) -> Result<String, ::csv::Error> {
 
 /// Returns the columns for a row of a log: what its figures are, which one is typical, and what is
 /// wrong with it.
-fn of_log(series: &Series) -> Vec<String> {
+fn log_columns(series: &Series) -> Vec<String> {
     let key = &series.key;
     let statistics = series.statistics();
     let steady = statistics.as_ref().and_then(|s| s.steady);
     let summary = series.readings.summarised();
     // For samples, the computed statistic; for a summary, the stated one.
-    let either = |of: fn(&Summary) -> u64, said: Option<f64>| match &steady {
+    let either = |of: fn(&Summary) -> u64, value: Option<f64>| match &steady {
         Some(steady) => of(steady).to_string(),
-        None => text(said),
+        None => text(value),
     };
     let per_cent = |wanted: f64| {
         let mut all = summary.into_iter().flat_map(|summary| &summary.percentiles);
         all.find(|p| (p.per_cent - wanted).abs() < 1e-9).map(|p| p.value)
     };
-    let of = |said: fn(&Summarised) -> Option<f64>| summary.and_then(said);
+    let of = |value: fn(&Summarised) -> Option<f64>| summary.and_then(value);
     let figure = figure(series);
     let time = figure.as_ref().and_then(|(_, value)| nanoseconds(series, *value));
     let count = statistics.as_ref().map(|s| s.count).or(summary.and_then(|s| s.count));

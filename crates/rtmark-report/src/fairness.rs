@@ -11,7 +11,7 @@ use crate::notes::{Notes, one_line};
 const HEADINGS: [(UnequalKind, &str); 3] = [
     (UnequalKind::Matters, "Chosen, and known to change figures"),
     (UnequalKind::Inherent, "Known to change figures, but comes with the kernel or its language"),
-    (UnequalKind::Told, "Not known to change figures"),
+    (UnequalKind::Informational, "Not known to change figures"),
 ];
 
 /// Renders the differences as text, at most `width` columns wide.

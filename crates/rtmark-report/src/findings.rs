@@ -189,8 +189,8 @@ fn widest(block: &Block<'_>) -> Option<Finding> {
         let Some(scenario) = rows.find(|id| id.as_str() == headline.scenario) else { continue };
         let ranking = Ranking::of(block, scenario);
         let common = ranking.filter(|ranking| ranking.figures().len() * 2 > all);
-        let apart = common.and_then(|ranking| ranking.apart());
-        let Some([fast, slow]) = apart.filter(|[fast, _]| fast.1 > 0) else { continue };
+        let extremes = common.and_then(|ranking| ranking.extremes());
+        let Some([fast, slow]) = extremes.filter(|[fast, _]| fast.1 > 0) else { continue };
         let ratio = slow.1 as f64 / fast.1 as f64;
         if widest.as_ref().is_none_or(|(known, ..)| ratio > *known) {
             widest = Some((ratio, headline, fast, slow));
@@ -200,7 +200,7 @@ fn widest(block: &Block<'_>) -> Option<Finding> {
     let unit = block.basis.map_or("", |basis| basis.name());
     let text = format!(
         "{} takes {} {} {unit}, but {} {}: {} times as many.",
-        headline.doing,
+        headline.activity,
         block.name(fast.0),
         grouped(fast.1),
         block.name(slow.0),

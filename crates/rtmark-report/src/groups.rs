@@ -28,11 +28,11 @@ pub struct Headline {
     /// The operation, as a label.
     pub label: &'static str,
     /// The operation, as the subject of a sentence.
-    pub doing: &'static str,
+    pub activity: &'static str,
 }
 
-const fn headline(scenario: &'static str, label: &'static str, doing: &'static str) -> Headline {
-    Headline { scenario, label, doing }
+const fn headline(scenario: &'static str, label: &'static str, activity: &'static str) -> Headline {
+    Headline { scenario, label, activity }
 }
 
 const SWITCH: &[Headline] = &[
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_scenario_of_the_catalogue_has_a_group_and_every_headline_is_one() {
+    fn every_scenario_has_a_group_and_every_headline_is_a_scenario() {
         let catalogue = Catalogue::builtin().expect("good");
         for scenario in catalogue.scenarios().iter().filter(|scenario| scenario.point.is_none()) {
             assert_ne!(Group::of(&scenario.id), Group::Own, "{}", scenario.id);

@@ -103,15 +103,16 @@ impl<'a> ImportedRows<'a> {
     pub fn add(&mut self, answers: &[Answer]) -> String {
         let mut text = String::new();
         let width = self.width;
-        let shown: Vec<_> = answers.iter().map(|answer| shown(answer, self.catalogue)).collect();
+        let shown: Vec<_> =
+            answers.iter().map(|answer| figure_and_remark(answer, self.catalogue)).collect();
         let figures = shown.iter().map(|(figure, _)| figure.chars().count()).max().unwrap_or(0);
         let names: Vec<_> = answers.iter().map(name).collect();
         let widest = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).min(NAME);
         for ((answer, name), (figure, remark)) in answers.iter().zip(names).zip(shown) {
             let heading = heading(answer);
             // An answer without figures has less provenance.
-            let goes_on = answer.series().is_none() && self.last.starts_with(&heading);
-            if heading != self.last && !goes_on {
+            let continues_block = answer.series().is_none() && self.last.starts_with(&heading);
+            if heading != self.last && !continues_block {
                 let gap = if self.last.is_empty() { "" } else { "\n" };
                 let _ = writeln!(text, "{gap}{HEADING}{heading}{HEADING:#}");
                 self.last = heading;
@@ -169,14 +170,14 @@ fn row(answer: &Answer, catalogue: &Catalogue) -> Row {
     let series = answer.series();
     let figure = series.and_then(|series| Some((series, figure(series)?)));
     let clock = series.filter(|series| series.clock.0 > 0).map(|series| series.clock);
-    let (_, remark) = shown(answer, catalogue);
+    let (_, remark) = figure_and_remark(answer, catalogue);
     let (statistic, count, took) = match figure {
         Some((series, (statistic, value))) => (
             statistic,
             format!("{} {}", number(value), series.basis),
             nanoseconds(series, value).map(time).unwrap_or_default(),
         ),
-        None => (String::new(), shown(answer, catalogue).0, String::new()),
+        None => (String::new(), figure_and_remark(answer, catalogue).0, String::new()),
     };
     let row = Row::new([
         name(answer),
@@ -192,7 +193,7 @@ fn row(answer: &Answer, catalogue: &Catalogue) -> Row {
 }
 
 /// Returns the figure of a row, and the remark about it.
-fn shown(answer: &Answer, catalogue: &Catalogue) -> (String, String) {
+fn figure_and_remark(answer: &Answer, catalogue: &Catalogue) -> (String, String) {
     match answer {
         Answer::Measured(series) => (figures(series), remark(series, catalogue)),
         Answer::NotApplicable { reason, .. } => (String::from("n/a"), one_line(reason)),

@@ -5,7 +5,7 @@ use rtmark_model::KernelId;
 use crate::matrix::FLOOR;
 
 /// The number of looks. The first is reserved for the floor.
-pub const LOOKS: usize = 8;
+pub const KERNEL_STYLES: usize = 8;
 
 /// The kernels with fixed looks, in the order of their looks.
 const KNOWN: [&str; 6] = [FLOOR, "freertos", "embassy", "rtic", "lilos", "evloop"];
@@ -22,9 +22,9 @@ pub fn written(kernel: &str) -> &str {
 
 /// The look of each kernel on a page, which is the same in all charts and tables.
 #[derive(Clone, Debug, Default)]
-pub struct Looks(Vec<String>);
+pub struct KernelStyles(Vec<String>);
 
-impl Looks {
+impl KernelStyles {
     /// Assigns looks to these kernels.
     pub fn of<'a>(kernels: impl IntoIterator<Item = &'a KernelId>) -> Self {
         let mut others: Vec<String> = Vec::new();
@@ -45,8 +45,8 @@ impl Looks {
             return at;
         }
         let at = self.0.iter().position(|other| other == kernel).unwrap_or(0);
-        let free = LOOKS - KNOWN.len();
-        if at < free { KNOWN.len() + at } else { 1 + (at - free) % (LOOKS - 1) }
+        let free = KERNEL_STYLES - KNOWN.len();
+        if at < free { KNOWN.len() + at } else { 1 + (at - free) % (KERNEL_STYLES - 1) }
     }
 
     /// Returns the CSS class of a kernel's look.
@@ -60,20 +60,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_kernel_looks_the_same_whatever_is_beside_it() {
+    fn a_kernels_style_does_not_depend_on_other_kernels() {
         let ids = |names: &[&str]| -> Vec<KernelId> {
             names.iter().map(|name| name.parse().expect("a name")).collect()
         };
         let (few, many) = (ids(&["lilos"]), ids(&["zephyr", "embassy", "chibios", "lilos"]));
-        let (few, many) = (Looks::of(&few), Looks::of(&many));
+        let (few, many) = (KernelStyles::of(&few), KernelStyles::of(&many));
         assert_eq!(few.number("lilos"), many.number("lilos"));
         assert_eq!((many.number("chibios"), many.number("zephyr")), (6, 7));
         let crowd: Vec<String> = (0..40).map(|number| format!("own{number}")).collect();
         let crowd: Vec<&str> = crowd.iter().map(String::as_str).collect();
         let ids = ids(&crowd);
-        let looks = Looks::of(&ids);
+        let styles = KernelStyles::of(&ids);
         for kernel in crowd {
-            assert!((1..LOOKS).contains(&looks.number(kernel)), "{kernel}: the floor's is its own");
+            assert!(
+                (1..KERNEL_STYLES).contains(&styles.number(kernel)),
+                "{kernel}: the floor's is its own"
+            );
         }
     }
 }

@@ -9,7 +9,6 @@
 //! Nothing here runs a benchmark or opens a store. Text that came from firmware or from a file is
 //! escaped before it reaches a terminal or a page.
 
-mod beside;
 mod csv;
 mod fairness;
 mod findings;
@@ -23,6 +22,7 @@ mod matrix;
 mod metrics;
 mod notes;
 mod rank;
+mod related;
 mod report;
 mod sections;
 mod sheet;
@@ -37,17 +37,17 @@ use std::io;
 use rtmark_model::{Answer, Document, Reported, SCHEMA_VERSION};
 use serde::{Serialize, Serializer};
 
-pub use beside::beside;
 pub use csv::{COLUMNS as CSV_COLUMNS, csv};
 pub use fairness::fairness;
 pub use html::HtmlError;
 pub use imported::{ImportedRows, imported};
 pub use markdown::markdown;
 pub use metrics::{bencher, benchmark_action};
+pub use related::related;
 pub use report::{OtherRun, Report, RunFacts};
 pub use sections::{History, HistoryPoint};
 pub use table::{lines, table};
-pub use why::{Spent, WhyError, why};
+pub use why::{Explained, WhyError, why};
 pub use worst::{Worst, WorstError, worst};
 
 /// Renders answers as a JSON document, whose schema is published as `docs/schema/results.schema.json`.

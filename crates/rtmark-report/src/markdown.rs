@@ -10,7 +10,7 @@ use crate::matrix::{Block, blocks, grouped, short_time};
 use crate::notes::{Notes, one_line, remarks, rests_on, summary, without_figures};
 use crate::report::label;
 use crate::sheet::Sheet;
-use crate::table::{aside, multiple, spread_of};
+use crate::table::{multiple, side_figures, spread_of};
 use crate::unequal::{built, unequal};
 
 /// Escapes text from outside as plain text of a table cell.
@@ -186,8 +186,8 @@ fn cell(block: &Block<'_>, answer: &Answer, shown: Cells, notes: &mut Notes) -> 
     if let Some((word, note)) = without_figures(answer) {
         return format!("{word} ({})", notes.number(&note));
     }
-    if let Some(told) = answer.series().and_then(summary) {
-        return told;
+    if let Some(summary_text) = answer.series().and_then(summary) {
+        return summary_text;
     }
     let Some((series, figures)) = answer.series().and_then(|s| Some((s, block.figures(s)?))) else {
         return String::new();
@@ -198,7 +198,7 @@ fn cell(block: &Block<'_>, answer: &Answer, shown: Cells, notes: &mut Notes) -> 
         return parts.join(" ");
     }
     parts.extend(figures.time.map(short_time));
-    let below = aside(&figures);
+    let below = side_figures(&figures);
     if !below.is_empty() {
         parts.push(format!("({})", below.join("; ")));
     }

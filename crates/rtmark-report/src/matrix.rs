@@ -279,7 +279,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_easy_to_read() {
+    fn numbers_are_formatted_for_reading() {
         assert_eq!(grouped(9999), "9999");
         assert_eq!(grouped(12345), "12 345");
         assert_eq!(grouped(106_941_113), "106 941 113");

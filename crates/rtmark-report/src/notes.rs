@@ -69,7 +69,7 @@ pub fn summary(series: &Series) -> Option<String> {
 
 /// Returns the remarks about a series: what is unusual about it, and where its figure comes from.
 pub fn remarks(series: &Series) -> impl Iterator<Item = String> {
-    oddity(series).into_iter().chain(where_held(series))
+    unusual_note(series).into_iter().chain(where_held(series))
 }
 
 /// Describes where an interrupt was held back for longest.
@@ -80,7 +80,7 @@ fn where_held(series: &Series) -> Option<String> {
 }
 
 /// Describes what is unusual about a series and deserves a note.
-fn oddity(series: &Series) -> Option<String> {
+fn unusual_note(series: &Series) -> Option<String> {
     let restarted = series.unpaired.restarted;
     let id = format!("{} {}", series.key.kernel, series.key.scenario);
     let samples =

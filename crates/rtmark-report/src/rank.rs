@@ -32,7 +32,7 @@ impl<'a> Ranking<'a> {
     }
 
     /// Returns the fastest and the slowest, if there are two that differ.
-    pub fn apart(&self) -> Option<[(KernelColumn<'a>, u64); 2]> {
+    pub fn extremes(&self) -> Option<[(KernelColumn<'a>, u64); 2]> {
         let (first, last) = (*self.0.first()?, *self.0.last()?);
         (first.1 < last.1 && first.0.0 != last.0.0).then_some([first, last])
     }

@@ -4,13 +4,15 @@ use std::fmt::Write as _;
 
 use rtmark_model::{Answer, Catalogue, DEFAULT_PROFILE};
 
-use crate::beside::Beside;
 use crate::imported::sheet;
 use crate::markdown::{Cells, Piece, code, escaped, fitted, tables};
 use crate::matrix::{Block, blocks_by_profile};
-use crate::sections::{History, cold, environment, held, histories, made, settings, worst_cases};
+use crate::related::RelatedFigures;
+use crate::sections::{
+    History, cold, environment, held, histories, provenance, settings, worst_cases,
+};
 use crate::sheet::Sheet;
-use crate::why::Spent;
+use crate::why::Explained;
 use crate::worst::Worst;
 
 /// The facts that a report states about the run it shows.
@@ -46,7 +48,7 @@ pub struct Report<'a> {
     /// The results of worst-case searches.
     pub worst: &'a [Worst],
     /// Where the cycles of typical samples went.
-    pub why: &'a [Spent],
+    pub why: &'a [Explained],
     /// The figures over several runs.
     pub histories: &'a [History],
     /// Other runs that the page offers for selection and comparison.
@@ -88,7 +90,7 @@ impl<'a> Report<'a> {
     pub(crate) fn sheets_with(&self, logs: Option<Sheet>) -> Vec<Sheet> {
         let mut sheets = worst_cases(self);
         sheets.extend(logs);
-        sheets.extend(Beside::of(self.answers, self.others, self.catalogue).sheets());
+        sheets.extend(RelatedFigures::of(self.answers, self.others, self.catalogue).sheets());
         sheets.extend(histories(self.histories));
         sheets.push(environment(self));
         sheets
@@ -154,7 +156,7 @@ pub fn of_block(block: &Block<'_>, id: &str) -> Vec<Sheet> {
         held(block, &format!("longest-held{id}")),
         cold(block, &format!("cold{id}")),
         settings(block, &format!("settings{id}")),
-        made(block, &format!("made{id}")),
+        provenance(block, &format!("made{id}")),
     ];
     sheets.into_iter().flatten().collect()
 }

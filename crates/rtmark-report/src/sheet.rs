@@ -231,7 +231,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_exceedance_is_what_counting_says() {
+    fn exceedance_matches_a_direct_count() {
         let lengths = [10_u64, 10, 10, 12, 12, 15, 40, 40, 40, 99];
         let counts = [(10.0, 3), (12.0, 2), (15.0, 1), (40.0, 3), (99.0, 1)];
         let line = Line::exceedance("a", None, counts);

@@ -48,7 +48,7 @@ const EMPTIED: &str = "emptied: the median of another run, with all caches and m
 const MODES: &str = "a | b: samples cluster around several lengths, and the figure is their mean";
 
 /// What a compact table leaves out, and where to find it.
-const MORE: &str = "max: shown if at least a tenth above the median. A wider table, and --format csv, \
+const COMPACT_LEGEND: &str = "max: shown if at least a tenth above the median. A wider table, and --format csv, \
                     json and md, also have times, first samples, and samples that an interrupt hit or \
                     that began with emptied caches";
 
@@ -143,7 +143,7 @@ fn whole(block: &Block<'_>, width: usize) -> String {
         text.push_str(&folded(EMPTIED, width));
     }
     if more {
-        text.push_str(&folded(MORE, width));
+        text.push_str(&folded(COMPACT_LEGEND, width));
     }
     if !growth.is_empty() {
         text.push_str(&folded(growth::LEGEND, width));
@@ -246,8 +246,8 @@ fn cell(block: &Block<'_>, answer: Option<&Answer>, layout: Layout, notes: &mut 
         let style = if matches!(answer, Answer::NotApplicable { .. }) { ABSENT } else { BAD };
         return format!("{} [{}]", styled(style, word), notes.number(&note));
     }
-    if let Some(told) = answer.series().and_then(summary) {
-        return told;
+    if let Some(summary_text) = answer.series().and_then(summary) {
+        return summary_text;
     }
     let Some((series, figures)) = answer.series().and_then(|s| Some((s, block.figures(s)?))) else {
         return String::new();
@@ -258,13 +258,13 @@ fn cell(block: &Block<'_>, answer: Option<&Answer>, layout: Layout, notes: &mut 
     let mark: String = marks.collect();
     let mut text = headline(series, &figures, room_for_multiple(block, series), layout) + &mark;
     let below = match layout {
-        Layout::Whole => aside(&figures),
+        Layout::Whole => side_figures(&figures),
         Layout::Compact => {
-            let apart = apart(&figures);
-            let apart =
-                apart.map(|(min, max)| format!("{}..{}", short_count(min), short_count(max)));
+            let range = layout_range(&figures);
+            let range =
+                range.map(|(min, max)| format!("{}..{}", short_count(min), short_count(max)));
             let far = || far_maximum(&figures);
-            apart.into_iter().chain(modes(&figures).or_else(far)).collect()
+            range.into_iter().chain(modes(&figures).or_else(far)).collect()
         }
     };
     for line in below {
@@ -313,13 +313,13 @@ pub(crate) fn multiple(multiple: f64) -> String {
 }
 
 /// Returns the typical samples of the best and of the worst layout, if they differ.
-fn apart(figures: &Figures) -> Option<(u64, u64)> {
+fn layout_range(figures: &Figures) -> Option<(u64, u64)> {
     figures.spread.map(|spread| (spread.min, spread.max)).filter(|(min, max)| min != max)
 }
 
 /// Formats what differs from the median: the layouts' range, the first and largest sample, and
 /// disturbed samples.
-pub(crate) fn aside(figures: &Figures) -> Vec<String> {
+pub(crate) fn side_figures(figures: &Figures) -> Vec<String> {
     let statistics = figures.statistics;
     let typical = statistics.typical();
     let mut parts = Vec::new();
@@ -330,7 +330,9 @@ pub(crate) fn aside(figures: &Figures) -> Vec<String> {
         parts.push(format!("max {}", grouped(steady.max)));
     }
     let mut lines: Vec<_> = modes(figures).into_iter().collect();
-    lines.extend(apart(figures).map(|(min, max)| format!("{}..{}", grouped(min), grouped(max))));
+    lines.extend(
+        layout_range(figures).map(|(min, max)| format!("{}..{}", grouped(min), grouped(max))),
+    );
     // Long numbers are stacked rather than widening the column.
     let joined = parts.join(" \u{b7} ");
     if joined.chars().count() > 22 {

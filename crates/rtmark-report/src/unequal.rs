@@ -1,6 +1,6 @@
 //! Finds columns that were built differently from the others, in a way that changes figures.
 
-use rtmark_model::{SETTINGS, Setting, SettingInfo, Weight, Without, setting_info};
+use rtmark_model::{AbsentValue, SETTINGS, Setting, SettingInfo, Weight, setting_info};
 
 use crate::matrix::{Block, KernelColumn};
 use crate::notes::one_line;
@@ -23,8 +23,8 @@ pub fn unequal(block: &Block<'_>, column: &KernelColumn<'_>) -> Option<String> {
     let chosen = SETTINGS.iter().filter(|info| matches!(info.weight, Weight::Matters(_)));
     let differs = |info: &SettingInfo| {
         let own = value(block, column, info)?;
-        let usual = usual(block, info)?;
-        (own != usual).then(|| format!("{} {own} (elsewhere {usual})", info.id))
+        let most_common = most_common(block, info)?;
+        (own != most_common).then(|| format!("{} {own} (elsewhere {most_common})", info.id))
     };
     let differing: Vec<_> = chosen.filter_map(differs).collect();
     let list = differing.join(", ");
@@ -39,7 +39,7 @@ pub fn unequal(block: &Block<'_>, column: &KernelColumn<'_>) -> Option<String> {
 /// Formats how a block's firmware was optimised: `(opt 2, lto on)`, with all values if columns differ.
 /// Empty if unknown.
 pub fn built(block: &Block<'_>) -> String {
-    let told = |id: &str| {
+    let describe = |id: &str| {
         let info = setting_info(id)?;
         let mut values: Vec<_> =
             block.kernels.iter().filter_map(|column| value(block, column, info)).collect();
@@ -47,12 +47,12 @@ pub fn built(block: &Block<'_>) -> String {
         values.dedup();
         (!values.is_empty()).then(|| format!("{id} {}", values.join("/")))
     };
-    let told: Vec<_> = ["opt", "lto"].into_iter().filter_map(told).collect();
-    if told.is_empty() { String::new() } else { format!(" ({})", told.join(", ")) }
+    let settings: Vec<_> = ["opt", "lto"].into_iter().filter_map(describe).collect();
+    if settings.is_empty() { String::new() } else { format!(" ({})", settings.join(", ")) }
 }
 
 /// Returns the value of most columns; among equally frequent ones, the first column's.
-pub fn usual(block: &Block<'_>, info: &SettingInfo) -> Option<String> {
+pub fn most_common(block: &Block<'_>, info: &SettingInfo) -> Option<String> {
     let values: Vec<_> = block.kernels.iter().filter_map(|c| value(block, c, info)).collect();
     let count = |wanted: &String| values.iter().filter(|value| *value == wanted).count();
     // `max_by_key` returns the last of equal maxima, so iterate in reverse.
@@ -66,7 +66,8 @@ pub fn value(block: &Block<'_>, column: &KernelColumn<'_>, info: &SettingInfo) -
     if !settings.contains_key("opt") {
         return None;
     }
-    let value = settings.get(info.id).cloned().or_else(|| info.without.map(Without::value))?;
+    let value =
+        settings.get(info.id).cloned().or_else(|| info.absent_value.map(AbsentValue::value))?;
     let text = one_line(&value.to_string());
     match (info.id, &value) {
         // Single source files of an image may have another level.

@@ -27,13 +27,13 @@ struct Version {
 
 #[derive(Deserialize)]
 struct Document {
-    a: Spent,
-    b: Spent,
+    a: Explained,
+    b: Explained,
 }
 
 /// Where the cycles of a series' typical sample went.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub struct Spent {
+pub struct Explained {
     pub(crate) key: Key,
     pub(crate) elf_sha256: String,
     pub(crate) timing_model: String,
@@ -60,7 +60,7 @@ pub struct Part {
 ///
 /// # Errors
 /// When it has another structure.
-pub fn why(text: &str) -> Result<[Spent; 2], WhyError> {
+pub fn why(text: &str) -> Result<[Explained; 2], WhyError> {
     let version: Version = serde_json::from_str(text)?;
     if version.schema_version != SCHEMA_VERSION {
         return Err(WhyError::Version(version.schema_version));

@@ -116,7 +116,7 @@ impl Worst {
     }
 
     /// Tells whether it is about a scenario on a soc, in whichever build.
-    pub(crate) fn is_of(&self, soc: &str, scenario: &str) -> bool {
+    pub(crate) fn is_about(&self, soc: &str, scenario: &str) -> bool {
         self.soc == soc && self.scenario.as_deref() == Some(scenario)
     }
 

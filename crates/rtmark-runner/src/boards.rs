@@ -2,16 +2,16 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rtmark_board::{Board, Device, DeviceError, Heard, PrintsBy};
+use rtmark_board::{Board, Capture, Device, DeviceError, OutputChannel};
 use rtmark_firmware::{Console, Target, sha256};
 use rtmark_model::{Failure, FailureKind, Scenario, visible};
 use rtmark_sim::{Image, Soc};
 use rtmark_units::{Cycles, Hertz};
 
-use crate::described::{self, Described, FileError, FileKind};
-use crate::judge::{Clocked, Ended, judge};
+use crate::description_file::{self, DescriptionFile, FileError, FileKind};
+use crate::internal_error;
+use crate::judge::{Clocked, RunEnd, judge};
 use crate::measure::Measured;
-use crate::mistake;
 use crate::run::{Ending, SLICE, Session};
 use crate::socs::{self, SocFile};
 
@@ -28,9 +28,9 @@ pub struct BoardFile {
     pub origin: String,
 }
 
-impl Described for BoardFile {
+impl DescriptionFile for BoardFile {
     const KIND: FileKind = FileKind::Board;
-    const BUILTIN: &'static [(&'static str, &'static str)] = described::files_of![
+    const BUILTIN: &'static [(&'static str, &'static str)] = description_file::files_of![
         "boards":
         "nucleo-c031c6.toml",
         "stm32vldiscovery.toml",
@@ -40,7 +40,7 @@ impl Described for BoardFile {
     ];
 
     fn from_text(origin: &str, text: &str) -> Result<Self, FileError> {
-        let board = Board::from_toml(text).map_err(|source| Self::refused(origin, source))?;
+        let board = Board::from_toml(text).map_err(|source| Self::invalid(origin, source))?;
         let soc = socs::find(&board.soc).map_err(|source| Self::wrong_soc(origin, source))?;
         let sha256 = sha256(format!("{}{}", sha256(text.as_bytes()), soc.sha256).as_bytes());
         Ok(Self { board, soc, sha256, origin: origin.to_owned() })
@@ -56,7 +56,7 @@ impl Described for BoardFile {
 /// # Errors
 /// Never in a released program: tests read every built-in file. They are parsed like a user's files.
 pub fn builtin() -> Result<Vec<BoardFile>, FileError> {
-    described::builtin()
+    description_file::builtin()
 }
 
 /// Finds a board by its name, by its soc's name, or by the path of its file. A name that ends in
@@ -65,12 +65,12 @@ pub fn builtin() -> Result<Vec<BoardFile>, FileError> {
 /// # Errors
 /// When the name is unknown, or the file cannot be read or parsed.
 pub fn find(name_or_path: &str) -> Result<BoardFile, FileError> {
-    described::find(name_or_path)
+    description_file::find(name_or_path)
 }
 
 impl BoardFile {
     /// Returns what a build for this board needs to know.
-    pub fn target(&self, prints_by: PrintsBy) -> Target {
+    pub fn target(&self, output_channel: OutputChannel) -> Target {
         let soc = &self.soc.soc;
         let console = self.board.console.as_ref().map(|console| Console {
             start: console.start.clone(),
@@ -79,7 +79,7 @@ impl BoardFile {
             mask: console.mask,
             ready: console.ready,
         });
-        let console = console.filter(|_| prints_by == PrintsBy::Uart);
+        let console = console.filter(|_| output_channel == OutputChannel::Uart);
         Target { console, ..Target::from(soc).clocked(soc.core) }
     }
 
@@ -112,7 +112,7 @@ struct State {
 impl Bench {
     /// Creates a board that is reached through `device`.
     pub fn new(file: BoardFile, device: Box<dyn Device>) -> Self {
-        let target = file.target(device.prints_by());
+        let target = file.target(device.output_channel());
         let link = device.link();
         Self { file, target, link, state: Arc::new(Mutex::new(State { device, given_up: None })) }
     }
@@ -126,7 +126,7 @@ impl Bench {
         &self,
         image: &Clocked,
         scenario: &Scenario,
-    ) -> (Option<Heard>, Result<Measured, Failure>) {
+    ) -> (Option<Capture>, Result<Measured, Failure>) {
         let place = format!("on the board at {}", self.link);
         let elf = match image.with(scenario, &place) {
             Ok(elf) => elf,
@@ -137,11 +137,11 @@ impl Bench {
             return (None, Err(failure.clone()));
         }
         match state.device.run(&elf) {
-            Ok(heard) => {
-                let told = "the end of its run";
-                let ended = Ended { told, well: true, place: &place, counter: None };
-                let judged = judge(&heard.console, ended, image, scenario);
-                (Some(heard), judged)
+            Ok(capture) => {
+                let ending_text = "the end of its run";
+                let ended = RunEnd { ending_text, succeeded: true, place: &place, counter: None };
+                let judged = judge(&capture.console, ended, image, scenario);
+                (Some(capture), judged)
             }
             Err(error) => {
                 let (kind, for_good) = kind_of(&error);
@@ -156,8 +156,8 @@ impl Bench {
                     state.given_up = Some(failure.clone());
                 }
                 let console = error.console().to_vec();
-                let heard = (!console.is_empty()).then_some(Heard { console, chip_id: None });
-                (heard, Err(failure))
+                let capture = (!console.is_empty()).then_some(Capture { console, chip_id: None });
+                (capture, Err(failure))
             }
         }
     }
@@ -167,9 +167,8 @@ impl Bench {
 fn kind_of(error: &DeviceError) -> (FailureKind, bool) {
     use rtmark_board::Silence;
     match error {
-        DeviceError::Silent { silence: Silence::Unfinished(_), .. } | DeviceError::Flood { .. } => {
-            (FailureKind::Budget, false)
-        }
+        DeviceError::Silent { silence: Silence::Unfinished(_), .. }
+        | DeviceError::TooMuchOutput { .. } => (FailureKind::Budget, false),
         DeviceError::Silent { .. } => (FailureKind::Budget, true),
         DeviceError::Stopped(_) => (FailureKind::Fault, false),
         _ => (FailureKind::ToolMissing, true),
@@ -193,8 +192,8 @@ impl Rehearsal {
     }
 
     /// Creates the platform for a board's firmware.
-    pub fn of_board(file: &BoardFile, prints_by: PrintsBy) -> Self {
-        Self { file: file.soc.clone(), target: file.target(prints_by) }
+    pub fn of_board(file: &BoardFile, output_channel: OutputChannel) -> Self {
+        Self { file: file.soc.clone(), target: file.target(output_channel) }
     }
 }
 
@@ -212,7 +211,7 @@ pub fn rehearse(
     image: &Clocked,
     scenario: &Scenario,
     budget: Cycles,
-) -> (Option<Heard>, Result<Measured, Failure>) {
+) -> (Option<Capture>, Result<Measured, Failure>) {
     let place = format!("in the simulator of {}", soc.name);
     let fail = |kind, message: String, hint: &str, console: &[u8]| Failure {
         kind,
@@ -246,29 +245,36 @@ pub fn rehearse(
             break if ended { Ending::Asleep } else { ending };
         }
     };
-    let told = session.tell(&ending);
+    let ending_text = session.describe(&ending);
     let result = match &ending {
         Ending::Exit(status) => {
-            let ended = Ended { told: &told, well: status.0 == 0, place: &place, counter: None };
+            let ended = RunEnd {
+                ending_text: &ending_text,
+                succeeded: status.0 == 0,
+                place: &place,
+                counter: None,
+            };
             judge(&console, ended, image, scenario)
         }
         // With a UART, the last line says whether the run succeeded.
         Ending::Asleep => {
-            let told = "the end of its run";
-            let ended = Ended { told, well: true, place: &place, counter: None };
+            let ending_text = "the end of its run";
+            let ended = RunEnd { ending_text, succeeded: true, place: &place, counter: None };
             judge(&console, ended, image, scenario)
         }
-        Ending::Internal(_) => Err(fail(FailureKind::Internal, told, &mistake::hint(), &console)),
+        Ending::Internal(_) => {
+            Err(fail(FailureKind::Internal, ending_text, &internal_error::hint(), &console))
+        }
         Ending::Limit => {
             let hint = "check whether the firmware without clocked probes ends";
-            Err(fail(FailureKind::Budget, told, hint, &[]))
+            Err(fail(FailureKind::Budget, ending_text, hint, &[]))
         }
         _ => {
             let hint = "check whether the firmware without clocked probes runs correctly";
-            Err(fail(FailureKind::Fault, told, hint, &console))
+            Err(fail(FailureKind::Fault, ending_text, hint, &console))
         }
     };
-    (Some(Heard { console, chip_id: None }), result)
+    (Some(Capture { console, chip_id: None }), result)
 }
 
 #[cfg(test)]
@@ -276,10 +282,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_uart_is_set_up_only_where_it_prints() {
+    fn a_uart_is_initialised_only_if_it_prints() {
         let board = find("stm32c031").expect("built in");
-        assert!(board.target(PrintsBy::Semihosting).console.is_none());
-        let console = board.target(PrintsBy::Uart).console.expect("it has one");
+        assert!(board.target(OutputChannel::Semihosting).console.is_none());
+        let console = board.target(OutputChannel::Uart).console.expect("it has one");
         assert_eq!((console.data, console.start.len()), (0x4000_4428, 6));
     }
 }

@@ -16,7 +16,7 @@ use crate::pair::{Edge, Moment, Pairing};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Log {
     /// The logged events, in order.
-    pub events: Vec<Noted>,
+    pub events: Vec<LogEntry>,
     /// The number of events that did not fit into the log.
     pub lost: u32,
     /// Everything else that the firmware printed.
@@ -31,7 +31,7 @@ pub struct Log {
 
 /// One entry of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Noted {
+pub enum LogEntry {
     /// A probe: the return address of its call, and the counter's value.
     Probe(u32, u32),
     /// The log was printed up to this point while the program was running.
@@ -50,13 +50,13 @@ pub enum LogError {
     Cut,
     /// Part of the log was lost or changed in transmission.
     #[error(
-        "its probe log was corrupted in transmission: its words add up to {found:08x} instead of {told:08x}"
+        "its probe log was corrupted in transmission: its words add up to {found:08x} instead of {stated:08x}"
     )]
     Spoilt {
         /// The checksum of the words received.
         found: u32,
         /// The checksum that the log states.
-        told: u32,
+        stated: u32,
     },
     /// Events were dropped because the log was full.
     #[error("{0} probes were reached after the log was full")]
@@ -118,10 +118,10 @@ impl Log {
                     log.select = Some(*select);
                     add(&words, &mut sum);
                 }
-                (Some('.'), [lost, told]) => {
+                (Some('.'), [lost, stated]) => {
                     add(&[*lost], &mut sum);
-                    if sum != *told {
-                        return Err(LogError::Spoilt { found: sum, told: *told });
+                    if sum != *stated {
+                        return Err(LogError::Spoilt { found: sum, stated: *stated });
                     }
                     (log.lost, ended) = (*lost, true);
                 }
@@ -129,9 +129,10 @@ impl Log {
                 (Some('+' | ' '), pairs) if pairs.len() % 2 == 0 => {
                     add(&words, &mut sum);
                     if kind == Some('+') && !log.events.is_empty() {
-                        log.events.push(Noted::Printed);
+                        log.events.push(LogEntry::Printed);
                     }
-                    log.events.extend(pairs.chunks(2).map(|pair| Noted::Probe(pair[0], pair[1])));
+                    log.events
+                        .extend(pairs.chunks(2).map(|pair| LogEntry::Probe(pair[0], pair[1])));
                 }
                 _ => return Err(bad()),
             }
@@ -141,10 +142,10 @@ impl Log {
 
     /// Converts each count with `convert`. Counts only grow: one that is below its predecessor has wrapped
     /// around at 2^32.
-    pub fn recount(&mut self, convert: impl Fn(u64) -> u64) {
+    pub fn convert_counts(&mut self, convert: impl Fn(u64) -> u64) {
         let mut whole = 0_u64;
         for event in &mut self.events {
-            if let Noted::Probe(_, count) = event {
+            if let LogEntry::Probe(_, count) = event {
                 let passed = count.wrapping_sub(whole as u32);
                 whole += u64::from(passed);
                 *count = convert(whole) as u32;
@@ -154,10 +155,10 @@ impl Log {
 
     /// Returns the address of a probe that the given program does not have, if there is one: the log is
     /// then from another image.
-    pub fn stranger(&self, records: &[Record]) -> Option<u32> {
+    pub fn unknown_probe(&self, records: &[Record]) -> Option<u32> {
         let sites = Sites::new(records);
         self.events.iter().find_map(|event| match *event {
-            Noted::Probe(site, _) if sites.of(site).is_none() => Some(site),
+            LogEntry::Probe(site, _) if sites.of(site).is_none() => Some(site),
             _ => None,
         })
     }
@@ -280,8 +281,8 @@ fn pair(log: &Log, sites: &Sites<'_>, span: &Span, id: &str, cost: Cost) -> (Pai
     let (mut now, mut last, mut spent) = (0_u64, None, 0_u64);
     for event in &log.events {
         let (site, count) = match *event {
-            Noted::Probe(site, count) => (site, count),
-            Noted::Printed => {
+            LogEntry::Probe(site, count) => (site, count),
+            LogEntry::Printed => {
                 spoilt += u64::from(pairing.forget_open());
                 continue;
             }
@@ -367,17 +368,17 @@ mod tests {
     }
 
     #[test]
-    fn counts_are_converted_across_the_counters_end() {
-        let probe = |count| Noted::Probe(0x30, count);
-        let events = vec![probe(0x100), probe(0xFFFF_FFFE), Noted::Printed, probe(2)];
+    fn counts_are_converted_across_counter_overflow() {
+        let probe = |count| LogEntry::Probe(0x30, count);
+        let events = vec![probe(0x100), probe(0xFFFF_FFFE), LogEntry::Printed, probe(2)];
         let mut log = Log { events, ..Log::default() };
-        log.recount(|count| count / 2);
-        let halves = [probe(0x80), probe(0x7FFF_FFFF), Noted::Printed, probe(0x8000_0001)];
+        log.convert_counts(|count| count / 2);
+        let halves = [probe(0x80), probe(0x7FFF_FFFF), LogEntry::Printed, probe(0x8000_0001)];
         assert_eq!(log.events, halves);
     }
 
     #[test]
-    fn what_probes_cost_is_taken_off() {
+    fn the_cost_of_probes_is_subtracted() {
         let lines = format!(
             "{CALIBRATION}@+ 00000031 00001000 00000041 00001020\n\
              @  00000031 fffffff0 00000071 fffffff8 00000081 00000008 00000041 00000100\n"
@@ -402,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn logs_that_cannot_be_used_are_told() {
+    fn unusable_logs_are_reported() {
         let cut = of(CALIBRATION).expect_err("no end");
         assert_eq!(cut, LogError::Cut);
         let lost = of(&ended(CALIBRATION, 10)).expect_err("lost");
@@ -424,7 +425,7 @@ mod tests {
             format!("0 00000012\nx\n@^ 00000007\n@+ 00000030 0000\n{}a.b ok\n@! 0\n", run(5));
         let log = read(&text).expect("one is whole");
         assert_eq!((log.abandoned, log.select, log.status), (1, Some(7), Some(0)));
-        assert_eq!(log.events, [Noted::Probe(0x30, 5)]);
+        assert_eq!(log.events, [LogEntry::Probe(0x30, 5)]);
         assert_eq!(log.console, b"a.b ok\n");
         let begun = format!("{text}\n@^ 00000007\n@+ 0000");
         assert_eq!(read(&begun).expect("the whole one").events, log.events);
@@ -432,8 +433,8 @@ mod tests {
         assert!(matches!(read(&spoilt), Err(LogError::Spoilt { .. })), "a digit was changed");
         let shorter = run(5).replace("@+ 00000030 00000005\n", "");
         assert!(matches!(read(&shorter), Err(LogError::Spoilt { .. })), "a line was lost");
-        assert_eq!(log.stranger(&records()), None);
-        assert_eq!(log.stranger(&records()[..6]), Some(0x30));
+        assert_eq!(log.unknown_probe(&records()), None);
+        assert_eq!(log.unknown_probe(&records()[..6]), Some(0x30));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use rtmark_model::{Failure, FailureKind, Scenario, visible};
 use rtmark_qemu::{Machine, QemuError};
 
-use crate::judge::{Clocked, Ended, judge};
+use crate::judge::{Clocked, RunEnd, judge};
 use crate::measure::Measured;
 
 /// How long a scenario may take on QEMU, in wall-clock time.
@@ -48,12 +48,12 @@ pub fn emulate(
             _ => fail(FailureKind::Fault, message, "`rtmark doctor` checks QEMU", &[]),
         }
     })?;
-    let told = if output.messages.is_empty() {
+    let ending_text = if output.messages.is_empty() {
         output.status.to_string()
     } else {
         format!("{}; QEMU says: {}", output.status, visible(output.messages.as_bytes()).trim_end())
     };
-    let (well, counter) = (output.status.success(), machine.core_counter);
-    let ended = Ended { told: &told, well, place: &place, counter };
+    let (succeeded, counter) = (output.status.success(), machine.core_counter);
+    let ended = RunEnd { ending_text: &ending_text, succeeded, place: &place, counter };
     judge(&output.console, ended, image, scenario)
 }

@@ -9,8 +9,8 @@ use rtmark_observe::{Attribution, SpanCost};
 use rtmark_sim::{InternalError, Soc};
 use rtmark_units::Cycles;
 
-use crate::measure::{Manner, Measured, Notes, Probed, measure_noting};
-use crate::mistake;
+use crate::internal_error;
+use crate::measure::{MeasureOptions, Measured, Probed, Recording, measure_with};
 use crate::run::{Ending, Session};
 
 /// The number of cycles before a span at which observation starts, so that the observer knows the call
@@ -54,11 +54,11 @@ fn failed(message: String) -> Failure {
 }
 
 /// Returns the failure that reports a mistake of the simulator during an observed run.
-pub(crate) fn mistaken(error: &InternalError, probed: &Probed) -> Failure {
+pub(crate) fn internal_failure(error: &InternalError, probed: &Probed) -> Failure {
     Failure {
         kind: FailureKind::Internal,
-        hint: mistake::hint(),
-        ..failed(mistake::told(error, &probed.image, &probed.elf))
+        hint: internal_error::hint(),
+        ..failed(internal_error::describe(error, &probed.image, &probed.elf))
     }
 }
 
@@ -94,8 +94,8 @@ pub fn explain(
     budget: Cycles,
     advanced: impl FnMut(Cycles),
 ) -> Result<Explained, Failure> {
-    let manner = Manner { notes: Notes::Spans, ..Manner::default() };
-    let (measured, spans) = measure_noting(soc, probed, scenario, budget, manner, advanced)?;
+    let options = MeasureOptions { recording: Recording::Spans, ..MeasureOptions::default() };
+    let (measured, spans) = measure_with(soc, probed, scenario, budget, options, advanced)?;
     let sample = representative(&measured.samples.0).unwrap_or(0);
     let span = spans.get(sample).ok_or_else(|| failed("it has no sample to explain".into()))?;
     let (from, to) = *span;
@@ -106,7 +106,7 @@ pub fn explain(
         machine.take_console();
     });
     if let Ending::Internal(error) = ending {
-        return Err(mistaken(&error, probed));
+        return Err(internal_failure(&error, probed));
     }
     let cost = attribution.cost();
     Ok(Explained { measured, sample: sample as u64, began: from, cost })
@@ -118,7 +118,7 @@ mod tests {
     use rtmark_model::Disturbance;
 
     #[test]
-    fn the_first_typical_sample_stands_for_all() {
+    fn the_first_typical_sample_represents_all() {
         let hit = Disturbance { tick: true, interrupt: false };
         let of = |values: &[(u64, Disturbance)]| {
             let mut samples = Samples::new();

@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 use rtmark_firmware::{Kernel, Variant, VariantError};
 use rtmark_model::{
-    Answer, Effect, IdError, KernelId, Scenario, ScenarioId, Setting, Settings, Unequal, Without,
-    differences, setting_info,
+    AbsentValue, Answer, Effect, IdError, KernelId, Scenario, ScenarioId, Setting, Settings,
+    Unequal, differences, setting_info,
 };
 
 use crate::plan::{Plan, Unit};
@@ -109,8 +109,8 @@ pub fn trials(units: &[Unit], found: &[&Settings]) -> Vec<Trial> {
             let Ok(values) = manifest.values(id, core) else { continue };
             let has = own.get(id).map(plain);
             let wanted = other.map(|other| {
-                let without = || setting_info(id)?.without.map(Without::value);
-                other.get(id).map(plain).or_else(without)
+                let default = || setting_info(id)?.absent_value.map(AbsentValue::value);
+                other.get(id).map(plain).or_else(default)
             });
             let differs = |value: &&Setting| match &wanted {
                 None => Some(*value) != has.as_ref(),
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn each_subject_is_tried_with_the_others_value() {
+    fn each_subject_is_tried_with_the_other_subjects_value() {
         let soc = Platform::from(socs::find("stm32c031").expect("built in"));
         let catalogue = Catalogue::builtin().expect("good");
         let scenarios: Vec<_> = catalogue.scenarios().iter().take(1).collect();

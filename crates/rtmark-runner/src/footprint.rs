@@ -1,15 +1,15 @@
 //! Measures the memory that a kernel's firmware uses: flash, RAM, the stacks during a run, and what one
 //! more task, queue or timer adds.
 
-use rtmark_firmware::{Builder, BuiltImage, Kernel, NOTHING_MORE, Switched, select};
+use rtmark_firmware::{BASE_IMAGE, Builder, BuiltImage, Kernel, SettingChanges, select};
 use rtmark_model::{Failure, FailureKind, KernelId, Scenario, visible};
 use rtmark_observe::{StackKind, StackUse, Stacks};
 use rtmark_sim::{Image, Soc};
 use rtmark_units::Cycles;
 
 use crate::images::failure_of;
+use crate::internal_error;
 use crate::measure::Probed;
-use crate::mistake;
 use crate::run::{Ending, Session};
 
 /// Runs a scenario to its end and reports how much of their stacks its tasks and interrupts used.
@@ -39,10 +39,13 @@ pub fn stacks(
     match ending {
         Ending::Exit(_) => Ok(stacks.uses()),
         Ending::Internal(error) => Err(Failure {
-            hint: mistake::hint(),
-            ..fail(FailureKind::Internal, mistake::told(&error, &probed.image, &probed.elf))
+            hint: internal_error::hint(),
+            ..fail(
+                FailureKind::Internal,
+                internal_error::describe(&error, &probed.image, &probed.elf),
+            )
         }),
-        other => Err(fail(FailureKind::Budget, session.tell(&other))),
+        other => Err(fail(FailureKind::Budget, session.describe(&other))),
     }
 }
 
@@ -84,7 +87,7 @@ fn memory_of(soc: &Soc, built: &BuiltImage) -> Result<[i64; 3], String> {
         });
     match ending {
         Ending::Exit(status) if status.0 == 0 => {}
-        other => return Err(format!("{}: {}", session.tell(&other), visible(&console))),
+        other => return Err(format!("{}: {}", session.describe(&other), visible(&console))),
     }
     let of_main = stacks.uses().into_iter().filter(|used| used.kind == StackKind::Main);
     let main = of_main.map(|used| used.bytes.0).max().unwrap_or_default();
@@ -99,7 +102,7 @@ pub fn objects(
     builder: &Builder,
     kernel: &Kernel,
     soc: &Soc,
-    switched: &Switched,
+    setting_changes: &SettingChanges,
 ) -> Result<Vec<Object>, Failure> {
     let manifest = &kernel.manifest;
     let object = |object: &str, cost| Object {
@@ -114,8 +117,9 @@ pub fn objects(
         .map(|(name, reason)| object(name, Err(reason.clone())))
         .collect();
     if !manifest.objects.is_empty() {
-        let images =
-            builder.build_objects(kernel, soc, switched).map_err(|error| failure_of(&error))?;
+        let images = builder
+            .build_objects(kernel, soc, setting_changes)
+            .map_err(|error| failure_of(&error))?;
         let memory = |name: &str| {
             let image = images.get(name).ok_or_else(|| format!("no image has {name}"));
             image.and_then(|image| memory_of(soc, image)).map_err(|message| Failure {
@@ -125,7 +129,7 @@ pub fn objects(
                 console: String::new(),
             })
         };
-        let without = memory(NOTHING_MORE)?;
+        let without = memory(BASE_IMAGE)?;
         for (name, what) in &manifest.objects {
             let with = memory(name)?;
             let [flash_bytes, ram_bytes, main_stack_bytes] =

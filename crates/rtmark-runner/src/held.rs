@@ -4,12 +4,12 @@
 //! interval of interest, and again observed. Both runs are identical to the cycle.
 
 use rtmark_model::{Disturbance, Exact, Failure, FailureKind, HeldBack, Samples, Scenario};
-use rtmark_observe::{HeldBack as HeldObserver, HeldInterrupt, Lines, Map};
+use rtmark_observe::{HeldBackRecorder, HeldInterrupt, Lines, Map};
 use rtmark_sim::Soc;
 use rtmark_units::Cycles;
 
-use crate::explain::{mistaken, reach};
-use crate::measure::{Manner, Measured, Notes, Probed, measure_noting};
+use crate::explain::{internal_failure, reach};
+use crate::measure::{MeasureOptions, Measured, Probed, Recording, measure_with};
 use crate::run::Ending;
 
 /// Runs the program of a scenario and returns the longest time for which an interrupt of this priority
@@ -26,19 +26,19 @@ pub(crate) fn held_back(
     advanced: impl FnMut(Cycles),
 ) -> Result<Measured, Failure> {
     let program = Scenario { id: held_back.program.clone(), held_back: None, ..scenario.clone() };
-    let manner = Manner { notes: Notes::Spans, ..Manner::default() };
-    let (measured, spans) = measure_noting(soc, probed, &program, budget, manner, advanced)?;
+    let options = MeasureOptions { recording: Recording::Spans, ..MeasureOptions::default() };
+    let (measured, spans) = measure_with(soc, probed, &program, budget, options, advanced)?;
     let (Some((from, _)), Some((_, to))) = (spans.first(), spans.last()) else {
         return Ok(measured);
     };
     let mut session = reach(soc, probed, &program, *from)?;
     let whose = HeldInterrupt::OfPriority(priority);
-    let mut observer = HeldObserver::new(&session.machine, &probed.image, whose);
+    let mut observer = HeldBackRecorder::new(&session.machine, &probed.image, whose);
     let ending = session.run_observed(*to, &mut observer, |machine| {
         machine.take_console();
     });
     if let Ending::Internal(error) = ending {
-        return Err(mistaken(&error, probed));
+        return Err(internal_failure(&error, probed));
     }
     let lines = Lines::new(&probed.elf);
     let intervals = observer.intervals(Map::new(&probed.image, lines.as_ref()));

@@ -30,7 +30,7 @@ pub(crate) struct Ready {
 /// How the begins and ends of spans are detected.
 pub(crate) enum Program {
     /// By the simulator, which watches addresses.
-    Watched(Probed),
+    Observed(Probed),
     /// By the image's own probes, which read a clock.
     Clocked(Clocked),
 }
@@ -38,7 +38,7 @@ pub(crate) enum Program {
 impl Program {
     pub(crate) fn records(&self) -> &[Record] {
         match self {
-            Self::Watched(image) => &image.records,
+            Self::Observed(image) => &image.records,
             Self::Clocked(image) => &image.records,
         }
     }
@@ -49,14 +49,15 @@ pub(crate) type Images = BTreeMap<String, Result<Ready, Failure>>;
 
 /// Returns the target of a unit's firmware. Cargo links every image separately, and slowly, so images
 /// that nobody asks for are left out.
-pub(crate) fn wanted_of(unit: &Unit) -> Target {
+pub(crate) fn target_of(unit: &Unit) -> Target {
     let mut target = unit.platform.target();
     let manifest = &unit.kernel.manifest;
     if manifest.build == BuildSystem::Cargo {
-        let asked =
-            |image: &String| unit.asked().any(|scenario| scenario.id.group() == image.as_str());
-        let unasked = manifest.images.iter().filter(|image| !asked(image));
-        target.without.extend(unasked.cloned());
+        let is_used = |image: &String| {
+            unit.applicable_scenarios().any(|scenario| scenario.id.group() == image.as_str())
+        };
+        let unused = manifest.images.iter().filter(|image| !is_used(image));
+        target.without.extend(unused.cloned());
     }
     target
 }
@@ -70,12 +71,18 @@ pub(crate) fn build(
     builder: &Builder,
 ) -> Result<BTreeMap<String, BuiltImage>, FirmwareError> {
     let mut images = BTreeMap::new();
-    let asks = |load: bool| unit.asked().any(|scenario| (scenario.id.group() == LOAD) == load);
+    let asks = |load: bool| {
+        unit.applicable_scenarios().any(|scenario| (scenario.id.group() == LOAD) == load)
+    };
     if asks(false) {
-        images = builder.build(&unit.kernel, wanted_of(unit), &unit.switched)?;
+        images = builder.build(&unit.kernel, target_of(unit), &unit.setting_changes)?;
     }
     if asks(true) {
-        images.extend(builder.build_load(&unit.kernel, unit.platform.target(), &unit.switched)?);
+        images.extend(builder.build_load(
+            &unit.kernel,
+            unit.platform.target(),
+            &unit.setting_changes,
+        )?);
     }
     Ok(images)
 }
@@ -154,7 +161,7 @@ fn settings(
         }
     }
     // As far as the build reports it, what was requested is what was built.
-    for (id, wanted) in unit.switched.settings() {
+    for (id, wanted) in unit.setting_changes.settings() {
         match settings.get(id) {
             Some(built) if id != "compiler" && built != wanted => {
                 return Err(format!("{id} {wanted} was requested, but it was built with {built}"));
@@ -189,7 +196,7 @@ fn ready(unit: &Unit, name: &str, built: BuiltImage) -> Result<Ready, Failure> {
             let (records, settings) = parsed(section)?;
             let sizes = (image.flash_bytes(), image.ram_bytes());
             let probed = Probed { image, elf: built.elf.clone(), records, path };
-            (Program::Watched(probed), settings, sizes, None)
+            (Program::Observed(probed), settings, sizes, None)
         }
         Platform::Qemu(_) | Platform::Rehearsal(_) | Platform::Board(_) => {
             let elf = Executable::read(&built.elf).map_err(|error| refuse(error.to_string()))?;

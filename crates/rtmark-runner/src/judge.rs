@@ -7,7 +7,7 @@ use rtmark_qemu::CoreCounter;
 use rtmark_units::Cycles;
 
 use crate::clocked::{self, Clocking, Log, LogError};
-use crate::measure::{Measured, Verdict, enough, verdict};
+use crate::measure::{Measured, Verdict, check_sample_count, verdict};
 
 /// An image with clocked probes.
 #[derive(Clone, Debug)]
@@ -43,11 +43,11 @@ impl Clocked {
 
 /// How a run ended, apart from its output.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Ended<'a> {
+pub(crate) struct RunEnd<'a> {
     /// In words.
-    pub told: &'a str,
+    pub ending_text: &'a str,
     /// Whether a successful run ends that way.
-    pub well: bool,
+    pub succeeded: bool,
     /// Where it ran, with a preposition: `on QEMU's virt`.
     pub place: &'a str,
     /// How the counter counted, if not what is to be counted.
@@ -57,13 +57,13 @@ pub(crate) struct Ended<'a> {
 /// Extracts the samples from the console output.
 pub(crate) fn judge(
     console: &[u8],
-    ended: Ended<'_>,
+    ended: RunEnd<'_>,
     image: &Clocked,
     scenario: &Scenario,
 ) -> Result<Measured, Failure> {
     let id = scenario.in_firmware();
     let point = scenario.point.as_ref().map_or(0, |point| point.n);
-    let Ended { told, well, place, counter } = ended;
+    let RunEnd { ending_text, succeeded, place, counter } = ended;
     let fail = |kind, message: String, hint: &str, console: &[u8]| Failure {
         kind,
         message: format!("{message} [{} {place}]", image.path),
@@ -79,10 +79,10 @@ pub(crate) fn judge(
             _ => "was it built with clocked probes, and did it get to its end?",
         };
         let end = console.len().saturating_sub(4096);
-        fail(FailureKind::Check, format!("{error} ({told})"), hint, &console[end..])
+        fail(FailureKind::Check, format!("{error} ({ending_text})"), hint, &console[end..])
     })?;
     if let Some(counter) = counter {
-        log.recount(|count| counter.instructions(count));
+        log.convert_counts(|count| counter.instructions(count));
     }
     if let (Some(runs), Some(wanted)) = (log.select, image.word(scenario))
         && runs != wanted
@@ -92,18 +92,18 @@ pub(crate) fn judge(
         let hint = "let rtmark load the firmware that it has built: --load, or a debug probe";
         return Err(fail(FailureKind::Check, message, hint, &log.console));
     }
-    if let Some(site) = log.stranger(&image.records) {
+    if let Some(site) = log.unknown_probe(&image.records) {
         let message = format!("it has a probe at {site:#010x}, where this image has none");
         let hint = "the board runs another build: let rtmark load its own (--load)";
         return Err(fail(FailureKind::Check, message, hint, &log.console));
     }
     let verdict = verdict(id, point, &log.console).map_err(|problem| {
         let hint =
-            "the same firmware on the simulator may tell more: `rtmark run` without --backend";
-        fail(FailureKind::Check, format!("{problem} ({told})"), hint, &log.console)
+            "the same firmware on the simulator may show more: `rtmark run` without --backend";
+        fail(FailureKind::Check, format!("{problem} ({ending_text})"), hint, &log.console)
     })?;
-    if !well || log.status.is_some_and(|status| status != 0) {
-        let message = format!("it printed ok, but ended with {told}");
+    if !succeeded || log.status.is_some_and(|status| status != 0) {
+        let message = format!("it printed ok, but ended with {ending_text}");
         return Err(fail(FailureKind::Check, message, "check how it ends", &log.console));
     }
     let mut facts = match verdict {
@@ -116,7 +116,7 @@ pub(crate) fn judge(
         fail(FailureKind::Check, error.to_string(), hint, &log.console)
     })?;
     let progress = format!("{} events were logged", log.events.len());
-    enough(scenario, &clocking.samples, clocking.spoilt, &progress).map_err(
+    check_sample_count(scenario, &clocking.samples, clocking.spoilt, &progress).map_err(
         |(kind, message)| {
             fail(kind, message, "check the probes of this scenario in its source", &log.console)
         },

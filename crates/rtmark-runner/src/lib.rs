@@ -9,7 +9,7 @@
 //! `emulate` on QEMU, or [`boards`] on a board. `pair` turns probe hits into samples, and [`clocked`]
 //! does so with printed logs.
 //!
-//! A [`Foreign`] image, built by somebody else, becomes a kernel's column as well: its calls and its
+//! A [`ForeignImage`] image, built by somebody else, becomes a kernel's column as well: its calls and its
 //! console output are measured.
 //!
 //! This crate parses no arguments, prints nothing and never ends the process.
@@ -22,18 +22,18 @@
 pub mod boards;
 pub mod clocked;
 mod column;
-mod described;
+mod description_file;
 mod emulate;
 mod explain;
 pub mod fairness;
 mod footprint;
-pub mod given;
 mod held;
 mod images;
+pub mod input_file;
+pub mod internal_error;
 mod judge;
 pub mod machines;
 mod measure;
-pub mod mistake;
 mod observer;
 mod pair;
 mod placed;
@@ -46,8 +46,8 @@ pub mod socs;
 mod suite;
 
 pub use boards::{Bench, BoardFile, Rehearsal};
-pub use column::{Asked, Column, ColumnError, Foreign, ImageFootprint};
-pub use described::{FileError, FileKind, nearest};
+pub use column::{Column, ColumnError, ColumnOptions, ForeignImage, ImageFootprint};
+pub use description_file::{FileError, FileKind, nearest};
 pub use emulate::{DEADLINE, emulate};
 pub use explain::{Explained, explain};
 pub use footprint::{Object, ObjectCost, objects, stacks};

@@ -4,7 +4,7 @@ use rtmark_firmware::{Counter, Probes, Region, Target, sha256};
 use rtmark_qemu::{Machine, Role};
 use rtmark_units::Hertz;
 
-use crate::described::{self, Described, FileError, FileKind};
+use crate::description_file::{self, DescriptionFile, FileError, FileKind};
 use crate::socs;
 
 /// A QEMU machine and the file it was read from.
@@ -20,9 +20,9 @@ pub struct MachineFile {
     pub origin: String,
 }
 
-impl Described for MachineFile {
+impl DescriptionFile for MachineFile {
     const KIND: FileKind = FileKind::Machine;
-    const BUILTIN: &'static [(&'static str, &'static str)] = described::files_of![
+    const BUILTIN: &'static [(&'static str, &'static str)] = description_file::files_of![
         "machines":
         "stm32c031.toml",
         "stm32f100.toml",
@@ -36,7 +36,7 @@ impl Described for MachineFile {
     ];
 
     fn from_text(origin: &str, text: &str) -> Result<Self, FileError> {
-        let machine = Machine::from_toml(text).map_err(|source| Self::refused(origin, source))?;
+        let machine = Machine::from_toml(text).map_err(|source| Self::invalid(origin, source))?;
         let mut hash = sha256(text.as_bytes());
         let mut target = match &machine.soc {
             Some(soc) => {
@@ -91,7 +91,7 @@ fn own_target(machine: &Machine) -> Target {
 /// # Errors
 /// Never in a released program: tests read every built-in file. They are parsed like a user's files.
 pub fn builtin() -> Result<Vec<MachineFile>, FileError> {
-    described::builtin()
+    description_file::builtin()
 }
 
 /// Finds a machine by its name or by the path of its file. A name that ends in `.toml` or contains a
@@ -100,7 +100,7 @@ pub fn builtin() -> Result<Vec<MachineFile>, FileError> {
 /// # Errors
 /// When the name is unknown, or the file cannot be read or parsed.
 pub fn find(name_or_path: &str) -> Result<MachineFile, FileError> {
-    described::find(name_or_path)
+    description_file::find(name_or_path)
 }
 
 #[cfg(test)]
@@ -109,7 +109,7 @@ mod tests {
     use rtmark_model::Catalogue;
 
     #[test]
-    fn a_machine_says_why_it_lacks_what_it_leaves_out() {
+    fn machines_state_why_scenarios_are_missing() {
         let catalogue = Catalogue::builtin().expect("built in");
         for file in builtin().expect("built in") {
             let left_out = |group: &str| file.machine.without.iter().any(|image| image == group);
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_machine_that_runs_a_socs_firmware_is_built_for_as_that() {
+    fn machines_that_run_a_socs_firmware_use_its_build() {
         let machine = find("stm32f405").expect("built in");
         let soc = socs::find("stm32f405").expect("built in");
         let target = Target { probes: machine.target.probes.clone(), ..Target::from(&soc.soc) };

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, HashMap};
 use rtmark_firmware::probes::{Kind, Record};
 use rtmark_firmware::select;
 use rtmark_model::{
-    Basis, Counted, Exact, Executed, Expected, Failure, FailureKind, HeldInterval, Samples,
-    Scenario, ScenarioId, Unpaired, visible,
+    Basis, Counted, Exact, Expected, Failure, FailureKind, HeldInterval, InstructionCounts,
+    Samples, Scenario, ScenarioId, Unpaired, visible,
 };
 use rtmark_sim::{Bound, Hit, Image, Machine, MaskedInterval, Soc, Taken, Watch, WatchId};
 use rtmark_units::Cycles;
 
-use crate::mistake;
+use crate::internal_error;
 use crate::pair::{Edge, Moment, Pairing};
 use crate::run::{Ending, Session};
 
@@ -37,7 +37,7 @@ pub struct Measured {
     /// The samples, in the requested basis.
     pub samples: Exact,
     /// How many instructions each sample executed, if the basis is something else.
-    pub executed: Option<Executed>,
+    pub executed: Option<InstructionCounts>,
     /// Probe hits that did not form a sample.
     pub unpaired: Unpaired,
     /// The facts that the firmware reported besides `ok`.
@@ -79,7 +79,7 @@ pub(crate) enum Verdict {
 }
 
 /// The constants of a running scenario, and what the run has yielded so far.
-struct Watching<'a> {
+struct ScenarioWatch<'a> {
     scenario: &'a Scenario,
     basis: Basis,
     edges: HashMap<WatchId, Edge>,
@@ -94,14 +94,14 @@ struct Watching<'a> {
     impossible: Option<String>,
 }
 
-impl<'a> Watching<'a> {
+impl<'a> ScenarioWatch<'a> {
     /// Makes a machine watch a scenario's probes; returns `None` if the image lacks a begin or an end
     /// probe.
     fn begin(
         machine: &mut Machine,
         records: &[Record],
         scenario: &'a Scenario,
-        manner: Manner,
+        options: MeasureOptions,
     ) -> Option<Self> {
         let mut edges = HashMap::new();
         let mut at_reset = false;
@@ -113,7 +113,7 @@ impl<'a> Watching<'a> {
                 machine.count_ticks_of(exception);
             }
             let watch = machine.watch(watch);
-            if edge == Edge::Begin && manner.caches == Caches::Emptied {
+            if edge == Edge::Begin && options.caches == Caches::Emptied {
                 machine.empty_caches_at(watch);
             }
             edges.insert(watch, edge);
@@ -126,10 +126,10 @@ impl<'a> Watching<'a> {
         }
         both.then(|| Self {
             scenario,
-            basis: manner.basis,
+            basis: options.basis,
             edges,
             pairing,
-            spans: (manner.notes == Notes::Spans).then(Vec::new),
+            spans: (options.recording == Recording::Spans).then(Vec::new),
             console: Vec::new(),
             bound: Bound::of(machine.soc()),
             began: at_reset.then(|| Taken::from(&*machine)),
@@ -196,8 +196,8 @@ pub fn measure(
     budget: Cycles,
     advanced: impl FnMut(Cycles),
 ) -> Result<Measured, Failure> {
-    let manner = Manner { basis, ..Manner::default() };
-    measure_noting(soc, probed, scenario, budget, manner, advanced).map(|(measured, _)| measured)
+    let options = MeasureOptions { basis, ..MeasureOptions::default() };
+    measure_with(soc, probed, scenario, budget, options, advanced).map(|(measured, _)| measured)
 }
 
 /// The begin and end of each sample of a run.
@@ -205,18 +205,18 @@ pub(crate) type Spans = Vec<(Cycles, Cycles)>;
 
 /// How a scenario is measured.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Manner {
+pub(crate) struct MeasureOptions {
     /// The unit in which spans are counted.
     pub basis: Basis,
     /// How caches are treated.
     pub caches: Caches,
     /// What is recorded besides samples.
-    pub notes: Notes,
+    pub recording: Recording,
 }
 
-impl Default for Manner {
+impl Default for MeasureOptions {
     fn default() -> Self {
-        Self { basis: Basis::Cycles, caches: Caches::default(), notes: Notes::default() }
+        Self { basis: Basis::Cycles, caches: Caches::default(), recording: Recording::default() }
     }
 }
 
@@ -232,7 +232,7 @@ pub(crate) enum Caches {
 
 /// What is recorded besides samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Notes {
+pub(crate) enum Recording {
     /// Nothing.
     #[default]
     None,
@@ -259,20 +259,20 @@ pub(crate) fn measure_emptied(
     if measured.ran > REPEATED || !soc.memories.iter().any(caches) {
         return None;
     }
-    let manner = Manner { caches: Caches::Emptied, ..Manner::default() };
+    let options = MeasureOptions { caches: Caches::Emptied, ..MeasureOptions::default() };
     let budget = Cycles(measured.ran.0.saturating_mul(32));
-    let (measured, _) = measure_noting(soc, probed, scenario, budget, manner, |_| {}).ok()?;
+    let (measured, _) = measure_with(soc, probed, scenario, budget, options, |_| {}).ok()?;
     Some(measured.samples.0)
 }
 
 /// Does what [`measure`] does in the given manner; also returns the samples' times if they are
 /// recorded.
-pub(crate) fn measure_noting(
+pub(crate) fn measure_with(
     soc: &Soc,
     probed: &Probed,
     scenario: &Scenario,
     budget: Cycles,
-    manner: Manner,
+    options: MeasureOptions,
     mut advanced: impl FnMut(Cycles),
 ) -> Result<(Measured, Spans), Failure> {
     let id = scenario.in_firmware();
@@ -281,7 +281,7 @@ pub(crate) fn measure_noting(
     let fail = |kind, message: String, hint: &str, console: &[u8]| Failure {
         kind,
         message: format!("{message} [{}]", probed.path),
-        hint: hint.replace("{again}", &again).replace("{mistake}", &mistake::hint()),
+        hint: hint.replace("{again}", &again).replace("{mistake}", &internal_error::hint()),
         console: visible(console),
     };
     let build = |message: String| {
@@ -299,32 +299,32 @@ pub(crate) fn measure_noting(
     })?;
     select(&mut session.machine, &probed.image, &probed.records, &scenario.id)
         .map_err(|error| build(error.to_string()))?;
-    let mut watching = Watching::begin(&mut session.machine, &probed.records, scenario, manner)
+    let mut watch = ScenarioWatch::begin(&mut session.machine, &probed.records, scenario, options)
         .ok_or_else(|| build(format!("scenario {id} lacks a begin or an end probe")))?;
     session.machine.watch_masks();
     let ending = session.run(budget, |machine| {
-        watching.look(machine);
+        watch.look(machine);
         advanced(machine.cycles());
     });
 
-    let told = match &ending {
-        Ending::Internal(error) => mistake::told(error, &probed.image, &probed.elf),
-        other => session.tell(other),
+    let ending_text = match &ending {
+        Ending::Internal(error) => internal_error::describe(error, &probed.image, &probed.elf),
+        other => session.describe(other),
     };
-    let impossible = watching.impossible.take().or_else(|| {
+    let impossible = watch.impossible.take().or_else(|| {
         let taken = Taken::from(&session.machine);
-        watching.bound.excess(&taken).map(|excess| format!("in the whole run {excess}"))
+        watch.bound.excess(&taken).map(|excess| format!("in the whole run {excess}"))
     });
-    let counts_others = manner.basis != Basis::Instructions;
-    let executed = counts_others.then(|| Executed(watching.pairing.executed().clone()));
-    let (hits, (samples, mut unpaired)) = (watching.pairing.hits(), watching.pairing.finish());
+    let counts_others = options.basis != Basis::Instructions;
+    let executed = counts_others.then(|| InstructionCounts(watch.pairing.executed().clone()));
+    let (hits, (samples, mut unpaired)) = (watch.pairing.hits(), watch.pairing.finish());
     if !scenario.restarts.exceeded_by(unpaired.restarted) {
         unpaired.restarted = 0;
     }
-    let (console, spans) = (watching.console, watching.spans);
+    let (console, spans) = (watch.console, watch.spans);
     let progress = progress(hits, samples.len());
     if let Some((kind, hint)) = cut_short(&ending) {
-        return Err(fail(kind, format!("{told}; {progress}"), hint, &console));
+        return Err(fail(kind, format!("{ending_text}; {progress}"), hint, &console));
     }
     if let Some(impossible) = impossible {
         let message =
@@ -332,17 +332,18 @@ pub(crate) fn measure_noting(
         return Err(fail(FailureKind::Internal, message, "{mistake}", &console));
     }
     let check = |message, hint| fail(FailureKind::Check, message, hint, &console);
-    let verdict = verdict(id, point, &console)
-        .map_err(|said| check(format!("{said} ({told})"), "`{again}` shows all that it prints"))?;
+    let verdict = verdict(id, point, &console).map_err(|verdict_text| {
+        check(format!("{verdict_text} ({ending_text})"), "`{again}` shows all that it prints")
+    })?;
     if matches!(ending, Ending::Exit(status) if status.0 != 0) {
-        let message = format!("it printed ok, but ended with {told}");
+        let message = format!("it printed ok, but ended with {ending_text}");
         return Err(check(message, "`{again}` shows the same run"));
     }
     let facts = match verdict {
         Verdict::Ok(facts) => facts,
         Verdict::Declined(reason) => return Ok((Measured::declined(reason), Spans::new())),
     };
-    enough(scenario, &samples, 0, &progress).map_err(|(kind, message)| {
+    check_sample_count(scenario, &samples, 0, &progress).map_err(|(kind, message)| {
         fail(kind, message, "check the probes of this scenario in its source", &console)
     })?;
     let (masked, ran) = (session.machine.longest_masked(), session.machine.cycles());
@@ -390,7 +391,7 @@ fn cut_short(ending: &Ending) -> Option<(FailureKind, &'static str)> {
 
 /// Checks that there are as many samples as the catalogue asks for, counting those that the measurement
 /// itself spoilt.
-pub(crate) fn enough(
+pub(crate) fn check_sample_count(
     scenario: &Scenario,
     samples: &Samples,
     spoilt: u64,
@@ -414,26 +415,27 @@ pub(crate) fn enough(
 /// the verdict must repeat the requested count as the fact `n`.
 pub(crate) fn verdict(id: &ScenarioId, point: u32, console: &[u8]) -> Result<Verdict, String> {
     let text = visible(console);
-    let said = |line: &str| line.strip_prefix(id.as_str())?.strip_prefix(' ').map(str::to_owned);
-    let Some(said) = text.lines().rev().find_map(said) else {
+    let verdict_text =
+        |line: &str| line.strip_prefix(id.as_str())?.strip_prefix(' ').map(str::to_owned);
+    let Some(verdict_text) = text.lines().rev().find_map(verdict_text) else {
         return Err(format!("it ended without saying `{id} ok`"));
     };
-    if let Some(reason) = said.strip_prefix("n/a: ").filter(|_| point > 0) {
+    if let Some(reason) = verdict_text.strip_prefix("n/a: ").filter(|_| point > 0) {
         return Ok(Verdict::Declined(reason.to_owned()));
     }
-    let mut words = said.split(' ');
+    let mut words = verdict_text.split(' ');
     if words.next() != Some("ok") {
-        return Err(format!("it says: {said}"));
+        return Err(format!("it says: {verdict_text}"));
     }
     let fact = |word: &str| {
         let (key, value) = word.split_once('=')?;
         Some((key.to_owned(), value.to_owned()))
     };
     let facts: BTreeMap<_, _> = words
-        .map(|word| fact(word).ok_or_else(|| format!("`{word}` is not key=value: {said}")))
+        .map(|word| fact(word).ok_or_else(|| format!("`{word}` is not key=value: {verdict_text}")))
         .collect::<Result<_, _>>()?;
     if point > 0 && facts.get("n") != Some(&point.to_string()) {
-        return Err(format!("it does not say that it measured n={point}: {said}"));
+        return Err(format!("it does not say that it measured n={point}: {verdict_text}"));
     }
     Ok(Verdict::Ok(facts))
 }
@@ -443,7 +445,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_word_counts() {
+    fn the_last_verdict_counts() {
         let id = "a.b".parse().expect("good");
         let of = |console: &str| verdict(&id, 0, console.as_bytes());
         assert_eq!(of("hello\na.b ok\n"), Ok(Verdict::Ok(BTreeMap::new())));
@@ -460,7 +462,7 @@ mod tests {
     }
 
     #[test]
-    fn a_point_is_told_or_declined() {
+    fn a_point_is_reported_or_declined() {
         let id = "a.b".parse().expect("good");
         let of = |console: &str| verdict(&id, 16, console.as_bytes());
         assert!(matches!(of("a.b ok n=16\n"), Ok(Verdict::Ok(_))));

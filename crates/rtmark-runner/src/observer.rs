@@ -43,7 +43,7 @@ pub enum Event<'a> {
         cycles: Cycles,
     },
     /// A board, or the simulator in its place, has printed a scenario's result.
-    Heard {
+    Captured {
         /// What it printed.
         recorded: &'a Recorded,
     },

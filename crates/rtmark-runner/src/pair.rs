@@ -143,13 +143,13 @@ mod tests {
     }
 
     #[test]
-    fn a_tick_that_belongs_to_the_span_is_no_disturbance() {
+    fn a_tick_that_belongs_to_the_span_is_not_a_disturbance() {
         let hits = [(Begin, 0, 0), (End, 5, 1), (Begin, 10, 1), (End, 19, 3)];
         assert_eq!(paired(&span(1), &hits).0, [(5, false), (9, true)]);
     }
 
     #[test]
-    fn what_does_not_pair_is_counted() {
+    fn unpaired_probes_are_counted() {
         let hits =
             [(End, 1, 0), (Begin, 2, 0), (Begin, 5, 0), (End, 9, 0), (End, 10, 0), (Begin, 11, 0)];
         let (samples, unpaired) = paired(&span(0), &hits);
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn each_sample_has_its_instructions() {
+    fn each_sample_has_its_instruction_count() {
         let mut pairing = Pairing::default();
         let hits = [(Begin, 10, 3), (End, 30, 9), (Begin, 40, 12), (Begin, 50, 14), (End, 70, 20)];
         for (edge, count, instructions) in hits {

@@ -46,7 +46,7 @@ pub(crate) struct Placed {
 
 impl Placed {
     /// Wraps a run whose layout is not varied.
-    pub fn alone(measured: Measured) -> Self {
+    pub fn unvaried(measured: Measured) -> Self {
         Self { measured, emptied: None, middle: 0, placements: Vec::new() }
     }
 }
@@ -70,12 +70,12 @@ pub(crate) struct Measurement<'a> {
 pub(crate) fn measure_all(
     soc: &Soc,
     images: &[&Ready],
-    asked: Measurement<'_>,
+    measurement: Measurement<'_>,
     advanced: impl Fn(Cycles) + Sync,
 ) -> Result<Placed, Failure> {
-    let Measurement { scenario, looked, basis, budget } = asked;
+    let Measurement { scenario, looked, basis, budget } = measurement;
     let watched = images.iter().filter_map(|image| match &image.program {
-        Program::Watched(probed) => Some((*image, probed)),
+        Program::Observed(probed) => Some((*image, probed)),
         Program::Clocked(_) => None,
     });
     let watched: Vec<(&Ready, &Probed)> = watched.collect();
@@ -98,7 +98,7 @@ pub(crate) fn measure_all(
     for ((image, probed), measured) in watched.into_iter().zip(measured) {
         let measured = measured?;
         if measured.declined.is_some() {
-            return Ok(Placed::alone(measured));
+            return Ok(Placed::unvaried(measured));
         }
         placements.push(Placement {
             layout: image.firmware.layout,
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_takes_long_has_fewer_layouts_unless_a_number_is_asked_for() {
+    fn long_scenarios_have_fewer_layouts_by_default() {
         let catalogue = Catalogue::builtin().expect("good");
         let scenario = |id: &str| catalogue.get(&id.parse().expect("a name")).expect("known");
         let (short, long) = (scenario("thread.yield"), scenario("growth.yield.ready.8"));

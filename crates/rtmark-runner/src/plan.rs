@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use rtmark_firmware::{Kernel, PROFILES, Switched, Variant, successor};
+use rtmark_firmware::{Kernel, PROFILES, SettingChanges, Variant, successor};
 use rtmark_model::{Basis, Catalogue, Key, Pattern, Scenario, Victim};
 use rtmark_units::Share;
 
-use crate::described::nearest;
+use crate::description_file::nearest;
 use crate::placed::Placements;
 use crate::platform::Platform;
 
@@ -51,7 +51,7 @@ pub struct Unit {
     /// The build variant.
     pub variant: Variant,
     /// The changes that the variant makes to the kernel's default settings; none if it cannot be built.
-    pub switched: Switched,
+    pub setting_changes: SettingChanges,
     /// The scenarios, each with the reason why it has no answer if the kernel declares one.
     pub scenarios: Vec<(Scenario, Option<String>)>,
 }
@@ -102,7 +102,7 @@ impl Plan {
                 [scenario.id.as_str(), scenario.in_firmware().as_str()]
             })?;
         for variant in variants {
-            possible(variant, &kernels, platforms)?;
+            check_variants(variant, &kernels, platforms)?;
         }
         let mut units = Vec::new();
         for platform in platforms {
@@ -181,7 +181,7 @@ impl Plan {
 }
 
 /// Rejects a variant that none of the kernels has.
-fn possible(
+fn check_variants(
     variant: &Variant,
     kernels: &[&Kernel],
     platforms: &[Platform],
@@ -213,25 +213,29 @@ impl Unit {
     ) -> Self {
         let manifest = &kernel.manifest;
         let core = platform.core();
-        let switched = if manifest.cores.iter().any(|supported| supported == core) {
-            variant.of(manifest, core).map(|switched| switched.at(manifest, &platform.target()))
+        let setting_changes = if manifest.cores.iter().any(|supported| supported == core) {
+            variant
+                .of(manifest, core)
+                .map(|setting_changes| setting_changes.at(manifest, &platform.target()))
         } else {
             let unknown = || format!("rtmark has no firmware of {} for {core}.", manifest.name);
             Err(manifest.unsupported.get(core).cloned().unwrap_or_else(unknown))
         };
         let ask = |scenario: &Scenario| {
-            let excuse = match &switched {
-                Ok(switched) => {
+            let excuse = match &setting_changes {
+                Ok(setting_changes) => {
                     let names = [&scenario.id, scenario.in_firmware()];
-                    let own =
-                        |name| manifest.not_applicable(name, core, switched, platform.backend());
+                    let own = |name| {
+                        manifest.not_applicable(name, core, setting_changes, platform.backend())
+                    };
                     let own = names.iter().find_map(|name| own(name));
                     let platforms = || names.iter().find_map(|name| platform.not_applicable(name));
-                    let said = own.or_else(platforms).map(str::to_owned);
+                    let stated = own.or_else(platforms).map(str::to_owned);
                     let ram = platform.target().ram.map_or(u32::MAX, |ram| ram.size);
-                    said.or_else(|| unseen(platform, scenario))
-                        .or_else(|| manifest.no_room(scenario.id.group(), ram))
-                        .or_else(|| absent(kernel, scenario))
+                    stated
+                        .or_else(|| why_unobservable(platform, scenario))
+                        .or_else(|| manifest.ram_shortage(scenario.id.group(), ram))
+                        .or_else(|| why_not_applicable(kernel, scenario))
                 }
                 Err(reason) => Some(reason.clone()),
             };
@@ -242,7 +246,7 @@ impl Unit {
             kernel: kernel.clone(),
             platform: platform.clone(),
             variant: variant.clone(),
-            switched: switched.unwrap_or_default(),
+            setting_changes: setting_changes.unwrap_or_default(),
         }
     }
 
@@ -260,7 +264,7 @@ impl Unit {
 
     /// Tells whether code placement matters and can be chosen: on the simulator, counted in cycles.
     /// Instruction counts do not depend on placement.
-    fn placeable(&self) -> bool {
+    fn varies_layout(&self) -> bool {
         matches!(self.platform, Platform::Sim(_, Basis::Cycles))
     }
 
@@ -277,7 +281,7 @@ impl Unit {
             });
             let cost = &mut images[known].1;
             if excuse.is_none() {
-                let layouts = if self.placeable() { placements.of(scenario) } else { 1 };
+                let layouts = if self.varies_layout() { placements.of(scenario) } else { 1 };
                 *cost = (*cost).max(BUILT) + u64::from(layouts);
             }
         }
@@ -286,18 +290,19 @@ impl Unit {
 
     /// Returns the number of layouts needed of an image: that of its most demanding scenario.
     pub(crate) fn layouts(&self, image: &str, placements: Placements) -> u32 {
-        let asked = self.asked().filter(|scenario| scenario.id.group() == image);
-        let most = asked.map(|scenario| placements.of(scenario)).max();
-        most.filter(|_| self.placeable()).unwrap_or(1)
+        let scenarios_of_image =
+            self.applicable_scenarios().filter(|scenario| scenario.id.group() == image);
+        let most = scenarios_of_image.map(|scenario| placements.of(scenario)).max();
+        most.filter(|_| self.varies_layout()).unwrap_or(1)
     }
 
     /// Tells whether the firmware has to be built, that is, the kernel answers at least one scenario.
     pub fn needs_firmware(&self) -> bool {
-        self.asked().next().is_some()
+        self.applicable_scenarios().next().is_some()
     }
 
     /// Returns the scenarios that the kernel does not decline.
-    pub(crate) fn asked(&self) -> impl Iterator<Item = &Scenario> {
+    pub(crate) fn applicable_scenarios(&self) -> impl Iterator<Item = &Scenario> {
         self.scenarios.iter().filter(|(_, excuse)| excuse.is_none()).map(|(scenario, _)| scenario)
     }
 
@@ -314,7 +319,7 @@ impl Unit {
 }
 
 /// Returns why a platform cannot observe what a scenario asks for, if it cannot.
-fn unseen(platform: &Platform, scenario: &Scenario) -> Option<String> {
+fn why_unobservable(platform: &Platform, scenario: &Scenario) -> Option<String> {
     let sees = matches!(platform, Platform::Sim(_, Basis::Cycles));
     (scenario.held_back.is_some() && !sees)
         .then(|| "Only the simulator sees what holds interrupts back, in cycles.".to_owned())
@@ -323,7 +328,7 @@ fn unseen(platform: &Platform, scenario: &Scenario) -> Option<String> {
 /// Returns why a kernel is not asked at all, if that is known before anything is built. Users' own
 /// scenarios do not apply to rtmark's kernels, and a user's own kernel answers the scenarios it chooses
 /// to.
-fn absent(kernel: &Kernel, scenario: &Scenario) -> Option<String> {
+fn why_not_applicable(kernel: &Kernel, scenario: &Scenario) -> Option<String> {
     let manifest = &kernel.manifest;
     let is_load = scenario.id.group() == LOAD;
     let has_image = manifest.images.iter().any(|image| image == scenario.id.group())
@@ -368,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_is_asked_unless_filtered() {
+    fn everything_is_measured_unless_filtered() {
         let all = plan(&[], &[]).expect("everything");
         assert_eq!(all.units.len(), 4);
         assert_eq!(all.answers(), 4 * Catalogue::builtin().expect("good").scenarios().len());
@@ -389,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_are_the_whole_and_keep_images_together() {
+    fn parts_cover_the_plan_and_keep_images_together() {
         let whole = plan(&[], &[]).expect("everything");
         let placements = Placements::Usually(9);
         for of in [1, 2, 3, 7, 1000] {
@@ -414,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn every_filter_must_select_something() {
+    fn filters_that_select_nothing_are_rejected() {
         let error = plan(&["floor", "flor"], &[]).expect_err("nothing");
         assert_eq!(error.to_string(), "no kernel fits `flor`; did you mean `floor`?");
         let error = plan(&[], &["*.nothing"]).expect_err("nothing");

@@ -15,7 +15,7 @@ use rtmark_model::{
 use rtmark_units::Hertz;
 use serde::{Deserialize, Serialize};
 
-use crate::judge::{Clocked, Ended, judge};
+use crate::judge::{Clocked, RunEnd, judge};
 
 /// The version of the file format.
 pub const VERSION: u32 = 1;
@@ -111,7 +111,7 @@ pub fn read(file: impl BufRead) -> Result<Vec<Recorded>, RecordingError> {
         let refuse = |problem: String| RecordingError::Line { line: index + 1, problem };
         if !begun {
             let header: Header = serde_json::from_str(&line)
-                .map_err(|error| refuse(format!("this is no recording of rtmark's: {error}")))?;
+                .map_err(|error| refuse(format!("this is not an rtmark recording: {error}")))?;
             if header.rtmark_recording != VERSION {
                 let version = header.rtmark_recording;
                 return Err(refuse(format!("it is of version {version}, not {VERSION}")));
@@ -171,7 +171,7 @@ impl Recorded {
         let Some(scenario) = found else {
             let failure = Failure {
                 kind: FailureKind::Check,
-                message: format!("{} is none of the catalogue's scenarios", key.scenario),
+                message: format!("the catalogue has no scenario {}", key.scenario),
                 hint: "name the catalogue that it was recorded with: --catalogue".to_owned(),
                 console: String::new(),
             };
@@ -192,8 +192,8 @@ impl Recorded {
             records: probes.chain([selected]).collect(),
             path: format!("{} of {}", self.provenance.firmware.image, key.kernel),
         };
-        let (told, place) = ("the end of the recording", "as recorded");
-        let ended = Ended { told, well: true, place, counter: None };
+        let (ending_text, place) = ("the end of the recording", "as recorded");
+        let ended = RunEnd { ending_text, succeeded: true, place, counter: None };
         let measured = match judge(self.console.as_bytes(), ended, &image, scenario) {
             Err(failure) => return Answer::Failed { key, failure },
             Ok(measured) => measured,

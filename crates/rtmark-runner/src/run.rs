@@ -6,7 +6,7 @@ use rtmark_sim::{
 };
 use rtmark_units::Cycles;
 
-use crate::mistake;
+use crate::internal_error;
 
 /// The cycles that the simulator runs between looks at its state: short enough for progress to move,
 /// long enough to cost nothing.
@@ -66,16 +66,16 @@ pub struct Session<'a> {
     image: &'a Image,
     /// The image's file, whose debug information provides source lines.
     elf: &'a [u8],
-    host: Option<&'a mut dyn Serve>,
+    host: Option<&'a mut dyn SyscallHost>,
 }
 
 /// A host that performs system calls: see [`Session::with_host`].
-pub trait Serve: std::fmt::Debug {
+pub trait SyscallHost: std::fmt::Debug {
     /// Performs the call with which the machine returned.
     fn serve(&mut self, machine: &mut Machine);
 }
 
-impl<T: Host + std::fmt::Debug> Serve for T {
+impl<T: Host + std::fmt::Debug> SyscallHost for T {
     fn serve(&mut self, machine: &mut Machine) {
         machine.serve(self);
     }
@@ -105,7 +105,7 @@ impl<'a> Session<'a> {
 
     /// Lets the program use files that the host provides.
     #[must_use]
-    pub fn with_host(mut self, host: &'a mut dyn Serve) -> Self {
+    pub fn with_host(mut self, host: &'a mut dyn SyscallHost) -> Self {
         self.machine.set_file_calls(FileCalls::Served);
         self.host = Some(host);
         self
@@ -162,46 +162,49 @@ impl<'a> Session<'a> {
 
     /// Formats an address with its symbol and line: `0x08000124 (main+0x4, main.c:12)`.
     pub fn place(&self, address: u32) -> String {
-        match mistake::location(address, self.image, self.elf) {
+        match internal_error::location(address, self.image, self.elf) {
             Some(location) => format!("{address:#010x} ({location})"),
             None => format!("{address:#010x}"),
         }
     }
 
     /// Formats the program counter's location.
-    pub fn here(&self) -> String {
+    pub fn location(&self) -> String {
         self.place(self.machine.register(Register::Pc))
     }
 
     /// Describes an ending, with addresses and symbols.
-    pub fn tell(&self, ending: &Ending) -> String {
-        let fault = |report: &FaultReport| match mistake::location(report.pc, self.image, self.elf)
-        {
+    pub fn describe(&self, ending: &Ending) -> String {
+        let fault = |report: &FaultReport| match internal_error::location(
+            report.pc, self.image, self.elf,
+        ) {
             Some(location) => format!("{report}, in {location}"),
             None => report.to_string(),
         };
         match ending {
             Ending::Exit(ExitStatus(0)) => "exit: success".to_owned(),
             Ending::Exit(ExitStatus(status)) => format!("exit: failure, status {status}"),
-            Ending::Reset => format!("the program requested a system reset before {}", self.here()),
+            Ending::Reset => {
+                format!("the program requested a system reset before {}", self.location())
+            }
             Ending::Fault(report) => format!("fault: {}", fault(report)),
             Ending::Lockup(report) => format!("lockup: {}", fault(report)),
             Ending::Breakpoint(address) => {
                 format!("breakpoint without a debugger at {}", self.place(*address))
             }
             Ending::Asleep => {
-                format!("asleep for ever at {}: nothing can wake it", self.here())
+                format!("asleep for ever at {}: nothing can wake it", self.location())
             }
             Ending::Limit => {
                 format!(
                     "still running at {} when {} had passed",
-                    self.here(),
+                    self.location(),
                     self.machine.cycles()
                 )
             }
-            Ending::Observer => format!("ended from outside at {}", self.here()),
-            Ending::Output(_) => format!("stopped at {} after its output", self.here()),
-            Ending::Internal(error) => mistake::told(error, self.image, self.elf),
+            Ending::Observer => format!("ended from outside at {}", self.location()),
+            Ending::Output(_) => format!("stopped at {} after its output", self.location()),
+            Ending::Internal(error) => internal_error::describe(error, self.image, self.elf),
             Ending::Other(text) => text.clone(),
         }
     }

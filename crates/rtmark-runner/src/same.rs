@@ -14,7 +14,7 @@ use crate::pair::Edge;
 use crate::run::{Ending, Session};
 
 /// The number of cycles between looks: a changed loop causes a hit for each of its instructions.
-const LOOK: Cycles = Cycles(200_000);
+const POLL_INTERVAL: Cycles = Cycles(200_000);
 
 /// The code of an image that differs from an earlier build.
 #[derive(Clone, Debug)]
@@ -85,7 +85,7 @@ fn executed(
     }
     let mut found = BTreeSet::new();
     loop {
-        let until = session.machine.cycles().saturating_add(LOOK).min(budget);
+        let until = session.machine.cycles().saturating_add(POLL_INTERVAL).min(budget);
         let ending = session.run(until, |machine| {
             for hit in machine.take_hits() {
                 match (edges.get(&hit.watch), watched.get(&hit.watch)) {

@@ -3,7 +3,7 @@
 use rtmark_firmware::sha256;
 use rtmark_sim::Soc;
 
-use crate::described::{self, Described, FileError, FileKind};
+use crate::description_file::{self, DescriptionFile, FileError, FileKind};
 
 /// A soc and the file it was read from.
 #[derive(Clone, Debug)]
@@ -21,9 +21,9 @@ pub struct SocFile {
 /// The socs of the default suite: a small core and a large one.
 const SUITE: [&str; 2] = ["stm32c031", "stm32f405"];
 
-impl Described for SocFile {
+impl DescriptionFile for SocFile {
     const KIND: FileKind = FileKind::Soc;
-    const BUILTIN: &'static [(&'static str, &'static str)] = described::files_of![
+    const BUILTIN: &'static [(&'static str, &'static str)] = description_file::files_of![
         "socs":
         "stm32c031.toml",
         "stm32f100.toml",
@@ -56,7 +56,7 @@ impl Described for SocFile {
     ];
 
     fn from_text(origin: &str, text: &str) -> Result<Self, FileError> {
-        let soc = Soc::from_toml(text).map_err(|source| Self::refused(origin, source))?;
+        let soc = Soc::from_toml(text).map_err(|source| Self::invalid(origin, source))?;
         let (sha256, text, origin) = (sha256(text.as_bytes()), text.to_owned(), origin.to_owned());
         Ok(Self { soc, sha256, text, origin })
     }
@@ -79,7 +79,7 @@ pub fn from_text(origin: &str, text: &str) -> Result<SocFile, FileError> {
 /// # Errors
 /// Never in a released program: tests read every built-in file. They are parsed like a user's files.
 pub fn builtin() -> Result<Vec<SocFile>, FileError> {
-    described::builtin()
+    description_file::builtin()
 }
 
 /// Returns the socs that are measured if none is named.
@@ -98,5 +98,5 @@ pub fn suite() -> Result<Vec<SocFile>, FileError> {
 /// # Errors
 /// When the name is unknown, or the file cannot be read or parsed.
 pub fn find(name_or_path: &str) -> Result<SocFile, FileError> {
-    described::find(name_or_path)
+    description_file::find(name_or_path)
 }

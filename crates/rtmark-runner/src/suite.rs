@@ -15,7 +15,7 @@ use rtmark_units::Cycles;
 use crate::clocked::can_be_clocked;
 use crate::explain::{Explained, explain};
 use crate::footprint::stacks;
-use crate::images::{Images, Program, Ready, build, check, every_image, failure_of, wanted_of};
+use crate::images::{Images, Program, Ready, build, check, every_image, failure_of, target_of};
 use crate::measure::Probed;
 use crate::observer::{Event, SuiteObserver};
 use crate::placed::{Placed, Placements};
@@ -65,12 +65,12 @@ impl<'a> Task<'a> {
 
 /// Why probes in the firmware cannot measure a scenario.
 const NO_CLOCK: &str = "Its span begins or ends with the reset, or where an exception becomes \
-                        pending or has returned, or, in Rust, at a function's entry: no instruction stands there \
-                        that could read a counter.";
+                        pending or has returned, or, in Rust, at a function's entry: no instruction there \
+                        could read a counter.";
 
 /// Why probes in the firmware cannot count cycles awake.
 const NO_SLEEP: &str = "It counts the cycles in which the core is awake: a counter that runs on \
-                        while the core sleeps cannot tell them.";
+                        while the core sleeps cannot count them.";
 
 /// The line tables of images, by the images' SHA-256; each is read on first use.
 type LineTables<'a> = BTreeMap<&'a str, Option<Lines<'a>>>;
@@ -141,18 +141,17 @@ impl Suite {
         watch: impl Fn(&Task<'_>, &Soc, &Probed) -> Result<T, Failure> + Sync,
     ) -> Vec<Result<T, Answer>> {
         let images = self.build(plan, observer, Placements::ONE);
-        let asked = self.ask_all(plan, &images, observer);
-        let observed = asked.into_par_iter().map(|asked| {
-            let (key, task) = asked?;
-            let (Platform::Sim(file, _), Program::Watched(image)) =
+        let resolved = self.resolve_tasks(plan, &images, observer);
+        let observed = resolved.into_par_iter().map(|resolved| {
+            let (key, task) = resolved?;
+            let (Platform::Sim(file, _), Program::Observed(image)) =
                 (&task.unit.platform, &task.image.program)
             else {
                 let reason = "Only the simulator can be observed.".to_owned();
                 return Err(Answer::NotApplicable { key, reason });
             };
             if task.scenario.held_back.is_some() {
-                let reason =
-                    "Its sample is no span: `rtmark worst --load` looks closer.".to_owned();
+                let reason = "Its sample is not a span: use `rtmark worst --load`.".to_owned();
                 return Err(Answer::NotApplicable { key, reason });
             }
             watch(&task, &file.soc, image).map_err(|failure| Answer::Failed { key, failure })
@@ -161,28 +160,28 @@ impl Suite {
     }
 
     /// Resolves the plan into tasks, using the built images.
-    fn ask_all<'a, O: SuiteObserver>(
+    fn resolve_tasks<'a, O: SuiteObserver>(
         &self,
         plan: &'a Plan,
         images: &'a [Images],
         observer: &mut O,
     ) -> Vec<Result<(Key, Task<'a>), Answer>> {
-        let mut asked = Vec::new();
+        let mut resolved = Vec::new();
         for (unit, images) in plan.units.iter().zip(images) {
             for (scenario, excuse) in &unit.scenarios {
                 let key = unit.key(scenario);
-                asked.push(match self.ask(unit, scenario, excuse.as_ref(), images) {
-                    Ask::Said(reason) => Err(Answer::NotApplicable { key, reason }),
-                    Ask::Failed(failure) => Err(Answer::Failed { key, failure }),
-                    Ask::Run(task) => Ok((key, task)),
+                resolved.push(match self.resolve_task(unit, scenario, excuse.as_ref(), images) {
+                    Resolution::NotApplicable(reason) => Err(Answer::NotApplicable { key, reason }),
+                    Resolution::Failed(failure) => Err(Answer::Failed { key, failure }),
+                    Resolution::Run(task) => Ok((key, task)),
                 });
             }
         }
-        let tasks = || asked.iter().filter_map(|asked| asked.as_ref().ok());
+        let tasks = || resolved.iter().filter_map(|resolved| resolved.as_ref().ok());
         let budget = tasks().map(|(_, task)| task.budget).sum();
         let scenarios = tasks().count();
         observer.event(Event::Running { platform: None, scenarios, budget });
-        asked
+        resolved
     }
 
     fn build<O: SuiteObserver>(
@@ -205,13 +204,13 @@ impl Suite {
         images
     }
 
-    /// Builds what the plan asks for, in parallel, in the plan's order. `told` is called with each
+    /// Builds what the plan asks for, in parallel, in the plan's order. `report` is called with each
     /// firmware's index in the plan, and returns whether to go on.
     fn build_all(
         &self,
         plan: &Plan,
         placements: Placements,
-        told: &(impl Fn(usize, Result<Built, FirmwareError>) -> bool + Send + Clone),
+        report: &(impl Fn(usize, Result<Built, FirmwareError>) -> bool + Send + Clone),
     ) {
         let wanted: Vec<_> = firmwares(plan).collect();
         let threads = rayon::current_num_threads();
@@ -222,18 +221,23 @@ impl Suite {
         // Separate threads, so that those that run scenarios do not wait for compilers.
         std::thread::scope(|scope| {
             for _ in 0..threads.min(wanted.len()) {
-                let told = told.clone();
+                let report = report.clone();
                 scope.spawn(move || {
                     while let Some(&(at, unit)) = wanted.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        let target = wanted_of(unit);
+                        let target = target_of(unit);
                         let layouts = |image: &str| unit.layouts(image, placements);
                         let built = build(unit, builder).and_then(|images| {
-                            let (kernel, switched) = (&unit.kernel, &unit.switched);
-                            let placed =
-                                builder.place(kernel, &target, switched, &images, layouts)?;
+                            let (kernel, setting_changes) = (&unit.kernel, &unit.setting_changes);
+                            let placed = builder.place(
+                                kernel,
+                                &target,
+                                setting_changes,
+                                &images,
+                                layouts,
+                            )?;
                             Ok((images, placed))
                         });
-                        if !told(at, built) {
+                        if !report(at, built) {
                             break;
                         }
                     }
@@ -242,13 +246,13 @@ impl Suite {
         });
     }
 
-    fn ask<'a>(
+    fn resolve_task<'a>(
         &self,
         unit: &'a Unit,
         scenario: &'a Scenario,
         excuse: Option<&String>,
         images: &'a Images,
-    ) -> Ask<'a> {
+    ) -> Resolution<'a> {
         let id = &scenario.id;
         let manifest = &unit.kernel.manifest;
         let kernel = &manifest.id;
@@ -260,7 +264,7 @@ impl Suite {
         let names = [id, scenario.in_firmware()];
         let never = names.iter().any(|name| manifest.never_applicable(name).is_some());
         let contradiction = |message: String, hint: &str| {
-            Ask::Failed(Failure {
+            Resolution::Failed(Failure {
                 kind: FailureKind::Build,
                 message,
                 hint: hint.into(),
@@ -272,17 +276,17 @@ impl Suite {
                 format!("{kernel} declares {id} not applicable, but its firmware contains it"),
                 "remove it from one of the two: kernel.toml or the image",
             ),
-            (Some(reason), ..) => Ask::Said(reason.clone()),
-            (None, _, Some(Err(failure))) => Ask::Failed(failure.clone()),
+            (Some(reason), ..) => Resolution::NotApplicable(reason.clone()),
+            (None, _, Some(Err(failure))) => Resolution::Failed(failure.clone()),
             (None, Some(_), Some(Ok(Ready { program: Program::Clocked(image), .. })))
                 if !can_be_clocked(&image.records, scenario.in_firmware()) =>
             {
-                Ask::Said(NO_CLOCK.to_owned())
+                Resolution::NotApplicable(NO_CLOCK.to_owned())
             }
             (None, Some(_), Some(Ok(Ready { program: Program::Clocked(_), .. })))
                 if scenario.span.counted == Counted::Awake =>
             {
-                Ask::Said(NO_SLEEP.to_owned())
+                Resolution::NotApplicable(NO_SLEEP.to_owned())
             }
             (None, Some(index), Some(Ok(ready))) => {
                 let clock = u64::from(unit.platform.clock().0);
@@ -292,11 +296,12 @@ impl Suite {
                 let mut task =
                     Task { unit, scenario, image: ready, layouts, budget, question: None };
                 task.question = self.question(&task, index);
-                Ask::Run(task)
+                Resolution::Run(task)
             }
-            (None, ..) if unit.kernel.own => {
-                Ask::Said(format!("{}'s firmware does not contain it.", unit.kernel.manifest.name))
-            }
+            (None, ..) if unit.kernel.own => Resolution::NotApplicable(format!(
+                "{}'s firmware does not contain it.",
+                unit.kernel.manifest.name
+            )),
             (None, _, _) => contradiction(
                 format!("{kernel} has neither an answer to {id} nor a reason why not"),
                 "add the scenario to its firmware, or a [[not_applicable]] to its kernel.toml",
@@ -372,8 +377,8 @@ pub struct Explanation {
     pub cost: SpanCost,
 }
 
-enum Ask<'a> {
-    Said(String),
+enum Resolution<'a> {
+    NotApplicable(String),
     Failed(Failure),
     Run(Task<'a>),
 }

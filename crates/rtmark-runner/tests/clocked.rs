@@ -108,7 +108,7 @@ fn typical(series: &Series) -> u64 {
 
 #[test]
 #[expect(clippy::print_stdout, reason = "the agreement is worth reading when it changes")]
-fn clocked_figures_are_those_of_the_plain_firmware() {
+fn clocked_and_plain_firmware_have_equal_figures() {
     let mut problems = Vec::new();
     for bench in &BENCHES {
         let Bench { soc, kernel, cycles, share, .. } = *bench;

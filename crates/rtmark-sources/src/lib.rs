@@ -19,7 +19,7 @@ mod tests {
 
     #[cfg(feature = "firmware")]
     #[test]
-    fn what_git_has_is_brought() {
+    fn the_archive_has_every_tracked_file() {
         let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
         let git = Command::new("git").args(["-C", root, "ls-files", "firmware"]).output();
         let listed = git.ok().filter(|output| output.status.success());

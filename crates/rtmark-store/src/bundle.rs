@@ -24,7 +24,7 @@ pub const FORM: u32 = 1;
 /// The longest line that is read, in bytes.
 pub const LONGEST_LINE: u64 = 64 << 20;
 /// The longest bundle that is read, in bytes when unpacked.
-pub const LONGEST: u64 = 4 << 30;
+pub const MAX_BYTES: u64 = 4 << 30;
 /// The beginning of every uncompressed bundle.
 const BEGINNING: &[u8] = b"{\"rtmark_bundle\":";
 const GZIP: &[u8] = &[0x1f, 0x8b];
@@ -256,8 +256,8 @@ impl<R: BufRead> Lines<R> {
         if read > LONGEST_LINE {
             return Err(self.problem(format!("it is longer than {} MiB", LONGEST_LINE >> 20)));
         }
-        if self.total > LONGEST {
-            return Err(self.problem(format!("the bundle is longer than {} GiB", LONGEST >> 30)));
+        if self.total > MAX_BYTES {
+            return Err(self.problem(format!("the bundle is longer than {} GiB", MAX_BYTES >> 30)));
         }
         if line.pop() != Some(b'\n') {
             return Err(BundleError::Broken("its last line has no end"));
@@ -391,7 +391,7 @@ fn begin<'a, R: BufRead>(
                 run.command,
                 run.rtmark,
                 run.revision,
-                Kind::Brought.name()
+                Kind::Bundled.name()
             ],
             |row| row.get(0),
         )

@@ -94,8 +94,8 @@ pub enum StoreError {
     #[error("no run is called `{0}`")]
     NoSuchRun(String),
     /// There are fewer runs than the reference asks for.
-    #[error("{}", not_so_many(reference, *wanted, *known, *others))]
-    NotSoMany {
+    #[error("{}", too_few_runs(reference, *wanted, *known, *others))]
+    TooFewRuns {
         /// The reference.
         reference: String,
         /// The run's position, counted from one.
@@ -126,13 +126,13 @@ pub enum StoreError {
     },
 }
 
-fn not_so_many(reference: &str, wanted: usize, known: usize, others: usize) -> String {
+fn too_few_runs(reference: &str, wanted: usize, known: usize, others: usize) -> String {
     let word = reference.split('~').next().unwrap_or_default();
     let what = if word == "imported" { "import" } else { "run" };
     let besides = match others {
         0 => String::new(),
-        1 => format!("; one is there that `{word}` never means"),
-        _ => format!("; {others} are there that `{word}` never means"),
+        1 => format!("; there is one that `{word}` never selects"),
+        _ => format!("; there are {others} that `{word}` never selects"),
     };
     match known {
         0 => format!("the store holds no complete {what} yet{besides}"),
@@ -179,18 +179,18 @@ impl StoreError {
                 "wait until the other process is done, or name another store with --store"
             }
             Self::Damaged { .. } => {
-                "keep the file: `sqlite3 FILE .recover` saves what can be read; go on with another one by --store"
+                "keep the file: `sqlite3 FILE .recover` saves what can be read; continue with another store by --store"
             }
             Self::Full { .. } => {
                 "make room and run it again: what was finished before is kept and is not measured again"
             }
-            Self::NotSoMany { known: 0, others: 1.., .. } => {
+            Self::TooFewRuns { known: 0, others: 1.., .. } => {
                 "`rtmark log` shows them: imports, bundles and fairness runs have an id and perhaps a name, and the newest import is `imported`; `rtmark run` measures"
             }
-            Self::NotSoMany { known: 0, .. } => {
+            Self::TooFewRuns { known: 0, .. } => {
                 "`rtmark run` makes one; `rtmark log` shows also interrupted ones"
             }
-            Self::NoSuchRun(_) | Self::NotSoMany { .. } => {
+            Self::NoSuchRun(_) | Self::TooFewRuns { .. } => {
                 "`rtmark log` shows the runs; a reference is latest, latest~1, imported, a name, the beginning of an id, or a commit"
             }
             Self::Ambiguous { .. } => "give more of the id; `rtmark log` shows the runs",

@@ -56,20 +56,20 @@ pub enum Kind {
     /// Read from logs of other suites.
     Imported,
     /// Measured elsewhere, and imported from a bundle.
-    Brought,
+    Bundled,
     /// Measured here to examine unequal settings, with settings that nobody chose.
     Fairness,
 }
 
 impl Kind {
-    const ALL: [Self; 4] = [Self::Measured, Self::Imported, Self::Brought, Self::Fairness];
+    const ALL: [Self; 4] = [Self::Measured, Self::Imported, Self::Bundled, Self::Fairness];
 
     /// Returns the word used in the file.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Measured => "measured",
             Self::Imported => "imported",
-            Self::Brought => "brought",
+            Self::Bundled => "brought",
             Self::Fairness => "fairness",
         }
     }

@@ -3,7 +3,7 @@
 
 use rusqlite::{Transaction, TransactionBehavior, params};
 
-use crate::reference::is_counting;
+use crate::reference::is_reserved;
 use crate::{RunInfo, Store, StoreError, now_ms};
 
 /// What pruning has deleted, or would delete.
@@ -40,7 +40,7 @@ pub fn check_name(name: &str) -> Result<(), StoreError> {
     if !name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '/')) {
         return refuse("it contains a character that is not allowed in names");
     }
-    if is_counting(name) {
+    if is_reserved(name) {
         return refuse("`latest` and `imported` always mean the newest run of their kind");
     }
     if name.len() >= 4 && name.bytes().all(|byte| byte.is_ascii_hexdigit()) {

@@ -3,10 +3,10 @@
 use crate::{Kind, RunInfo, Store, StoreError};
 
 /// Texts shorter than this are not ids or commits.
-const SHORTEST: usize = 4;
+const MIN_DIGITS: usize = 4;
 
 fn is_hexadecimal(text: &str) -> bool {
-    text.len() >= SHORTEST && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+    text.len() >= MIN_DIGITS && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// Words that count back from the newest run, and the kind of run that they count.
@@ -21,7 +21,7 @@ fn generations(reference: &str) -> Option<(Kind, usize)> {
 }
 
 /// Tells whether a name would hide one of these words.
-pub fn is_counting(name: &str) -> bool {
+pub fn is_reserved(name: &str) -> bool {
     COUNTING.iter().any(|(word, _)| *word == name)
 }
 
@@ -59,7 +59,7 @@ impl Store {
                 .filter(|run| run.kind == kind && run.finished_ms.is_some())
                 .collect();
             let known = complete.len();
-            return complete.into_iter().nth(back).ok_or(StoreError::NotSoMany {
+            return complete.into_iter().nth(back).ok_or(StoreError::TooFewRuns {
                 reference: reference.to_owned(),
                 wanted: back.saturating_add(1),
                 known,

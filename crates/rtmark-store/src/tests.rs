@@ -24,7 +24,7 @@ fn scratch() -> (tempfile::TempDir, PathBuf) {
 }
 
 #[test]
-fn what_is_recorded_is_there_after_reopening() {
+fn recorded_data_survives_reopening() {
     let (_folder, path) = scratch();
     let store = Store::open(&path).expect("made");
     let run = store.begin("rtmark run", "0", None).expect("begun");
@@ -46,7 +46,7 @@ fn what_is_recorded_is_there_after_reopening() {
 }
 
 #[test]
-fn answers_that_are_all_there_are_recorded_in_their_order() {
+fn complete_answers_are_recorded_in_order() {
     let (_folder, path) = scratch();
     let store = Store::open(&path).expect("made");
     let run = store.begin("rtmark import", "0", None).expect("begun");
@@ -59,7 +59,7 @@ fn answers_that_are_all_there_are_recorded_in_their_order() {
 }
 
 #[test]
-fn measurements_have_the_time_that_they_took() {
+fn measurements_record_their_duration() {
     let (_folder, path) = scratch();
     let store = Store::open(&path).expect("made");
     let run = store.begin("rtmark run", "0", None).expect("begun");
@@ -79,7 +79,7 @@ fn measurements_have_the_time_that_they_took() {
 }
 
 #[test]
-fn a_finished_run_says_so() {
+fn finished_runs_are_marked() {
     let (_folder, path) = scratch();
     let store = Store::open(&path).expect("made");
     store.begin("c", "0", None).and_then(RunWriter::finish).expect("finished");
@@ -96,7 +96,7 @@ fn answers_cannot_be_changed() {
 }
 
 #[test]
-fn two_writers_do_not_lose_each_other() {
+fn concurrent_writers_lose_nothing() {
     let (_folder, path) = scratch();
     Store::open(&path).expect("made");
     std::thread::scope(|scope| {
@@ -116,7 +116,7 @@ fn two_writers_do_not_lose_each_other() {
 }
 
 #[test]
-fn files_that_are_no_store_are_refused() {
+fn files_that_are_not_stores_are_rejected() {
     let (folder, _) = scratch();
     let path = folder.path().join("noise");
     std::fs::write(&path, [0x55; 4096]).expect("written");
@@ -144,7 +144,7 @@ fn files_that_are_no_store_are_refused() {
 }
 
 #[test]
-fn what_is_only_looked_into_is_not_made() {
+fn reading_does_not_create_a_store() {
     let (folder, path) = scratch();
     assert!(matches!(Store::open_existing(&path), Err(StoreError::Missing { .. })));
     assert!(!folder.path().join("deep").exists());
@@ -155,7 +155,7 @@ fn what_is_only_looked_into_is_not_made() {
 }
 
 #[test]
-fn a_file_is_read_where_nothing_can_be_written() {
+fn read_only_stores_can_be_read() {
     let (folder, _) = scratch();
     let path = folder.path().join("50% #?& \u{fc}.sqlite");
     let store = Store::open(&path).expect("made");
@@ -172,7 +172,7 @@ fn a_file_is_read_where_nothing_can_be_written() {
 }
 
 #[test]
-fn the_place_follows_the_environment() {
+fn the_location_follows_the_environment() {
     let from = |set: &[(&str, &str)]| {
         place(|name| set.iter().find(|(n, _)| *n == name).map(|(_, v)| PathBuf::from(v))).ok()
     };
@@ -221,7 +221,7 @@ fn of_form(form: usize, path: &Path) {
 }
 
 #[test]
-fn stores_of_every_older_form_are_brought_to_the_newest() {
+fn stores_of_every_older_version_are_migrated() {
     for form in 1..schema::STEPS.len() {
         let folder = tempfile::tempdir().expect("a scratch folder");
         let path = folder.path().join("old");
@@ -263,12 +263,12 @@ fn finished(store: &Store, revision: Option<&str>, scenarios: &[&str]) -> RunInf
     runs.into_iter().find(|run| run.id == id).expect("there")
 }
 
-fn nobody(_: &str) -> Option<String> {
+fn no_commits(_: &str) -> Option<String> {
     None
 }
 
 #[test]
-fn references_find_runs() {
+fn references_resolve_to_runs() {
     let (_folder, path) = scratch();
     let store = Store::open(&path).expect("made");
     let commit = "1234567890abcdef1234567890abcdef12345678";
@@ -276,7 +276,7 @@ fn references_find_runs() {
     let second = finished(&store, Some("99999999+"), &["a.b"]);
     let third = finished(&store, Some(commit), &["a.b"]);
     store.begin("rtmark run", "0", None).expect("interrupted");
-    let found = |reference: &str| store.resolve(reference, nobody).map(|run| run.id);
+    let found = |reference: &str| store.resolve(reference, no_commits).map(|run| run.id);
     assert_eq!(found("latest").expect("there"), third.id, "only complete runs are the latest");
     assert_eq!(found("latest~2").expect("there"), first.id);
     let error = found("latest~3").expect_err("too far back").to_string();
@@ -307,26 +307,29 @@ fn references_find_runs() {
 }
 
 #[test]
-fn removed_runs_are_passed_over_and_only_they_are_pruned() {
+fn removed_runs_are_skipped_and_only_they_are_pruned() {
     let (_folder, path) = scratch();
     let store = Store::open(&path).expect("made");
     let kept = finished(&store, None, &["a.b"]);
-    let gone = finished(&store, None, &["a.c", "a.d"]);
-    store.name(&gone, "old").expect("named");
+    let removed = finished(&store, None, &["a.c", "a.d"]);
+    store.name(&removed, "old").expect("named");
     let delete = |what: &str| store.connection.execute(what, []).map_err(|e| e.to_string());
     for what in ["DELETE FROM answers", "DELETE FROM runs", "DELETE FROM marks"] {
         let error = delete(what).expect_err("refused");
         assert!(error.contains("pruned") || error.contains("append-only"), "{what}: {error}");
     }
     assert_eq!(store.prune().expect("pruned").runs, 0, "nothing was removed yet");
-    store.remove(&gone, "wrong board").expect("removed");
-    assert_eq!(store.resolve("latest", nobody).expect("there").id, kept.id);
-    assert!(store.resolve("old", nobody).is_err() && store.resolve(&gone.id, nobody).is_err());
+    store.remove(&removed, "wrong board").expect("removed");
+    assert_eq!(store.resolve("latest", no_commits).expect("there").id, kept.id);
+    assert!(
+        store.resolve("old", no_commits).is_err()
+            && store.resolve(&removed.id, no_commits).is_err()
+    );
     assert!(store.find(&fingerprint(["a.c"])).expect("read").is_none(), "no answer any more");
-    assert_eq!(store.answers(&gone.id).expect("read").len(), 2, "but still in the file");
-    store.restore(&gone).expect("restored");
-    assert_eq!(store.resolve("old", nobody).expect("there").id, gone.id);
-    store.remove(&gone, "").expect("removed again");
+    assert_eq!(store.answers(&removed.id).expect("read").len(), 2, "but still in the file");
+    store.restore(&removed).expect("restored");
+    assert_eq!(store.resolve("old", no_commits).expect("there").id, removed.id);
+    store.remove(&removed, "").expect("removed again");
     assert_eq!(store.prunable().expect("read"), Pruned { runs: 1, answers: 2, bytes: 0 });
     let pruned = store.prune().expect("pruned");
     assert_eq!((pruned.runs, pruned.answers), (1, 2));
@@ -334,7 +337,7 @@ fn removed_runs_are_passed_over_and_only_they_are_pruned() {
 }
 
 #[test]
-fn a_locked_store_says_so_and_loses_nothing() {
+fn locked_stores_are_reported_and_lose_nothing() {
     let (_folder, path) = scratch();
     let store = Store::open(&path).expect("made");
     finished(&store, None, &["a.b"]);
@@ -351,7 +354,7 @@ fn a_locked_store_says_so_and_loses_nothing() {
 }
 
 #[test]
-fn a_store_that_was_cut_off_or_overwritten_is_refused() {
+fn truncated_or_overwritten_stores_are_rejected() {
     let (_folder, path) = scratch();
     let store = Store::open(&path).expect("made");
     for _ in 0..40 {
@@ -398,44 +401,44 @@ fn of_kind(store: &Store, kind: Kind, answers: &[Answer]) -> RunInfo {
     let id = run.id().to_owned();
     run.record_all(answers).expect("recorded");
     run.finish().expect("finished");
-    store.resolve(&id, nobody).expect("there")
+    store.resolve(&id, no_commits).expect("there")
 }
 
 #[test]
-fn latest_is_measured_here_and_imports_have_a_word_of_their_own() {
+fn latest_and_imported_resolve_separately() {
     let (_folder, path) = scratch();
     let store = Store::open(&path).expect("made");
-    let found = |reference: &str| store.resolve(reference, nobody).map(|run| run.id);
-    let told = |reference: &str| found(reference).expect_err("none").to_string();
-    assert_eq!(told("latest"), "the store holds no complete run yet");
-    assert_eq!(told("imported"), "the store holds no complete import yet");
+    let found = |reference: &str| store.resolve(reference, no_commits).map(|run| run.id);
+    let error_of = |reference: &str| found(reference).expect_err("none").to_string();
+    assert_eq!(error_of("latest"), "the store holds no complete run yet");
+    assert_eq!(error_of("imported"), "the store holds no complete import yet");
     let logs = [other("a.b", Backend::Log)];
     let first = of_kind(&store, Kind::Imported, &logs);
-    assert!(told("latest").ends_with("one is there that `latest` never means"));
-    let hint = store.resolve("latest", nobody).expect_err("none").hint();
+    assert!(error_of("latest").ends_with("there is one that `latest` never selects"));
+    let hint = store.resolve("latest", no_commits).expect_err("none").hint();
     assert!(hint.contains("`imported`"), "{hint}");
     let own = of_kind(&store, Kind::Measured, &[answer("a.b"), failed("a.c")]);
     let second = of_kind(&store, Kind::Imported, &logs);
     let fair = of_kind(&store, Kind::Fairness, &[answer("a.b")]);
-    let brought = of_kind(&store, Kind::Brought, &[answer("a.b")]);
+    let bundled = of_kind(&store, Kind::Bundled, &[answer("a.b")]);
     assert_eq!(found("latest").expect("there"), own.id);
     assert_eq!(found("imported").expect("there"), second.id);
     assert_eq!(found("imported~1").expect("there"), first.id);
-    assert!(told("latest~1").contains("run 2 from the newest, and one is complete"));
-    assert!(told("imported~5").contains("import 6 from the newest, and 2 are complete"));
+    assert!(error_of("latest~1").contains("run 2 from the newest, and one is complete"));
+    assert!(error_of("imported~5").contains("import 6 from the newest, and 2 are complete"));
     for word in ["latest", "imported"] {
         assert!(matches!(store.name(&own, word), Err(StoreError::BadName { .. })), "{word}");
     }
     // Each of them is found by id and by name.
-    store.name(&brought, "theirs").expect("named");
-    assert_eq!(found("theirs").expect("there"), brought.id);
+    store.name(&bundled, "theirs").expect("named");
+    assert_eq!(found("theirs").expect("there"), bundled.id);
     assert_eq!(found(&fair.id[..12]).expect("there"), fair.id);
     assert_eq!((own.answers, own.failed, own.kind), (2, 1, Kind::Measured));
     assert_eq!((fair.answers, fair.failed, fair.kind), (1, 0, Kind::Fairness));
 }
 
 #[test]
-fn answers_are_read_a_page_at_a_time_and_by_what_they_are_about() {
+fn answers_are_read_in_pages_and_by_subject() {
     let (_folder, path) = scratch();
     let store = Store::open(&path).expect("made");
     let many: Vec<_> = (0..10).map(|n| other(&format!("a.b{n}"), Backend::Log)).collect();

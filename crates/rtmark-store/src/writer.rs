@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use crate::{Store, StoreError, now_ms};
 
 /// The number of answers in one transaction if all are available at once.
-const AT_A_TIME: usize = 256;
+const ANSWERS_PER_TRANSACTION: usize = 256;
 
 /// Appends the answers of one run.
 #[derive(Debug)]
@@ -87,7 +87,7 @@ impl RunWriter<'_> {
     /// # Errors
     /// When the file cannot be written.
     pub fn record_all(&self, answers: &[Answer]) -> Result<(), StoreError> {
-        for some in answers.chunks(AT_A_TIME) {
+        for some in answers.chunks(ANSWERS_PER_TRANSACTION) {
             let connection = &self.store.connection;
             let failed = |error| self.store.database(error);
             let transaction = connection.unchecked_transaction().map_err(failed)?;

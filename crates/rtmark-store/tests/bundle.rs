@@ -55,7 +55,7 @@ impl Stores {
 }
 
 #[test]
-fn what_is_exported_arrives_once() {
+fn exported_runs_are_imported_once() {
     let stores = Stores::new();
     for packing in [Packing::Plain, Packing::Gzip] {
         let bytes = stores.bundle(packing);
@@ -85,7 +85,7 @@ fn what_is_exported_arrives_once() {
 }
 
 #[test]
-fn names_that_are_taken_stay_where_they_are() {
+fn existing_names_are_not_moved() {
     let stores = Stores::new();
     let to = stores.to("to");
     to.begin("c", "0", None).and_then(RunWriter::finish).expect("finished");
@@ -105,7 +105,7 @@ fn refused(stores: &Stores, name: &str, from: impl Read) -> BundleError {
 }
 
 #[test]
-fn spoilt_bundles_are_refused_whole() {
+fn corrupted_bundles_are_rejected_as_a_whole() {
     let stores = Stores::new();
     let good = String::from_utf8(stores.bundle(Packing::Plain)).expect("text");
     let spoil = |from: &str, to: &str| {
@@ -153,7 +153,7 @@ fn spoilt_bundles_are_refused_whole() {
 }
 
 #[test]
-fn lines_without_end_take_bounded_memory() {
+fn endless_lines_take_bounded_memory() {
     let stores = Stores::new();
     let head = &b"{\"rtmark_bundle\":1,\"generator\":\"x\"}\n"[..];
     let endless = head.chain(&b"{\"run\":\""[..]).chain(io::repeat(b'a').take(1 << 30));
@@ -182,7 +182,7 @@ fn deep_nesting_and_huge_numbers_are_errors() {
 }
 
 #[test]
-fn bundles_with_changed_bytes_are_refused_without_harm() {
+fn bundles_with_changed_bytes_are_rejected_without_side_effects() {
     let stores = Stores::new();
     let to = stores.to("changed");
     // Xorshift: the same changes every time.

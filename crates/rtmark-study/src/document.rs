@@ -15,10 +15,10 @@ use crate::template::Template;
 /// misread the newer one.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// Studies with what was measured, as JSON has them.
+/// Studies and their measured figures, as JSON.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Document {
-    /// The version of this form.
+    /// The version of this format.
     pub schema_version: u32,
     /// The program that measured, with its version.
     pub generator: String,
@@ -26,45 +26,45 @@ pub struct Document {
     pub studies: Vec<Report>,
 }
 
-/// A study with what was measured.
+/// A study and its measured figures.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Report {
-    /// The study's name.
+    /// The study's id.
     pub id: String,
     /// Its title.
     pub title: String,
-    /// What it asks.
+    /// The question it asks.
     pub question: String,
-    /// What was published.
+    /// What was published, and how it was measured.
     pub published: Source,
-    /// What was measured in its place.
+    /// What was measured for comparison.
     pub ours: String,
-    /// Theirs beside ours.
+    /// The published figures beside ours.
     pub tables: Vec<Table>,
-    /// Every figure that was published.
+    /// The score of every published figure.
     #[serde(default)]
     pub scores: Vec<Score>,
-    /// Why they differ.
-    pub explanations: Vec<Explained>,
-    /// What was run.
-    pub runs: Vec<MadeRun>,
+    /// Why the figures differ.
+    pub explanations: Vec<CheckedExplanation>,
+    /// The runs that were made.
+    pub runs: Vec<StudyRun>,
 }
 
-/// What was published, where, and how it was measured.
+/// The source of the published figures, and how they were measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Source {
-    /// Who published it and where, as far as known.
+    /// The author and the place of publication, as far as known.
     pub source: String,
     /// The board.
     pub board: String,
     /// How it was measured.
     pub how: Vec<String>,
-    /// What one would have to know to repeat it, and is not told.
+    /// What a repetition would need to know and the source does not state.
     #[serde(default)]
     pub unstated: Vec<String>,
 }
 
-/// Rows that belong together.
+/// A group of related rows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Table {
     /// Its title.
@@ -73,69 +73,69 @@ pub struct Table {
     pub rows: Vec<Row>,
 }
 
-/// One figure of theirs beside one of ours, or one of ours alone.
+/// A published figure beside ours, or ours alone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Row {
-    /// What it is.
+    /// A description of the figure.
     pub what: String,
-    /// What it counts.
+    /// The unit of our figure.
     pub unit: String,
     /// The published figure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<f64>,
-    /// What that counts, where it is not what ours counts.
+    /// The unit of the published figure, if it differs from ours.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published_unit: Option<String>,
-    /// Ours.
+    /// Our figure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<f64>,
-    /// Ours as a multiple of the published one, where both count the same.
+    /// Our figure divided by the published one, if both have the same unit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio: Option<f64>,
-    /// How ours is worked out of what was run.
+    /// The formula that computes our figure from the runs.
     pub formula: String,
-    /// What makes the two unlike, so that there is no ratio.
+    /// Why the two are not comparable, so that there is no ratio.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub differs: Option<String>,
-    /// Why there is none of ours.
+    /// Why there is no figure of ours.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// Why figures are as they are, in words whose numbers were measured.
+/// An explanation whose figures were measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Explained {
+pub struct CheckedExplanation {
     /// What it explains.
     pub title: String,
     /// The text with its figures.
     pub text: String,
-    /// What its words rest on.
+    /// The conditions that the text relies on.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rests_on: Vec<Condition>,
 }
 
-impl Explained {
+impl CheckedExplanation {
     /// Returns the conditions that do not hold; if there are any, words of the text are wrong.
-    pub fn broken(&self) -> impl Iterator<Item = &Condition> {
+    pub fn failed_conditions(&self) -> impl Iterator<Item = &Condition> {
         self.rests_on.iter().filter(|condition| condition.holds != Some(true))
     }
 }
 
-/// A comparison of figures.
+/// A condition on figures.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Condition {
-    /// The comparison.
+    /// The condition, as a formula.
     pub condition: String,
-    /// Whether it holds; nothing where a figure is missing.
+    /// Whether it holds; absent if a figure is missing.
     pub holds: Option<bool>,
 }
 
-/// Something that was run for the study.
+/// A run made for the study.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct MadeRun {
-    /// What formulas call it.
+pub struct StudyRun {
+    /// The name used in formulas.
     pub name: String,
-    /// What it is of.
+    /// The key of the series.
     pub key: Key,
     /// Its typical sample.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -145,13 +145,13 @@ pub struct MadeRun {
     pub basis: String,
     /// The clock of the core in hertz.
     pub clock_hz: u32,
-    /// The compiler in its own words.
+    /// The compiler's name and version as it prints them.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub compiler: String,
     /// SHA-256 of the firmware.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub elf_sha256: String,
-    /// The version of the timing rules, or the emulator in its own words.
+    /// The version of the timing rules, or the emulator's version as it prints it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub by: String,
     /// The settings that matter.
@@ -162,7 +162,7 @@ pub struct MadeRun {
     pub reason: Option<String>,
 }
 
-impl MadeRun {
+impl StudyRun {
     /// Describes an answer.
     pub fn new(name: &str, answer: &Answer) -> Self {
         let mut run = Self {
@@ -206,13 +206,13 @@ impl Report {
     pub fn new(
         study: &Study,
         mut figures: Figures,
-        runs: Vec<MadeRun>,
+        runs: Vec<StudyRun>,
     ) -> Result<Self, StudyError> {
         let refuse = |error: crate::FormulaError| StudyError {
             origin: study.id.clone(),
             problem: error.to_string(),
         };
-        figures.work_out(study);
+        figures.evaluate(study);
         let mut tables = Vec::new();
         for table in &study.table {
             let mut rows = Vec::new();
@@ -246,7 +246,7 @@ impl Report {
         }
         let mut scores = Vec::new();
         for score in &study.score {
-            scores.push(score.scored(&figures).map_err(refuse)?);
+            scores.push(score.score(&figures).map_err(refuse)?);
         }
         let mut explanations = Vec::new();
         for explanation in &study.explanation {
@@ -258,7 +258,11 @@ impl Report {
                 rests_on.push(Condition { condition: condition.clone(), holds });
             }
             let text = text.fill(|name| figures.value(name));
-            explanations.push(Explained { title: explanation.title.clone(), text, rests_on });
+            explanations.push(CheckedExplanation {
+                title: explanation.title.clone(),
+                text,
+                rests_on,
+            });
         }
         Ok(Self {
             id: study.id.clone(),
@@ -279,9 +283,9 @@ impl Report {
     }
 
     /// Returns the explanations with broken conditions, and those conditions.
-    pub fn broken(&self) -> impl Iterator<Item = (&Explained, &Condition)> {
+    pub fn failed_conditions(&self) -> impl Iterator<Item = (&CheckedExplanation, &Condition)> {
         let explanations = self.explanations.iter();
-        explanations.flat_map(|one| one.broken().map(move |condition| (one, condition)))
+        explanations.flat_map(|one| one.failed_conditions().map(move |condition| (one, condition)))
     }
 
     /// Returns whether this is a report of exactly that study: same texts, same published figures.
@@ -314,12 +318,12 @@ impl Report {
             report.scores.iter().map(bare).collect()
         };
         let texts = self.explanations.len() == study.explanation.len()
-            && self.explanations.iter().zip(&study.explanation).all(|(told, explanation)| {
-                let conditions = told.rests_on.iter().map(|one| &one.condition);
-                told.title == explanation.title
+            && self.explanations.iter().zip(&study.explanation).all(|(explained, explanation)| {
+                let conditions = explained.rests_on.iter().map(|one| &one.condition);
+                explained.title == explanation.title
                     && conditions.eq(&explanation.holds)
                     && Template::read(&explanation.text)
-                        .is_ok_and(|template| follows(&told.text, &template))
+                        .is_ok_and(|template| follows(&explained.text, &template))
             });
         words(self) == words(&empty)
             && rows(self) == rows(&empty)

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use rtmark_model::{Answer, Basis, Samples};
 use rtmark_observe::SpanCost;
 
-use crate::study::{Asked, FEW, FunctionShare, ShareOf, Study};
+use crate::study::{FEW, FigureSource, FunctionShare, ShareKind, Study};
 
 /// The extremes, in cycles, of interrupting a scenario at every moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Interrupted {
+pub struct InterruptExtremes {
     /// Least and most cycles from the pending interrupt to the first instruction of its handler.
     pub handler: (i64, i64),
     /// Least and most cycles by which the interrupted span grows.
@@ -29,11 +29,11 @@ impl Figures {
     pub fn answer(&mut self, name: &str, answer: &Answer) {
         let series = match answer {
             Answer::Measured(series) => series,
-            Answer::NotApplicable { reason, .. } => return self.lacks(name, reason),
-            Answer::Failed { failure, .. } => return self.lacks(name, &failure.to_string()),
+            Answer::NotApplicable { reason, .. } => return self.set_missing(name, reason),
+            Answer::Failed { failure, .. } => return self.set_missing(name, &failure.to_string()),
         };
         let Some(statistics) = series.statistics() else {
-            return self.lacks(name, "there are no samples");
+            return self.set_missing(name, "there are no samples");
         };
         let typical = statistics.typical() as f64;
         let summary = statistics.steady.or(statistics.disturbed);
@@ -84,7 +84,7 @@ impl Figures {
         }
     }
 
-    fn lacks(&mut self, name: &str, reason: &str) {
+    fn set_missing(&mut self, name: &str, reason: &str) {
         self.values.insert(name.to_owned(), Err(reason.to_owned()));
     }
 
@@ -94,7 +94,7 @@ impl Figures {
     }
 
     /// Adds the results of interrupting a scenario at every moment.
-    pub fn interrupted(&mut self, name: &str, found: Interrupted) {
+    pub fn interrupted(&mut self, name: &str, found: InterruptExtremes) {
         let parts = [("handler", found.handler), ("delay", found.delay)];
         for (part, (least, most)) in parts {
             self.values.insert(format!("{name}.{part}_min"), Ok(least as f64));
@@ -103,14 +103,14 @@ impl Figures {
     }
 
     /// Computes the study's own figures.
-    pub(crate) fn work_out(&mut self, study: &Study) {
+    pub(crate) fn evaluate(&mut self, study: &Study) {
         for figure in &study.figure {
-            let value = match figure.asked() {
+            let value = match figure.source() {
                 Err(error) => Err(error.to_string()),
-                Ok(Asked::Formula(formula)) => {
+                Ok(FigureSource::Formula(formula)) => {
                     formula.value(|name| self.value(name)).map_err(|error| error.to_string())
                 }
-                Ok(Asked::Functions(share)) => self.functions(&share),
+                Ok(FigureSource::Functions(share)) => self.functions(&share),
             };
             self.values.insert(figure.name.clone(), value);
         }
@@ -124,10 +124,10 @@ impl Figures {
         let parts = cost.parts.iter().filter(|part| fits(&part.function));
         let sum: u64 = parts
             .map(|part| match wanted.share {
-                ShareOf::Cycles => part.own.cycles,
-                ShareOf::Instructions => part.own.instructions,
-                ShareOf::Waits => part.own.stalled_cycles,
-                ShareOf::Calls => part.own.calls,
+                ShareKind::Cycles => part.own.cycles,
+                ShareKind::Instructions => part.own.instructions,
+                ShareKind::Waits => part.own.stalled_cycles,
+                ShareKind::Calls => part.own.calls,
             })
             .sum();
         Ok(sum as f64)

@@ -52,15 +52,15 @@ impl Reader<'_> {
         Err(FormulaError(format!("`{shown}`: {problem} at character {}", at + 1)))
     }
 
-    fn takes(&mut self, sign: char) -> bool {
+    fn accept(&mut self, sign: char) -> bool {
         self.rest = self.rest.trim_start();
         let taken = self.rest.strip_prefix(sign);
         self.rest = taken.unwrap_or(self.rest);
         taken.is_some()
     }
 
-    fn wants(&mut self, sign: char) -> Result<(), FormulaError> {
-        if self.takes(sign) { Ok(()) } else { self.refuse(&format!("`{sign}` is wanted")) }
+    fn expect_sign(&mut self, sign: char) -> Result<(), FormulaError> {
+        if self.accept(sign) { Ok(()) } else { self.refuse(&format!("`{sign}` is wanted")) }
     }
 
     fn word(&mut self, part: impl Fn(char) -> bool) -> String {
@@ -73,7 +73,7 @@ impl Reader<'_> {
     fn condition(&mut self) -> Result<Node, FormulaError> {
         let left = self.sum()?;
         for (sign, operation) in [('<', Operation::Below), ('>', Operation::Above)] {
-            if self.takes(sign) {
+            if self.accept(sign) {
                 return Ok(Node::Pair(operation, Box::new((left, self.sum()?))));
             }
         }
@@ -83,9 +83,9 @@ impl Reader<'_> {
     fn sum(&mut self) -> Result<Node, FormulaError> {
         let mut left = self.product()?;
         loop {
-            let operation = if self.takes('+') {
+            let operation = if self.accept('+') {
                 Operation::Add
-            } else if self.takes('-') {
+            } else if self.accept('-') {
                 Operation::Subtract
             } else {
                 return Ok(left);
@@ -97,9 +97,9 @@ impl Reader<'_> {
     fn product(&mut self) -> Result<Node, FormulaError> {
         let mut left = self.value()?;
         loop {
-            let operation = if self.takes('*') {
+            let operation = if self.accept('*') {
                 Operation::Multiply
-            } else if self.takes('/') {
+            } else if self.accept('/') {
                 Operation::Divide
             } else {
                 return Ok(left);
@@ -119,9 +119,9 @@ impl Reader<'_> {
     }
 
     fn simple(&mut self) -> Result<Node, FormulaError> {
-        if self.takes('(') {
+        if self.accept('(') {
             let inner = self.sum()?;
-            self.wants(')')?;
+            self.expect_sign(')')?;
             return Ok(inner);
         }
         let Some(first) = self.rest.chars().next() else {
@@ -144,11 +144,11 @@ impl Reader<'_> {
             "max" => Operation::Most,
             _ => return Ok(Node::Name(name)),
         };
-        self.wants('(')?;
+        self.expect_sign('(')?;
         let left = self.sum()?;
-        self.wants(',')?;
+        self.expect_sign(',')?;
         let right = self.sum()?;
-        self.wants(')')?;
+        self.expect_sign(')')?;
         Ok(Node::Pair(operation, Box::new((left, right))))
     }
 }
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn formulas_have_the_values_of_arithmetic() {
+    fn formulas_follow_arithmetic() {
         for (text, expected) in [
             ("1 + 2 * 3", 7.0),
             ("(a.b - c) / 2", 1.0),
@@ -264,7 +264,7 @@ mod tests {
 
     #[test]
     fn invalid_formulas_are_rejected_with_their_position() {
-        for (text, told) in [
+        for (text, message) in [
             ("", "wanted at character 1"),
             ("1 +", "wanted at character 4"),
             ("(1", "`)` is wanted"),
@@ -277,7 +277,7 @@ mod tests {
             ("1 / (c - 4)", "divides by zero"),
         ] {
             let error = value(text).expect_err(text);
-            assert!(error.contains(told), "{text}: {error}");
+            assert!(error.contains(message), "{text}: {error}");
         }
         let deep = "(".repeat(100_000);
         assert!(value(&deep).expect_err("deep").contains("deeply"));

@@ -21,12 +21,12 @@ mod template;
 mod text;
 
 pub use document::{
-    Condition, Document, Explained, MadeRun, Report, Row, SCHEMA_VERSION, Source, Table,
+    CheckedExplanation, Condition, Document, Report, Row, SCHEMA_VERSION, Source, StudyRun, Table,
 };
-pub use figures::{Figures, Interrupted};
+pub use figures::{Figures, InterruptExtremes};
 pub use formula::{Formula, FormulaError};
 pub use score::{Score, Verdict, scoreboard};
 pub use study::{
-    Asked, DerivedSoc, Explanation, FunctionShare, On, Run, ShareOf, Study, StudyError, TableRow,
-    against_boards, builtin,
+    DerivedSoc, Explanation, FigureSource, FunctionShare, Run, RunTarget, ShareKind, Study,
+    StudyError, TableRow, against_boards, builtin,
 };

@@ -75,8 +75,8 @@ impl Report {
         for explained in &self.explanations {
             let _ =
                 write!(page, "\n**{}** {}\n", escaped(&explained.title), escaped(&explained.text));
-            for broken in explained.broken() {
-                let _ = write!(page, "\n> Not so here: `{}` does not hold.\n", broken.condition);
+            for failed in explained.failed_conditions() {
+                let _ = write!(page, "\n> Not so here: `{}` does not hold.\n", failed.condition);
             }
         }
         page.push_str("\n## What was run\n\n");

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_are_round() {
+    fn axis_marks_are_round() {
         assert_eq!(marks(0.5, 2.1), [5.0, 10.0, 20.0, 50.0, 100.0]);
         assert_eq!(marks(0.0, 3.0), [1.0, 10.0, 100.0, 1000.0]);
         assert_eq!(marks(0.35, 0.4).len(), 2);

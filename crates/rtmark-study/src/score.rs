@@ -50,38 +50,38 @@ pub struct ScoreFile {
     pub chip: Option<String>,
 }
 
-/// A published figure and what was measured in its place.
+/// A published figure and its measured counterpart.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Score {
-    /// What it is of.
+    /// A description of the figure.
     pub what: String,
     /// The figure as published.
     pub published: f64,
-    /// What it counts.
+    /// The unit of both figures.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub unit: String,
-    /// Ours.
+    /// Our figure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured: Option<f64>,
-    /// How ours is worked out of what was run.
+    /// The formula that computes our figure from the runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub formula: Option<String>,
-    /// Ours as a multiple of the published one, where both have the same span.
+    /// Our figure divided by the published one, if both have the same span.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio: Option<f64>,
     /// The least and largest ratio over settings that the publication does not state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratios: Option<(f64, f64)>,
-    /// Where the ratio is to lie.
+    /// The range in which the ratio is expected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub band: Option<(f64, f64)>,
-    /// What makes span or program another one.
+    /// Why the span or the program differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub differs: Option<String>,
-    /// Why it does not agree, or is not measured.
+    /// Why the figures do not agree, or why there is no measurement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// The chip of both.
+    /// The chip of both figures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chip: Option<String>,
     /// Why the formula has no value.
@@ -93,36 +93,37 @@ pub struct Score {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// They agree within one tenth.
-    Covered,
+    Agrees,
     /// They differ by a stated ratio.
-    Apart,
+    Differs,
     /// The ratio has left its stated band.
-    Left,
+    OutOfBand,
     /// The span or program differs.
-    Unlike,
+    NotComparable,
     /// We have no measurement of it.
     Missing,
 }
 
 impl Verdict {
-    const ALL: [Self; 5] = [Self::Covered, Self::Apart, Self::Left, Self::Unlike, Self::Missing];
+    const ALL: [Self; 5] =
+        [Self::Agrees, Self::Differs, Self::OutOfBand, Self::NotComparable, Self::Missing];
 
     const fn words(self) -> &'static str {
         match self {
-            Self::Covered => "covered",
-            Self::Apart => "not covered",
-            Self::Left => "out of its band",
-            Self::Unlike => "another span",
+            Self::Agrees => "covered",
+            Self::Differs => "not covered",
+            Self::OutOfBand => "out of its band",
+            Self::NotComparable => "another span",
             Self::Missing => "not measured",
         }
     }
 
     const fn description(self) -> &'static str {
         match self {
-            Self::Covered => "covered: ours is within a tenth of it",
-            Self::Apart => "not covered: ours is further off, by what is stated",
-            Self::Left => "out of the band that is stated",
-            Self::Unlike => "of another span or program, without ratio",
+            Self::Agrees => "covered: ours is within a tenth of it",
+            Self::Differs => "not covered: ours is further off, by what is stated",
+            Self::OutOfBand => "out of the band that is stated",
+            Self::NotComparable => "of another span or program, without ratio",
             Self::Missing => "not measured",
         }
     }
@@ -160,7 +161,7 @@ impl ScoreFile {
     }
 
     /// Computes the score from the figures.
-    pub(crate) fn scored(&self, figures: &Figures) -> Result<Score, FormulaError> {
+    pub(crate) fn score(&self, figures: &Figures) -> Result<Score, FormulaError> {
         let mut values = Vec::new();
         for formula in self.formulas()? {
             values.push(formula.value(|name| figures.value(name)));
@@ -196,10 +197,10 @@ impl Score {
     pub fn verdict(&self) -> Verdict {
         let within = |(least, most): (f64, f64), ratio: f64| least <= ratio && ratio <= most;
         match (self.ratio, self.band) {
-            (Some(ratio), Some(band)) if !within(band, ratio) => Verdict::Left,
-            (Some(ratio), _) if within(AGREES, ratio) => Verdict::Covered,
-            (Some(_), _) => Verdict::Apart,
-            (None, None) if self.differs.is_some() => Verdict::Unlike,
+            (Some(ratio), Some(band)) if !within(band, ratio) => Verdict::OutOfBand,
+            (Some(ratio), _) if within(AGREES, ratio) => Verdict::Agrees,
+            (Some(_), _) => Verdict::Differs,
+            (None, None) if self.differs.is_some() => Verdict::NotComparable,
             (None, _) => Verdict::Missing,
         }
     }
@@ -208,21 +209,21 @@ impl Score {
     fn cells(&self) -> [String; 5] {
         let with = |value: f64| format!("{} {}", number(value), self.unit).trim_end().to_owned();
         let verdict = self.verdict();
-        let mut told = verdict.words().to_owned();
-        if let (Verdict::Left, Some((least, most))) = (verdict, self.band) {
-            let _ = write!(told, ", which is {} to {}", times(least), times(most));
+        let mut verdict_text = verdict.words().to_owned();
+        if let (Verdict::OutOfBand, Some((least, most))) = (verdict, self.band) {
+            let _ = write!(verdict_text, ", which is {} to {}", times(least), times(most));
         }
         let reasons = [self.differs.as_deref(), self.why.as_deref(), self.reason.as_deref()];
         let reasons: Vec<_> = reasons.into_iter().flatten().collect();
         if !reasons.is_empty() {
-            let _ = write!(told, ": {}", reasons.join("; "));
+            let _ = write!(verdict_text, ": {}", reasons.join("; "));
         }
         let mut ratio = self.ratio.map(times).unwrap_or_default();
         if let Some((least, most)) = self.ratios {
             let _ = write!(ratio, " ({} to {})", fixed(least, 2), fixed(most, 2));
         }
         let measured = self.measured.map_or_else(|| "n/a".to_owned(), with);
-        [self.what.clone(), with(self.published), measured, ratio, told]
+        [self.what.clone(), with(self.published), measured, ratio, verdict_text]
     }
 }
 
@@ -281,8 +282,8 @@ fn spread(page: &mut String, chip: &str, mut ratios: Vec<f64>) {
 
 impl Report {
     /// Returns the scores whose ratio has left the stated band.
-    pub fn left(&self) -> impl Iterator<Item = &Score> {
-        self.scores.iter().filter(|score| score.verdict() == Verdict::Left)
+    pub fn out_of_band(&self) -> impl Iterator<Item = &Score> {
+        self.scores.iter().filter(|score| score.verdict() == Verdict::OutOfBand)
     }
 
     /// Returns whether it compares published rows with the chips they were published for.
@@ -322,12 +323,12 @@ impl Report {
     /// Renders the scores for a terminal.
     pub(crate) fn scores_text(&self, text: &mut String) {
         for score in &self.scores {
-            let [what, published, measured, ratio, told] = score.cells();
+            let [what, published, measured, ratio, verdict_text] = score.cells();
             let _ = write!(text, "\n{what}\n  published {published}, measured {measured}");
             if !ratio.is_empty() {
                 let _ = write!(text, ", {ratio}");
             }
-            let _ = writeln!(text, "\n  {told}");
+            let _ = writeln!(text, "\n  {verdict_text}");
         }
         if !self.scores.is_empty() {
             let verdicts: Vec<_> = self.scores.iter().map(Score::verdict).collect();
@@ -375,19 +376,19 @@ mod tests {
     #[test]
     fn a_ratio_outside_its_band_is_reported_even_if_it_agrees() {
         for (ratio, band, expected) in [
-            (1.02, (0.95, 1.05), Verdict::Covered),
-            (0.92, (0.9, 1.0), Verdict::Covered),
-            (0.905, (0.9, 1.0), Verdict::Apart),
-            (1.02, (1.05, 1.2), Verdict::Left),
-            (1.3, (1.2, 1.4), Verdict::Apart),
-            (1.41, (1.2, 1.4), Verdict::Left),
+            (1.02, (0.95, 1.05), Verdict::Agrees),
+            (0.92, (0.9, 1.0), Verdict::Agrees),
+            (0.905, (0.9, 1.0), Verdict::Differs),
+            (1.02, (1.05, 1.2), Verdict::OutOfBand),
+            (1.3, (1.2, 1.4), Verdict::Differs),
+            (1.41, (1.2, 1.4), Verdict::OutOfBand),
         ] {
             assert_eq!(score(Some(ratio), Some(band)).verdict(), expected, "{ratio} in {band:?}");
         }
         let missing = score(None, Some((0.9, 1.1)));
         assert_eq!(missing.verdict(), Verdict::Missing);
         let unlike = Score { differs: Some("d".to_owned()), ..score(None, None) };
-        assert_eq!(unlike.verdict(), Verdict::Unlike);
+        assert_eq!(unlike.verdict(), Verdict::NotComparable);
     }
 
     #[test]

@@ -90,7 +90,7 @@ pub struct Run {
     pub settings: Vec<String>,
     /// Where it runs.
     #[serde(default)]
-    pub on: On,
+    pub on: RunTarget,
     /// Scenarios, by the names used for their figures.
     pub scenarios: BTreeMap<String, ScenarioId>,
     /// The scenarios among these whose cycles are attributed to functions.
@@ -104,7 +104,7 @@ pub struct Run {
 /// The platform of a run, and the unit it counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum On {
+pub enum RunTarget {
     /// The simulator, in cycles.
     #[default]
     Sim,
@@ -132,13 +132,13 @@ pub struct FigureFile {
     pub functions: Vec<Pattern>,
     /// Which share of each function.
     #[serde(default)]
-    pub share: ShareOf,
+    pub share: ShareKind,
 }
 
 /// Which share of a function in a span.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum ShareOf {
+pub enum ShareKind {
     /// Its own cycles.
     #[default]
     Cycles,
@@ -158,12 +158,12 @@ pub struct FunctionShare<'a> {
     /// Patterns of the functions' names.
     pub functions: &'a [Pattern],
     /// Which share of each function.
-    pub share: ShareOf,
+    pub share: ShareKind,
 }
 
 /// How a figure is obtained.
 #[derive(Clone, Debug)]
-pub enum Asked<'a> {
+pub enum FigureSource<'a> {
     /// A formula over other figures.
     Formula(Formula),
     /// The shares of functions.
@@ -233,16 +233,16 @@ impl FigureFile {
     ///
     /// # Errors
     /// When it is neither a formula nor functions of a scenario.
-    pub fn asked(&self) -> Result<Asked<'_>, FormulaError> {
+    pub fn source(&self) -> Result<FigureSource<'_>, FormulaError> {
         match (&self.formula, &self.of) {
             (Some(formula), None) if self.functions.is_empty() => {
-                Ok(Asked::Formula(Formula::read(formula)?))
+                Ok(FigureSource::Formula(Formula::read(formula)?))
             }
             (None, Some(of)) if !self.functions.is_empty() => {
                 let (functions, share) = (self.functions.as_slice(), self.share);
-                Ok(Asked::Functions(FunctionShare { of, functions, share }))
+                Ok(FigureSource::Functions(FunctionShare { of, functions, share }))
             }
-            _ => Formula::read("").map(Asked::Formula),
+            _ => Formula::read("").map(FigureSource::Formula),
         }
     }
 }
@@ -304,10 +304,10 @@ impl Study {
             }
         };
         for figure in &self.figure {
-            match figure.asked() {
+            match figure.source() {
                 Err(error) => return Err(format!("figure {}: {error}", figure.name)),
-                Ok(Asked::Formula(formula)) => names(&formula, &known)?,
-                Ok(Asked::Functions(share)) => {
+                Ok(FigureSource::Formula(formula)) => names(&formula, &known)?,
+                Ok(FigureSource::Functions(share)) => {
                     let of = |run: &Run| {
                         run.attribute
                             .iter()
@@ -433,7 +433,7 @@ explanation = [{ title = "e", text = "It is {k.a.max}.", holds = ["half < k.a"] 
 "#;
 
     #[test]
-    fn every_study_of_the_repository_is_built_in_and_good() {
+    fn every_study_is_embedded_and_valid() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/studies");
         for entry in std::fs::read_dir(folder).expect("there") {
             let name = format!("data/studies/{}", entry.expect("there").file_name().display());

@@ -1,4 +1,4 @@
-//! Texts with figures in them, such as `takes {division.c} cycles` or `{100 * part / whole:0} %`.
+//! Texts with figures in them, such as `accept {division.c} cycles` or `{100 * part / whole:0} %`.
 //!
 //! Each pair of braces contains a formula, optionally followed by a colon and the number of digits
 //! after the point.
@@ -50,7 +50,7 @@ impl Template {
 
     /// Returns the text with its figures filled in; a missing figure becomes `n/a`.
     pub fn fill(&self, of: impl Fn(&str) -> Result<f64, String>) -> String {
-        let told = |part: &Part| match part {
+        let render = |part: &Part| match part {
             Part::Text(text) => text.clone(),
             Part::Figure(formula, digits) => match (formula.value(&of), digits) {
                 (Ok(value), Some(digits)) => number::fixed(value, *digits),
@@ -58,7 +58,7 @@ impl Template {
                 (Err(_), _) => "n/a".to_owned(),
             },
         };
-        self.0.iter().map(told).collect()
+        self.0.iter().map(render).collect()
     }
 
     /// Returns the pieces of text between its figures.

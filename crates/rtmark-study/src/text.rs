@@ -27,9 +27,9 @@ pub fn reasons(table: &Table) -> Vec<String> {
     let mut reasons: Vec<String> = Vec::new();
     for row in &table.rows {
         if let Some(reason) = &row.reason {
-            let told = format!("{}: {reason}", row.what);
-            if !reasons.contains(&told) {
-                reasons.push(told);
+            let message = format!("{}: {reason}", row.what);
+            if !reasons.contains(&message) {
+                reasons.push(message);
             }
         }
     }
@@ -46,8 +46,8 @@ pub fn differences(table: &Table) -> Vec<String> {
             None => found.push((differs, vec![&row.what])),
         }
     }
-    let told = found.iter().map(|(differs, rows)| format!("{}: {differs}", rows.join(", ")));
-    told.collect()
+    let message = found.iter().map(|(differs, rows)| format!("{}: {differs}", rows.join(", ")));
+    message.collect()
 }
 
 fn wrapped(text: &str, width: usize, indent: &str) -> String {
@@ -113,13 +113,13 @@ impl Report {
         for explained in &self.explanations {
             let _ = write!(text, "\n{}\n", explained.title);
             text.push_str(&wrapped(&explained.text, width - 2, "  "));
-            for broken in explained.broken() {
-                let told = match broken.holds {
+            for failed in explained.failed_conditions() {
+                let message = match failed.holds {
                     Some(_) => "does not hold here, so the words above are wrong",
                     None => "cannot be evaluated here: a figure is missing",
                 };
                 text.push_str(&wrapped(
-                    &format!("! {}: {told}", broken.condition),
+                    &format!("! {}: {message}", failed.condition),
                     width - 2,
                     "  ",
                 ));
@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_stay_whole_and_lines_short() {
+    fn text_wraps_between_words() {
         assert_eq!(wrapped("one two three", 7, "> "), "> one two\n> three\n");
         assert_eq!(wrapped("incomprehensible", 4, ""), "incomprehensible\n");
         assert_eq!(wrapped("", 4, ""), "");

@@ -7,10 +7,10 @@
 use rtmark_plan::{Cost, Costs, Figure, Order, Protocol};
 
 use crate::calibrate::{
-    Calibration, SHORT, Seen, is_begin, is_end, is_tick, locked, nested, plain, row, spans,
+    Calibration, Extremes, SHORT, is_begin, is_end, is_tick, locked, nested, plain, row, spans,
 };
-use crate::image::{Alarm, Bench, Pended, Row, SetError, Stretch, Table};
-use crate::run::{Mark, Wanted};
+use crate::image::{Alarm, Bench, InterruptSource, Row, SetError, Stretch, Table};
+use crate::run::{EventFilter, Mark};
 
 /// Approximate cycles of a tick in these tables.
 const TICK: u64 = 15_000;
@@ -34,7 +34,7 @@ pub(crate) const NEVER: u64 = 100_000;
 const DRIFT: u64 = 7;
 
 /// What a run showed about the runner, which is the table's first row.
-struct Shown {
+struct RunnerTimes {
     /// For each disturbed job, the cycles by which it was longer than an undisturbed one, without
     /// the time from the others' first release to their last end; with the number of releases.
     longer: Vec<(u64, u64)>,
@@ -72,9 +72,9 @@ impl Bench {
     fn quiet_job(&self, alarm: Alarm, slot: usize, stretches: &[Stretch]) -> Result<u64, SetError> {
         let rows = self.alone_at(slot, stretches);
         let table = Table { tick: 4 * tick(alarm), ..table(alarm, rows) };
-        let marks = self.marks(&table, 8, Wanted::All)?;
+        let marks = self.marks(&table, 8, EventFilter::All)?;
         let jobs = spans(&marks, is_begin, is_end, |mark| mark == Mark::Tick);
-        Ok(Seen::of(jobs, "a job")?.worst)
+        Ok(Extremes::of(jobs, "a job")?.worst)
     }
 
     /// Returns rows in which the first task of interest becomes the image's task `slot`, the others
@@ -95,7 +95,7 @@ impl Bench {
         let mut starts = Vec::new();
         let (mut ends, mut ticks, mut handled) = (Vec::new(), Vec::new(), Vec::new());
         for table in self.release_tables(alarm) {
-            let shown = self.shown(alarm, &table)?;
+            let shown = self.runner_times(alarm, &table)?;
             starts.extend(shown.starts);
             handled.extend(shown.handled);
             let mut due = table.rows[1..].iter().filter(|row| row.offset == DUE).peekable();
@@ -113,19 +113,19 @@ impl Bench {
                 ends.extend(shown.ends);
             }
         }
-        let tick = Seen::of(ticks, "an alarm")?;
+        let tick = Extremes::of(ticks, "an alarm")?;
         // In a bound, each of the other tasks released at the same time counts with an alarm of its
         // own.
         let alone = |(cycles, due): (u64, u64)| cycles.saturating_sub((due - 1) * tick.worst);
-        let start = Seen::of(starts.into_iter().map(alone), "a start")?;
-        let end = Seen::of(ends, "an end")?;
-        let handled = Seen::of(handled, "the timer's handler")?;
+        let start = Extremes::of(starts.into_iter().map(alone), "a start")?;
+        let end = Extremes::of(ends, "an end")?;
+        let handled = Extremes::of(handled, "the timer's handler")?;
         let lock = self.alarm_locks(alarm)?;
         let (interrupt, wake, wait) = self.alarm_interrupts(alarm)?;
         let mut costs = Costs::default();
-        let mut add = |cost, seen: Seen, scenario: &str| {
+        let mut add = |cost, seen: Extremes, scenario: &str| {
             let scenario = format!("on the image: {scenario}");
-            let Seen { least, worst: cycles, samples } = seen;
+            let Extremes { least, worst: cycles, samples } = seen;
             costs.known.insert(cost, Figure { cycles, scenario, least, samples });
         };
         add(Cost::Tick, tick, "time that an alarm adds to a job that continues");
@@ -133,7 +133,7 @@ impl Bench {
         add(Cost::End, end, "from an end to the next task");
         let messages = self.messages()?;
         let held = end.worst.max(handled.worst).max(lock.worst).max(messages.longest());
-        let held = Seen { worst: held, ..end };
+        let held = Extremes { worst: held, ..end };
         add(Cost::HeldBack, held, "the longest call or handler");
         add(Cost::Lock, lock, "take and give, no task waiting");
         for (cost, seen, scenario) in messages.costs() {
@@ -183,10 +183,14 @@ impl Bench {
     }
 
     /// Runs a table whose first row is the runner.
-    fn shown(&self, alarm: Alarm, table: &Table) -> Result<Shown, SetError> {
-        let marks = self.marks(table, TICKS, Wanted::All)?;
-        let mut shown =
-            Shown { longer: Vec::new(), starts: Vec::new(), ends: Vec::new(), handled: Vec::new() };
+    fn runner_times(&self, alarm: Alarm, table: &Table) -> Result<RunnerTimes, SetError> {
+        let marks = self.marks(table, TICKS, EventFilter::All)?;
+        let mut shown = RunnerTimes {
+            longer: Vec::new(),
+            starts: Vec::new(),
+            ends: Vec::new(),
+            handled: Vec::new(),
+        };
         let mut jobs = vec![0; table.rows.len()];
         // If nothing began or ended since the release, the path to the first instruction was
         // direct.
@@ -234,13 +238,13 @@ impl Bench {
         for row in &mut rows[1..] {
             row.offset = NEVER;
         }
-        let marks = self.marks(&table(alarm, rows), TICKS, Wanted::All)?;
+        let marks = self.marks(&table(alarm, rows), TICKS, EventFilter::All)?;
         let jobs = spans(&marks, is_begin, is_end, is_tick);
-        Ok(Seen::of(jobs, "a job")?.least)
+        Ok(Extremes::of(jobs, "a job")?.least)
     }
 
     /// Measures taking and releasing a lock, at each level that has one above it.
-    fn alarm_locks(&self, alarm: Alarm) -> Result<Seen, SetError> {
+    fn alarm_locks(&self, alarm: Alarm) -> Result<Extremes, SetError> {
         let (with, without) = (
             [plain(SHORT), locked(SHORT), plain(SHORT)],
             [plain(SHORT), plain(SHORT), plain(SHORT)],
@@ -252,13 +256,14 @@ impl Bench {
                 if self.protocol == Protocol::Ceiling {
                     rows[user - slot].stretches = with.to_vec();
                 }
-                let marks = self.marks(&table(alarm, rows), 50, Wanted::All)?;
+                let marks = self.marks(&table(alarm, rows), 50, EventFilter::All)?;
                 let takes = spans(&marks, |it| it == Mark::Take, |it| it == Mark::Taken, is_tick);
                 let gives = spans(&marks, |it| it == Mark::Give, |it| it == Mark::Given, is_tick);
-                let (takes, gives) = (Seen::of(takes, "a take")?, Seen::of(gives, "a give")?);
-                let jobs = Seen::of(spans(&marks, is_begin, is_end, is_tick), "a job")?;
+                let (takes, gives) =
+                    (Extremes::of(takes, "a take")?, Extremes::of(gives, "a give")?);
+                let jobs = Extremes::of(spans(&marks, is_begin, is_end, is_tick), "a job")?;
                 let quiet = self.quiet_job(alarm, slot, &without)?;
-                let both = Seen {
+                let both = Extremes {
                     least: takes.least + gives.least,
                     worst: (takes.worst + gives.worst).max(jobs.worst.saturating_sub(quiet)),
                     samples: takes.samples + gives.samples,
@@ -269,13 +274,13 @@ impl Bench {
                 }
             }
         }
-        found.ok_or(SetError::Unseen("a lock"))
+        found.ok_or(SetError::NotObserved("a lock"))
     }
 
     /// Measures one of two locks while the other one's section encloses it or is nested in it, at
     /// each level and with each ceiling of both. Returns `None` if the image does not nest them.
-    fn alarm_nested(&self, alarm: Alarm) -> Result<Option<Seen>, SetError> {
-        let mut found: Option<Seen> = None;
+    fn alarm_nested(&self, alarm: Alarm) -> Result<Option<Extremes>, SetError> {
+        let mut found: Option<Extremes> = None;
         if self.protocol != Protocol::Ceiling {
             return Ok(found);
         }
@@ -294,9 +299,9 @@ impl Bench {
                         rows[user - slot].stretches.push(lock);
                     }
                 }
-                let marks = self.marks(&table(alarm, rows), 50, Wanted::All)?;
-                let jobs = Seen::of(spans(&marks, is_begin, is_end, is_tick), "a job")?;
-                let each = Seen {
+                let marks = self.marks(&table(alarm, rows), 50, EventFilter::All)?;
+                let jobs = Extremes::of(spans(&marks, is_begin, is_end, is_tick), "a job")?;
+                let each = Extremes {
                     least: jobs.least.saturating_sub(quiet) / 2,
                     worst: jobs.worst.saturating_sub(quiet).div_ceil(2),
                     samples: jobs.samples,
@@ -309,10 +314,10 @@ impl Bench {
 
     /// Measures an interrupt that wakes no task, one that wakes a task until it runs, and the wait
     /// for the next interrupt.
-    fn alarm_interrupts(&self, alarm: Alarm) -> Result<(Seen, Seen, Seen), SetError> {
+    fn alarm_interrupts(&self, alarm: Alarm) -> Result<(Extremes, Extremes, Extremes), SetError> {
         let tick = tick(alarm);
         let runner = row(1, PERIOD, 0, &[plain(LONG)]);
-        let pended = |distance| Pended { rounds: 0, distance, offset: tick + DRIFT };
+        let pended = |distance| InterruptSource { rounds: 0, distance, offset: tick + DRIFT };
         // In every other job of the runner, each time slightly later.
         let rare = pended(2 * PERIOD * tick + DRIFT);
         let alone = Table { interrupts: vec![rare], ..table(alarm, vec![runner.clone()]) };
@@ -325,7 +330,7 @@ impl Bench {
             let busy = Table { interrupts: vec![rare], ..table(alarm, rows) };
             // On its own, it occurs while the processor sleeps.
             let idle = Table { interrupts: vec![pended(7_001)], ..table(alarm, vec![woken]) };
-            let marks = self.marks(&idle, TICKS, Wanted::All)?;
+            let marks = self.marks(&idle, TICKS, EventFilter::All)?;
             let pend = |mark: Mark| matches!(mark, Mark::Pended(_));
             wakes.extend(spans(&marks, pend, is_begin, is_tick));
             if self.order == Order::Preemptive {
@@ -341,14 +346,14 @@ impl Bench {
                     interrupts: vec![pended(PERIOD * tick)],
                     ..table(alarm, vec![other, long])
                 };
-                let marks = self.marks(&turns, TICKS, Wanted::All)?;
+                let marks = self.marks(&turns, TICKS, EventFilter::All)?;
                 waits.extend(spans(&marks, |it| it == Mark::End(1), is_begin, is_tick));
             }
         }
         Ok((
-            Seen::of(handlers, "an interrupt")?,
-            Seen::of(wakes, "a wake")?,
-            Seen::of(waits, "a wait")?,
+            Extremes::of(handlers, "an interrupt")?,
+            Extremes::of(wakes, "a wake")?,
+            Extremes::of(waits, "a wait")?,
         ))
     }
 
@@ -359,7 +364,7 @@ impl Bench {
         table: &Table,
         alarm: Alarm,
     ) -> Result<Vec<(u64, Option<u64>)>, SetError> {
-        let marks = self.marks(table, TICKS, Wanted::All)?;
+        let marks = self.marks(table, TICKS, EventFilter::All)?;
         let quiet = self.runner_alone(alarm, table)?;
         let mut found = Vec::new();
         for run in jobs_of(&marks, 0) {

@@ -6,8 +6,8 @@
 
 use rtmark_plan::{Cost, Costs, Figure};
 
-use crate::image::{Bench, Clock, MOST_TASKS, Pended, Row, SetError, Stretch, Table};
-use crate::run::{Mark, Wanted};
+use crate::image::{Bench, Clock, InterruptSource, MAX_TASKS, Row, SetError, Stretch, Table};
+use crate::run::{EventFilter, Mark};
 
 /// Cycles of a tick long enough that nothing else intervenes.
 const QUIET_TICK: u64 = 400_000;
@@ -55,13 +55,13 @@ impl Calibration {
 
 /// The least and the largest value seen.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Seen {
+pub(crate) struct Extremes {
     pub least: u64,
     pub worst: u64,
     pub samples: u64,
 }
 
-impl Seen {
+impl Extremes {
     pub fn of(spans: impl IntoIterator<Item = u64>, what: &'static str) -> Result<Self, SetError> {
         let mut seen: Option<Self> = None;
         for span in spans {
@@ -72,7 +72,7 @@ impl Seen {
                 samples: so_far.samples + 1,
             });
         }
-        seen.ok_or(SetError::Unseen(what))
+        seen.ok_or(SetError::NotObserved(what))
     }
 
     pub fn with(self, other: Self) -> Self {
@@ -158,57 +158,57 @@ impl Bench {
     fn alone(&self, stretches: &[Stretch]) -> Result<u64, SetError> {
         let rows = vec![row(1, 1, 0, stretches)];
         let table = Table { tick: QUIET_TICK, ..table(rows) };
-        let marks = self.marks(&table, 8, Wanted::All)?;
+        let marks = self.marks(&table, 8, EventFilter::All)?;
         let jobs = spans(&marks, is_begin, is_end, |mark| mark == Mark::Tick);
-        Ok(Seen::of(jobs, "a job")?.worst)
+        Ok(Extremes::of(jobs, "a job")?.worst)
     }
 
     fn costs(&self, thousand: u64) -> Result<Costs, SetError> {
         // A job that never ends.
         let endless = [plain(u64::from(u32::MAX))];
         let ticks = self.ticks(0, &endless)?;
-        let tick = Seen::of(ticks.clone(), "a tick")?;
-        let mut releases: Vec<Seen> = vec![tick];
-        let mut wakes: Vec<Seen> = Vec::new();
+        let tick = Extremes::of(ticks.clone(), "a tick")?;
+        let mut releases: Vec<Extremes> = vec![tick];
+        let mut wakes: Vec<Extremes> = Vec::new();
         let mut ends = Vec::new();
-        for count in 1..MOST_TASKS as u64 {
+        for count in 1..MAX_TASKS as u64 {
             // Released below the task that the tick interrupts: only the tick takes longer.
-            releases.push(Seen::of(self.ticks(count, &endless)?, "a tick with releases")?);
+            releases.push(Extremes::of(self.ticks(count, &endless)?, "a tick with releases")?);
             // Released above it: the first one runs. Whether others wait for later releases affects
             // the tick, which then checks when they are due.
             let mut seen = Vec::new();
             for waiting in [0, 1] {
                 let mut rows = vec![row(1, 1_000_000, 0, &endless)];
-                let above = count.min(MOST_TASKS as u64 - 1 - waiting);
+                let above = count.min(MAX_TASKS as u64 - 1 - waiting);
                 rows.extend((0..above).map(|n| row(2 + n, 4, 3, &[plain(SHORT)])));
                 rows.extend((0..waiting).map(|_| row(1, 1, 1_000_000, &[plain(SHORT)])));
-                let marks = self.marks(&table(rows), TICKS, Wanted::All)?;
+                let marks = self.marks(&table(rows), TICKS, EventFilter::All)?;
                 seen.extend(spans(&marks, is_tick, is_begin_above, is_end));
                 ends.extend(spans(&marks, is_end, is_switched, is_tick));
             }
-            wakes.push(Seen::of(seen, "a wake")?);
+            wakes.push(Extremes::of(seen, "a wake")?);
             // With all periods, so that they are inserted anywhere in the list of waiting tasks.
             let rows = (0..=count).map(|n| row(1 + n, 2 + 2 * n, 0, &[plain(SHORT)])).collect();
-            let marks = self.marks(&table(rows), TICKS, Wanted::All)?;
+            let marks = self.marks(&table(rows), TICKS, EventFilter::All)?;
             ends.extend(spans(&marks, is_end, is_switched, is_tick));
             let rows = (0..=count).map(|n| row(1 + n, 20 - 2 * n, 0, &[plain(SHORT)])).collect();
-            let marks = self.marks(&table(rows), TICKS, Wanted::All)?;
+            let marks = self.marks(&table(rows), TICKS, EventFilter::All)?;
             ends.extend(spans(&marks, is_end, is_switched, is_tick));
         }
-        let rise = |seen: &[Seen]| {
+        let rise = |seen: &[Extremes]| {
             let pairs = seen.windows(2);
             let rises = pairs.map(|pair| pair[1].worst.saturating_sub(pair[0].least));
             rises.max().unwrap_or(0)
         };
         let release = rise(&releases).max(rise(&wakes));
-        let again = self.again(thousand, wakes[0].worst)?;
+        let again = self.rerun(thousand, wakes[0].worst)?;
         let start = wakes[0].worst.saturating_sub(tick.least) + again;
-        let end = Seen::of(ends, "an end")?;
+        let end = Extremes::of(ends, "an end")?;
         let (lock, call) = self.locks()?;
         let (contended, longest) = self.contended(thousand)?;
         let (reload, refill) = self.reloads(thousand)?;
         let mut costs = Costs::default();
-        let mut add = |cost, cycles, seen: Seen, scenario: &str| {
+        let mut add = |cost, cycles, seen: Extremes, scenario: &str| {
             let scenario = format!("on the image: {scenario}");
             let (least, samples) = (seen.least.min(cycles), seen.samples);
             costs.known.insert(cost, Figure { cycles, scenario, least, samples });
@@ -258,13 +258,13 @@ impl Bench {
         // Each release occurs once: the tasks below never run, and so never wait again.
         let mut found = Vec::new();
         for offset in [5, 6, 7] {
-            let mut rows = vec![row(MOST_TASKS as u64, 1_000_000, 0, endless)];
+            let mut rows = vec![row(MAX_TASKS as u64, 1_000_000, 0, endless)];
             rows.extend((0..released).map(|n| row(1 + n, 1_000_000, offset, &[plain(SHORT)])));
-            if rows.len() < MOST_TASKS {
+            if rows.len() < MAX_TASKS {
                 rows.push(row(1, 1, 1_000_000, &[plain(SHORT)]));
             }
             let ticks = if released == 0 { TICKS } else { offset + 3 };
-            let marks = self.marks(&table(rows), ticks, Wanted::All)?;
+            let marks = self.marks(&table(rows), ticks, EventFilter::All)?;
             let done = |mark: Mark| mark == Mark::TickDone;
             let all = spans(&marks, is_tick, done, |mark| mark == Mark::Switched);
             // Ticks 1 and 2 precede the job.
@@ -281,19 +281,19 @@ impl Bench {
     }
 
     /// Measures taking and releasing a lock without contention, and the longer of the two calls.
-    fn locks(&self) -> Result<(Seen, Seen), SetError> {
+    fn locks(&self) -> Result<(Extremes, Extremes), SetError> {
         let job = [plain(SHORT), locked(SHORT), plain(SHORT), locked(SHORT), plain(SHORT)];
         let [outer, inner] = nested(SHORT);
         let (mut takes, mut gives) = (Vec::new(), Vec::new());
         for job in [&job[..], &[outer, inner, plain(SHORT)]] {
             let rows = vec![row(2, 1, 0, job)];
-            let marks = self.marks(&table(rows), TICKS, Wanted::All)?;
+            let marks = self.marks(&table(rows), TICKS, EventFilter::All)?;
             let tick = is_tick;
             takes.extend(spans(&marks, |it| it == Mark::Take, |it| it == Mark::Taken, tick));
             gives.extend(spans(&marks, |it| it == Mark::Give, |it| it == Mark::Given, tick));
         }
-        let (takes, gives) = (Seen::of(takes, "a take")?, Seen::of(gives, "a give")?);
-        let both = Seen {
+        let (takes, gives) = (Extremes::of(takes, "a take")?, Extremes::of(gives, "a give")?);
+        let both = Extremes {
             least: takes.least + gives.least,
             worst: takes.worst + gives.worst,
             samples: takes.samples + gives.samples,
@@ -304,7 +304,7 @@ impl Bench {
     /// Returns the extra time a job takes to start if its task was preempted in the middle of the
     /// call by which it waited: the rest of that call runs after the release. FreeRTOS makes a
     /// task that was switched away before its yield yield once more then.
-    fn again(&self, thousand: u64, wake: u64) -> Result<u64, SetError> {
+    fn rerun(&self, thousand: u64, wake: u64) -> Result<u64, SetError> {
         let mut worst = wake;
         let rounds = |cycles: u64| cycles * 1000 / thousand.max(1);
         let latest = rounds(SHORT_TICK);
@@ -312,7 +312,8 @@ impl Bench {
             // It ends at a different moment before the tick that releases the other task.
             let job = [plain(latest.saturating_sub(rounds(step * STEP)))];
             let rows = vec![row(1, 4, 0, &job), row(2, 4, 1, &[plain(SHORT)])];
-            let marks = self.marks(&Table { tick: SHORT_TICK, ..table(rows) }, 12, Wanted::All)?;
+            let marks =
+                self.marks(&Table { tick: SHORT_TICK, ..table(rows) }, 12, EventFilter::All)?;
             let starts = spans(&marks, is_tick, |mark| mark == Mark::Begin(0), is_begin_above);
             worst = worst.max(starts.into_iter().max().unwrap_or(0));
         }
@@ -325,7 +326,7 @@ impl Bench {
         let job = [plain(JOB_TICKS * TICK * 1000 / thousand.max(1))];
         let quiet = self.alone(&job)?;
         let beyond = |rows: Vec<Row>| -> Result<u64, SetError> {
-            let marks = self.marks(&table(rows), TICKS, Wanted::All)?;
+            let marks = self.marks(&table(rows), TICKS, EventFilter::All)?;
             let mut most = 0;
             for (at, &(_, began)) in
                 marks.iter().enumerate().filter(|(_, (mark, _))| *mark == Mark::Begin(0))
@@ -355,37 +356,37 @@ impl Bench {
 
     /// Measures an interrupt that wakes no task, one that wakes a task until it runs, and the wait
     /// for the next interrupt.
-    fn interrupts(&self) -> Result<(Seen, Seen, Seen), SetError> {
+    fn interrupts(&self) -> Result<(Extremes, Extremes, Extremes), SetError> {
         let endless = [plain(u64::from(u32::MAX))];
         // The distance is not a divisor of the tick, so interrupts occur at all phases of it.
-        let pended = Pended { rounds: 0, distance: 7_001, offset: 11_000 };
+        let pended = InterruptSource { rounds: 0, distance: 7_001, offset: 11_000 };
         let rows = vec![row(1, 1_000_000, 0, &endless)];
         let alone = Table { interrupts: vec![pended], ..table(rows) };
-        let marks = self.marks(&alone, TICKS, Wanted::All)?;
+        let marks = self.marks(&alone, TICKS, EventFilter::All)?;
         let pend = |mark: Mark| matches!(mark, Mark::Pended(_));
         let handled = |mark: Mark| matches!(mark, Mark::Handled(_));
-        let interrupt = Seen::of(spans(&marks, pend, handled, is_tick), "an interrupt")?;
+        let interrupt = Extremes::of(spans(&marks, pend, handled, is_tick), "an interrupt")?;
         let (mut wakes, mut waits) = (Vec::new(), Vec::new());
-        for above in 1..MOST_TASKS as u64 {
+        for above in 1..MAX_TASKS as u64 {
             let woken = Row { interrupt: Some(0), ..row(1 + above, 1, 0, &[plain(SHORT)]) };
             let rows = vec![row(1, 1_000_000, 0, &endless), woken.clone()];
             let busy = Table { interrupts: vec![pended], ..table(rows) };
             // On its own, it switches to the idle task when it waits.
             let idle = Table { interrupts: vec![pended], ..table(vec![woken]) };
             for table in [busy, idle] {
-                let marks = self.marks(&table, TICKS, Wanted::All)?;
+                let marks = self.marks(&table, TICKS, EventFilter::All)?;
                 let last = table.rows.len() - 1;
                 let begins = |mark: Mark| mark == Mark::Begin(last);
                 wakes.extend(spans(&marks, pend, begins, is_tick));
                 waits.extend(spans(&marks, |it| it == Mark::End(last), is_switched, is_tick));
             }
         }
-        Ok((interrupt, Seen::of(wakes, "a wake")?, Seen::of(waits, "a wait")?))
+        Ok((interrupt, Extremes::of(wakes, "a wake")?, Extremes::of(waits, "a wait")?))
     }
 
     /// Measures the switch to a lock's holder and back to the waiting task, and the longer of the
     /// two.
-    fn contended(&self, thousand: u64) -> Result<(Seen, Seen), SetError> {
+    fn contended(&self, thousand: u64) -> Result<(Extremes, Extremes), SetError> {
         let of = |ticks: u64| ticks * TICK * 1000 / thousand.max(1);
         // The holder has the lock from its first tick to its fourth; the other task arrives at its
         // second.
@@ -393,15 +394,17 @@ impl Bench {
             row(1, 10, 0, &[plain(SHORT), locked(of(3)), plain(SHORT)]),
             row(5, 10, 2, &[plain(SHORT), locked(SHORT), plain(SHORT)]),
         ];
-        let marks = self.marks(&table(rows), TICKS, Wanted::All)?;
+        let marks = self.marks(&table(rows), TICKS, EventFilter::All)?;
         let tick = is_tick;
         let there = |mark: Mark| matches!(mark, Mark::Taken) || tick(mark);
         let to = spans(&marks, |it| it == Mark::Take, is_switched, there);
         let back = |mark: Mark| matches!(mark, Mark::Given) || tick(mark);
         let back = spans(&marks, |it| it == Mark::Give, |it| it == Mark::Taken, back);
-        let (to, back) =
-            (Seen::of(to, "a wait for a lock")?, Seen::of(back, "a give to a waiting task")?);
-        let both = Seen {
+        let (to, back) = (
+            Extremes::of(to, "a wait for a lock")?,
+            Extremes::of(back, "a give to a waiting task")?,
+        );
+        let both = Extremes {
             least: to.least + back.least,
             worst: to.worst + back.worst,
             samples: to.samples + back.samples,

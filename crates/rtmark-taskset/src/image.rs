@@ -5,31 +5,31 @@ use rtmark_firmware::{SelectError, select};
 use rtmark_plan::{Model, Order, Protocol};
 use rtmark_sim::{Image, LoadError, Machine, Soc};
 
-use crate::run::{FIRST_INTERRUPT, Mark, Traffic, Wanted};
+use crate::run::{EventFilter, FIRST_INTERRUPT, Mark, Traffic};
 
 /// The most tasks in the table; an image may have fewer.
-pub const MOST_TASKS: usize = 8;
+pub const MAX_TASKS: usize = 8;
 
 /// The most locks.
-pub const MOST_LOCKS: usize = 2;
+pub const MAX_LOCKS: usize = 2;
 
 /// The most interrupts.
-pub const MOST_INTERRUPTS: usize = 2;
+pub const MAX_INTERRUPTS: usize = 2;
 
 /// The most queues.
-pub const MOST_QUEUES: usize = 4;
+pub const MAX_QUEUES: usize = 4;
 
 /// The largest capacity of a queue.
-pub const MOST_ITEMS: u64 = 32;
+pub const MAX_ITEMS: u64 = 32;
 
 /// Words of traffic counters per queue.
 const TRAFFIC_WORDS: usize = 3;
 
 /// The most stretches per job.
-const MOST_STRETCHES: usize = 5;
+const MAX_STRETCHES: usize = 5;
 
 /// Words per task in the table.
-const ROW_WORDS: usize = 7 + 2 * MOST_STRETCHES;
+const ROW_WORDS: usize = 7 + 2 * MAX_STRETCHES;
 
 /// The tick from which offsets count.
 pub(crate) const START: u64 = 2;
@@ -55,7 +55,7 @@ pub enum SetError {
     Image(String),
     /// The set does not fit the table.
     #[error("{0}")]
-    Unfit(String),
+    DoesNotFit(String),
     /// The run ended early.
     #[error("the run ended in cycle {cycle}: {how}")]
     Ended {
@@ -66,7 +66,7 @@ pub enum SetError {
     },
     /// An event to be measured did not occur.
     #[error("{0} did not occur in a run that measures it")]
-    Unseen(&'static str),
+    NotObserved(&'static str),
 }
 
 impl From<LoadError> for SetError {
@@ -116,7 +116,7 @@ pub(crate) struct Row {
 pub(crate) struct Table {
     pub tick: u64,
     pub rows: Vec<Row>,
-    pub interrupts: Vec<Pended>,
+    pub interrupts: Vec<InterruptSource>,
     pub queues: Vec<Channel>,
 }
 
@@ -133,7 +133,7 @@ pub(crate) struct Channel {
 
 /// An interrupt pended from outside the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Pended {
+pub(crate) struct InterruptSource {
     /// Loop rounds of its handler.
     pub rounds: u64,
     /// Cycles from one to the next.
@@ -222,7 +222,7 @@ impl Bench {
             None => Clock::Tick,
             Some(SYSTICK) => {
                 let name = &soc.name;
-                return Err(SetError::Unfit(format!(
+                return Err(SetError::DoesNotFit(format!(
                     "{name} names no time base that counts microseconds, and without one {} counts \
                      by a tick, for which there is no model",
                     model.kernel
@@ -255,11 +255,11 @@ impl Bench {
             stretches: Vec::new(),
         };
         let table = Table { tick: alarm.granule, rows: vec![row], ..Table::default() };
-        let marks = self.marks(&table, 2 * ALARM_START, Wanted::Jobs)?;
+        let marks = self.marks(&table, 2 * ALARM_START, EventFilter::Jobs)?;
         let begin = marks.iter().position(|(mark, _)| *mark == Mark::Begin(0));
-        let before = &marks[..begin.ok_or(SetError::Unseen("the first release"))?];
+        let before = &marks[..begin.ok_or(SetError::NotObserved("the first release"))?];
         let pended = before.iter().rev().find(|(mark, _)| *mark == Mark::Tick);
-        pended.map(|(_, cycle)| *cycle).ok_or(SetError::Unseen("the first alarm"))
+        pended.map(|(_, cycle)| *cycle).ok_or(SetError::NotObserved("the first alarm"))
     }
 
     /// Returns the number of tasks in the image.
@@ -313,10 +313,10 @@ impl Bench {
         };
         let mut words = vec![table.tick];
         let rounds = |at: usize| table.interrupts.get(at).map_or(0, |pended| pended.rounds);
-        words.extend((0..MOST_INTERRUPTS).map(rounds));
+        words.extend((0..MAX_INTERRUPTS).map(rounds));
         let items = |at: usize| table.queues.get(at).map_or(0, |queue| queue.items);
-        words.extend((0..MOST_QUEUES).map(items));
-        for slot in 0..MOST_TASKS {
+        words.extend((0..MAX_QUEUES).map(items));
+        for slot in 0..MAX_TASKS {
             let at = slots.iter().position(|of| *of == slot);
             match at {
                 Some(at) => words.extend(table.row_words(at, units, number)),
@@ -324,8 +324,9 @@ impl Bench {
             }
         }
         for (at, value) in (0_u32..).map(|at| self.table + 4 * at).zip(words) {
-            let value = u32::try_from(value)
-                .map_err(|_| SetError::Unfit(format!("{value} is out of the table's range")))?;
+            let value = u32::try_from(value).map_err(|_| {
+                SetError::DoesNotFit(format!("{value} is out of the table's range"))
+            })?;
             machine
                 .poke_word(at, value)
                 .map_err(|_| SetError::Image("its table is outside of all memories".to_owned()))?;
@@ -347,7 +348,7 @@ impl Bench {
 
     /// Rejects a table that exceeds the capacity of the table format or the image.
     pub(crate) fn check(&self, table: &Table) -> Result<(), SetError> {
-        let unfit = |text: String| Err(SetError::Unfit(text));
+        let unfit = |text: String| Err(SetError::DoesNotFit(text));
         let most = self.tasks();
         if table.rows.len() > most {
             return unfit(format!("{} tasks; the image has {most}", table.rows.len()));
@@ -398,7 +399,7 @@ impl Table {
         words[4] = queues(|queue, at| queue.to == at);
         words[5] = queues(|queue, at| queue.from == at);
         words[6] = row.stretches.len() as u64;
-        for (at, stretch) in row.stretches.iter().take(MOST_STRETCHES).enumerate() {
+        for (at, stretch) in row.stretches.iter().take(MAX_STRETCHES).enumerate() {
             words[7 + 2 * at] = stretch.rounds;
             let number = |lock: Option<usize>| lock.map_or(0, |lock| number(lock) as u64);
             words[8 + 2 * at] = number(stretch.lock) | number(stretch.inner) << 8;
@@ -407,12 +408,12 @@ impl Table {
     }
 
     fn check(&self) -> Result<(), SetError> {
-        let unfit = |text: String| Err(SetError::Unfit(text));
-        if self.interrupts.len() > MOST_INTERRUPTS {
-            return unfit(format!("more than {MOST_INTERRUPTS} interrupts"));
+        let unfit = |text: String| Err(SetError::DoesNotFit(text));
+        if self.interrupts.len() > MAX_INTERRUPTS {
+            return unfit(format!("more than {MAX_INTERRUPTS} interrupts"));
         }
-        if self.queues.len() > MOST_QUEUES {
-            return unfit(format!("{} queues; the image has {MOST_QUEUES}", self.queues.len()));
+        if self.queues.len() > MAX_QUEUES {
+            return unfit(format!("{} queues; the image has {MAX_QUEUES}", self.queues.len()));
         }
         for (at, row) in self.rows.iter().enumerate() {
             let interrupt = row.interrupt.is_some_and(|interrupt| {
@@ -421,15 +422,15 @@ impl Table {
             if interrupt {
                 return unfit("an interrupt that releases two tasks".to_owned());
             }
-            if row.stretches.len() > MOST_STRETCHES {
+            if row.stretches.len() > MAX_STRETCHES {
                 return unfit(format!(
-                    "a job of {} stretches; the image has {MOST_STRETCHES}",
+                    "a job of {} stretches; the image has {MAX_STRETCHES}",
                     row.stretches.len()
                 ));
             }
             let lock = row.stretches.iter().flat_map(Stretch::locks).max();
-            if lock.is_some_and(|lock| lock >= MOST_LOCKS) {
-                return unfit(format!("more than {MOST_LOCKS} locks"));
+            if lock.is_some_and(|lock| lock >= MAX_LOCKS) {
+                return unfit(format!("more than {MAX_LOCKS} locks"));
             }
         }
         Ok(())
@@ -453,7 +454,7 @@ impl Probes {
         };
         let name = |n: usize| format!("plan.job.{n}");
         let has = |n: &usize| records.iter().any(|record| record.scenario.as_str() == name(*n));
-        let tasks = (0..MOST_TASKS).take_while(has).count();
+        let tasks = (0..MAX_TASKS).take_while(has).count();
         if tasks == 0 {
             return Err(SetError::Image("it has no tasks".to_owned()));
         }

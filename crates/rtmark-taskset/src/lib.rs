@@ -18,8 +18,6 @@ mod timeline;
 mod turns;
 
 pub use calibrate::Calibration;
-pub use image::{
-    Bench, MOST_INTERRUPTS, MOST_ITEMS, MOST_LOCKS, MOST_QUEUES, MOST_TASKS, SetError,
-};
-pub use run::{Observed, Ran, Traffic, Wake, Witness};
-pub use search::{Effort, Found, Searched};
+pub use image::{Bench, MAX_INTERRUPTS, MAX_ITEMS, MAX_LOCKS, MAX_QUEUES, MAX_TASKS, SetError};
+pub use run::{Observed, SetRun, Traffic, Wake, Witness};
+pub use search::{SearchEffort, SearchResult, TaskResult};

@@ -4,18 +4,18 @@
 use rtmark_plan::Cost;
 
 use crate::alarm::NEVER;
-use crate::calibrate::{SHORT, Seen, is_tick, plain, row, spans};
-use crate::image::{Bench, Channel, Clock, MOST_QUEUES, Row, SetError, Table};
-use crate::run::{Mark, Wanted};
+use crate::calibrate::{Extremes, SHORT, is_tick, plain, row, spans};
+use crate::image::{Bench, Channel, Clock, MAX_QUEUES, Row, SetError, Table};
+use crate::run::{EventFilter, Mark};
 
 /// Approximate cycles of a tick: more than a job takes that finds the most messages.
 const TICK: u64 = 30_000;
 
 /// How many queues a job uses, one after the other.
-const QUEUES: [usize; 3] = [1, 2, MOST_QUEUES];
+const QUEUES: [usize; 3] = [1, 2, MAX_QUEUES];
 
 /// How many messages a job finds in a queue.
-const GATHERED: [u64; 3] = [1, 3, 12];
+const ACCUMULATED: [u64; 3] = [1, 3, 12];
 
 /// Ticks observed, with one message each: enough for the longest queue to wrap around.
 const TICKS: u64 = 48;
@@ -23,9 +23,9 @@ const TICKS: u64 = 48;
 /// The measured costs of messages.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Messages {
-    send: Seen,
-    receive: Seen,
-    look: Seen,
+    send: Extremes,
+    receive: Extremes,
+    look: Extremes,
 }
 
 impl Messages {
@@ -35,7 +35,7 @@ impl Messages {
     }
 
     /// Returns the costs, and how they were measured.
-    pub fn costs(self) -> [(Cost, Seen, &'static str); 3] {
+    pub fn costs(self) -> [(Cost, Extremes, &'static str); 3] {
         [
             (
                 Cost::Send,
@@ -78,7 +78,7 @@ impl Bench {
             let own = self.messages_of(slot)?;
             found = Some(found.map_or(own, |found| found.with(own)));
         }
-        found.ok_or(SetError::Unseen("a message"))
+        found.ok_or(SetError::NotObserved("a message"))
     }
 
     /// Measures messages in one of the image's tasks.
@@ -90,22 +90,22 @@ impl Bench {
             sends.push(self.jobs_with(slot, End::Sends, count)?.beyond(without, each));
             let in_vain = self.jobs_with(slot, End::Looks, count)?;
             looks.push(in_vain.beyond(without, each));
-            for gathered in GATHERED {
+            for gathered in ACCUMULATED {
                 let jobs = self.jobs_with(slot, End::Receives(gathered), count)?;
                 receives.push(jobs.beyond(in_vain, each * gathered));
             }
         }
-        let all = |seen: Vec<Seen>| seen.into_iter().reduce(Seen::with);
+        let all = |seen: Vec<Extremes>| seen.into_iter().reduce(Extremes::with);
         let (Some(send), Some(receive), Some(look)) = (all(sends), all(receives), all(looks))
         else {
-            return Err(SetError::Unseen("a message"));
+            return Err(SetError::NotObserved("a message"));
         };
         Ok(Messages { send, receive, look })
     }
 
     /// Returns the length of undisturbed jobs of a task that has one end of `count` queues, another
     /// task having the other.
-    fn jobs_with(&self, slot: usize, end: End, count: usize) -> Result<Seen, SetError> {
+    fn jobs_with(&self, slot: usize, end: End, count: usize) -> Result<Extremes, SetError> {
         let other = if slot == 0 { 1 } else { slot - 1 };
         let period = if let End::Receives(gathered) = end { gathered } else { 1 };
         let tick = match self.clock {
@@ -127,15 +127,15 @@ impl Bench {
             queues: vec![queue; count],
             ..Table::default()
         };
-        let marks = self.marks(&table, TICKS, Wanted::Jobs)?;
+        let marks = self.marks(&table, TICKS, EventFilter::Jobs)?;
         let (begins, ends) = (Mark::Begin(slot), Mark::End(slot));
         let jobs = spans(&marks, |it| it == begins, |it| it == ends, is_tick);
         // The first job may find fewer messages than the others.
-        Seen::of(jobs.into_iter().skip(1), "a job")
+        Extremes::of(jobs.into_iter().skip(1), "a job")
     }
 }
 
-impl Seen {
+impl Extremes {
     /// Returns the cost of each of `times` things that these jobs did and the others did not.
     fn beyond(self, without: Self, times: u64) -> Self {
         Self {

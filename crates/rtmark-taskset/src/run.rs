@@ -8,7 +8,7 @@ use rtmark_units::Cycles;
 
 use crate::calibrate::Calibration;
 use crate::image::{
-    Bench, Channel, Clock, MOST_ITEMS, Pended, Row, START, SetError, Stretch, Table,
+    Bench, Channel, Clock, InterruptSource, MAX_ITEMS, Row, START, SetError, Stretch, Table,
 };
 
 /// The exception number of PendSV, which FreeRTOS uses for switches.
@@ -116,7 +116,7 @@ impl Traffic {
 }
 
 /// Observations of a table's run.
-struct Watched {
+struct RunEvents {
     marks: Vec<(Mark, u64)>,
     wake: Wake,
     queues: Vec<Traffic>,
@@ -124,7 +124,7 @@ struct Watched {
 
 /// The result of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ran {
+pub struct SetRun {
     /// The tasks, in the set's order.
     pub tasks: Vec<Observed>,
     /// The queues, in the set's order.
@@ -141,13 +141,18 @@ impl Bench {
         &self,
         table: &Table,
         ticks: u64,
-        wanted: Wanted,
+        wanted: EventFilter,
     ) -> Result<Vec<(Mark, u64)>, SetError> {
         self.watched(table, ticks, wanted).map(|watched| watched.marks)
     }
 
     /// Runs a table like [`Bench::marks`], and also returns the awake time and the queues' traffic.
-    fn watched(&self, table: &Table, ticks: u64, wanted: Wanted) -> Result<Watched, SetError> {
+    fn watched(
+        &self,
+        table: &Table,
+        ticks: u64,
+        wanted: EventFilter,
+    ) -> Result<RunEvents, SetError> {
         self.check(table)?;
         let mut machine = self.machine(table)?;
         let mut watched: BTreeMap<WatchId, Mark> = BTreeMap::new();
@@ -160,7 +165,7 @@ impl Bench {
             watch(&mut machine, &self.probes.begins[slot], Mark::Begin(task));
             watch(&mut machine, &self.probes.ends[slot], Mark::End(task));
         }
-        if wanted != Wanted::Jobs {
+        if wanted != EventFilter::Jobs {
             for (addresses, mark) in [
                 (&self.probes.take[0], Mark::Take),
                 (&self.probes.take[1], Mark::Taken),
@@ -180,7 +185,7 @@ impl Bench {
             }
         }
         watched.insert(machine.watch(Watch::Pend(self.exception())), Mark::Tick);
-        if wanted == Wanted::Timeline {
+        if wanted == EventFilter::Timeline {
             // SysTick is rarely delayed.
             let clock = match self.clock {
                 Clock::Tick => Watch::Pend(self.exception()),
@@ -211,7 +216,7 @@ impl Bench {
             let until = machine.cycles().0.saturating_add(slice).min(limit);
             let stop = machine.run(Cycles(until));
             let hits = machine.take_hits();
-            beginnings.see(&hits, |watch| matches!(watched.get(&watch), Some(Mark::Begin(_))));
+            beginnings.observe(&hits, |watch| matches!(watched.get(&watch), Some(Mark::Begin(_))));
             let hits = hits.into_iter();
             let seen = hits.filter_map(|hit| Some((*watched.get(&hit.watch)?, hit.cycle.0)));
             // The first wait may share its first instruction with the waits at the ends of jobs.
@@ -227,13 +232,13 @@ impl Bench {
             match stop {
                 Stop::Limit if cycle >= limit => {
                     let queues = self.traffic(&machine, table);
-                    return Ok(Watched { marks, wake: beginnings.wake(), queues });
+                    return Ok(RunEvents { marks, wake: beginnings.wake(), queues });
                 }
                 Stop::Limit => {}
                 other => {
                     let console = machine.take_console();
-                    let said = String::from_utf8_lossy(&console).trim().to_owned();
-                    return Err(SetError::Ended { cycle, how: format!("{other:?} {said}") });
+                    let output = String::from_utf8_lossy(&console).trim().to_owned();
+                    return Err(SetError::Ended { cycle, how: format!("{other:?} {output}") });
                 }
             }
         }
@@ -243,11 +248,16 @@ impl Bench {
     ///
     /// # Errors
     /// When the set does not fit the image, or the run ends by itself.
-    pub fn run(&self, set: &Set, calibration: &Calibration, cycles: u64) -> Result<Ran, SetError> {
+    pub fn run(
+        &self,
+        set: &Set,
+        calibration: &Calibration,
+        cycles: u64,
+    ) -> Result<SetRun, SetError> {
         let table = self.table(set, calibration)?;
         let ticks = cycles.div_ceil(table.tick);
-        let Watched { marks, wake, queues } = self.watched(&table, ticks, Wanted::Jobs)?;
-        Ok(Ran { queues, wake, ..observed(&table, self.start(&table, &marks)?, &marks)? })
+        let RunEvents { marks, wake, queues } = self.watched(&table, ticks, EventFilter::Jobs)?;
+        Ok(SetRun { queues, wake, ..observed(&table, self.start(&table, &marks)?, &marks)? })
     }
 
     /// Returns the cycle from which offsets count.
@@ -285,7 +295,7 @@ struct Beginnings {
 }
 
 impl Beginnings {
-    fn see(&mut self, hits: &[Hit], begins: impl Fn(WatchId) -> bool) {
+    fn observe(&mut self, hits: &[Hit], begins: impl Fn(WatchId) -> bool) {
         let all = hits.iter().filter(|hit| begins(hit.watch));
         let mut all = all.map(|hit| (hit.cycle.0, hit.besides.asleep.0)).peekable();
         self.first = self.first.or_else(|| all.peek().copied());
@@ -313,7 +323,7 @@ fn handler(machine: &Machine, interrupt: u16) -> Result<Watch, SetError> {
 
 /// Which events to observe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum EventFilter {
     /// The beginnings and ends of jobs.
     Jobs,
     /// Everything except the beginnings of handlers.
@@ -325,7 +335,7 @@ pub(crate) enum Wanted {
 /// Returns the cycle in which the first tick became pending.
 fn first_tick(marks: &[(Mark, u64)]) -> Result<u64, SetError> {
     let tick = marks.iter().find(|(mark, _)| *mark == Mark::Tick);
-    tick.map(|(_, cycle)| *cycle).ok_or(SetError::Unseen("the tick"))
+    tick.map(|(_, cycle)| *cycle).ok_or(SetError::NotObserved("the tick"))
 }
 
 impl Table {
@@ -340,7 +350,7 @@ impl Table {
     }
 }
 
-fn observed(table: &Table, start: u64, marks: &[(Mark, u64)]) -> Result<Ran, SetError> {
+fn observed(table: &Table, start: u64, marks: &[(Mark, u64)]) -> Result<SetRun, SetError> {
     let none = Observed { jobs: 0, longest: 0, witness: None };
     let mut tasks = vec![none; table.rows.len()];
     let release = |row: &Row, job: u64| table.release(row, job, start);
@@ -348,7 +358,7 @@ fn observed(table: &Table, start: u64, marks: &[(Mark, u64)]) -> Result<Ran, Set
         let Mark::End(task) = mark else { continue };
         let (row, seen) = (&table.rows[task], &mut tasks[task]);
         let released = release(row, seen.jobs);
-        let response = ended.checked_sub(released).ok_or(SetError::Unseen("a release"))?;
+        let response = ended.checked_sub(released).ok_or(SetError::NotObserved("a release"))?;
         if response > seen.longest {
             seen.longest = response;
             seen.witness = Some(Witness { job: seen.jobs, released, ended });
@@ -363,7 +373,7 @@ fn observed(table: &Table, start: u64, marks: &[(Mark, u64)]) -> Result<Ran, Set
             (seen.longest, seen.witness) = (so_far, None);
         }
     }
-    Ok(Ran { tasks, queues: Vec::new(), wake: Wake::default(), cycles })
+    Ok(SetRun { tasks, queues: Vec::new(), wake: Wake::default(), cycles })
 }
 
 impl Bench {
@@ -404,16 +414,16 @@ impl Bench {
         let mut rows = Vec::new();
         for (at, task) in set.tasks.iter().enumerate() {
             let name = &task.name;
-            let unfit = |text: &str| Err(SetError::Unfit(format!("{name}: {text}")));
+            let unfit = |text: &str| Err(SetError::DoesNotFit(format!("{name}: {text}")));
             let whole = |cycles: u64, what: &str| {
                 if unit == 0 || !cycles.is_multiple_of(unit) {
                     let text = format!("the {what} of {name} is not a whole number of {units}");
-                    return Err(SetError::Unfit(text));
+                    return Err(SetError::DoesNotFit(text));
                 }
                 Ok(cycles / unit)
             };
             self.nests(&task.sections)
-                .map_err(|text| SetError::Unfit(format!("{name}: {text}")))?;
+                .map_err(|text| SetError::DoesNotFit(format!("{name}: {text}")))?;
             let ends = |is_end: fn(&Queue, usize) -> bool| {
                 set.queues.iter().filter(|queue| is_end(queue, at)).count() as u64
             };
@@ -442,14 +452,14 @@ impl Bench {
             let released = set.tasks.iter().find(|it| it.release == Release::Interrupt(number));
             let rounds = calibration.rounds(interrupt.work);
             let offset = released.map_or(0, |task| task.offset);
-            Pended { rounds, distance: interrupt.distance, offset }
+            InterruptSource { rounds, distance: interrupt.distance, offset }
         });
         let mut queues = Vec::new();
         for Queue { name, from, to, items } in &set.queues {
             let (from, to, items) = (*from, *to, *items);
-            if items > MOST_ITEMS {
-                return Err(SetError::Unfit(format!(
-                    "{name} holds {items} messages; a queue of the image holds {MOST_ITEMS} at most"
+            if items > MAX_ITEMS {
+                return Err(SetError::DoesNotFit(format!(
+                    "{name} holds {items} messages; a queue of the image holds {MAX_ITEMS} at most"
                 )));
             }
             queues.push(Channel { from, to, items });

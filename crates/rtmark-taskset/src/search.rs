@@ -9,7 +9,7 @@ use crate::run::{Observed, Traffic, Wake, Witness};
 
 /// The effort of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Effort {
+pub struct SearchEffort {
     /// Number of random combinations of offsets, besides the stated and the adverse ones.
     pub offsets: u32,
     /// Seed of the random offsets.
@@ -20,7 +20,7 @@ pub struct Effort {
 
 /// The longest response found for a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct TaskResult {
     /// The response in cycles.
     pub longest: u64,
     /// Where it occurred; `None` if the job had not ended when the run was over.
@@ -33,9 +33,9 @@ pub struct Found {
 
 /// The result of a search.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Searched {
+pub struct SearchResult {
     /// The tasks, in the set's order.
-    pub tasks: Vec<Found>,
+    pub tasks: Vec<TaskResult>,
     /// The traffic of the queues in all runs, in the set's order.
     pub queues: Vec<Traffic>,
     /// How long the processor was awake in all runs.
@@ -54,10 +54,10 @@ impl Bench {
         &self,
         set: &Set,
         calibration: &Calibration,
-        effort: Effort,
-    ) -> Result<Searched, SetError> {
+        effort: SearchEffort,
+    ) -> Result<SearchResult, SetError> {
         let mut draw = Rand64::new(u128::from(effort.seed));
-        let none = Found { longest: 0, witness: None, offsets: Vec::new(), jobs: 0 };
+        let none = TaskResult { longest: 0, witness: None, offsets: Vec::new(), jobs: 0 };
         let mut found = vec![none; set.tasks.len()];
         let slowest = set.tasks.iter().map(|task| task.period).max().unwrap_or(1);
         let cycles = set.hyperperiod(effort.cycles).unwrap_or(effort.cycles).max(2 * slowest);
@@ -101,7 +101,7 @@ impl Bench {
                 }
             }
         }
-        Ok(Searched { tasks: found, queues, wake })
+        Ok(SearchResult { tasks: found, queues, wake })
     }
 
     /// For orders with turns: returns, for each task, offsets with which all others are woken at

@@ -4,19 +4,19 @@
 //! waits for a lock, the lock's holder. Handlers take precedence over jobs from their first
 //! instruction to their return.
 
-use rtmark_plan::{Order, RanPlan, ReleasePlan, Set, Timeline, Who};
+use rtmark_plan::{Actor, Order, ReleasePlan, Set, SlicePlan, Timeline};
 
 use crate::calibrate::Calibration;
 use crate::image::{Bench, SetError, Stretch, Table};
-use crate::run::{Mark, Wanted};
-use crate::search::Found;
+use crate::run::{EventFilter, Mark};
+use crate::search::TaskResult;
 
 /// The state of a task at a moment.
 #[derive(Clone, Debug, Default)]
 struct Job {
     begun: bool,
     /// Number of locks it has requested in this job.
-    asked: usize,
+    requests: usize,
     waits: Option<usize>,
     /// The locks it holds, the innermost last.
     holds: Vec<usize>,
@@ -41,7 +41,7 @@ impl Bench {
         &self,
         set: &Set,
         calibration: &Calibration,
-        found: &Found,
+        found: &TaskResult,
     ) -> Result<Option<Timeline>, SetError> {
         let Some(witness) = found.witness else { return Ok(None) };
         let mut shifted = set.clone();
@@ -50,7 +50,7 @@ impl Bench {
         }
         let table = self.table(&shifted, calibration)?;
         let ticks = witness.ended.div_ceil(table.tick) + 1;
-        let marks = self.marks(&table, ticks, Wanted::Timeline)?;
+        let marks = self.marks(&table, ticks, EventFilter::Timeline)?;
         let start = self.start(&table, &marks)?;
         let length = witness.ended - witness.released;
         let from = witness.released.saturating_sub(length / 12);
@@ -63,7 +63,7 @@ impl Bench {
             clock: false,
             interrupts: vec![false; table.interrupts.len()],
         };
-        let mut ran: Vec<RanPlan> = Vec::new();
+        let mut ran: Vec<SlicePlan> = Vec::new();
         let mut before = 0;
         for &(mark, cycle) in &marks {
             let (begun, ended) = (before.max(from), cycle.min(until));
@@ -72,10 +72,10 @@ impl Bench {
                     Some(last) if last.until == begun && last.who == who && last.lock == lock => {
                         last.until = ended;
                     }
-                    _ => ran.push(RanPlan { who, from: begun, until: ended, lock }),
+                    _ => ran.push(SlicePlan { who, from: begun, until: ended, lock }),
                 }
             }
-            state.see(mark);
+            state.apply(mark);
             before = cycle;
         }
         let mut releases = Vec::new();
@@ -105,23 +105,23 @@ impl State<'_> {
         Some(at)
     }
 
-    fn who(&self) -> Option<(Who, Option<String>)> {
+    fn who(&self) -> Option<(Actor, Option<String>)> {
         if let Some(at) = self.interrupts.iter().position(|handled| *handled) {
             let name = self.set.interrupts.get(at)?.name.clone();
-            return Some((Who::Interrupt(name), None));
+            return Some((Actor::Interrupt(name), None));
         }
         // During a round, a tick stays pending.
         let is_masked = self.order == Order::Rounds && self.jobs.iter().any(|job| job.begun);
         if self.clock && !is_masked {
-            return Some((Who::Clock, None));
+            return Some((Actor::Clock, None));
         }
         let at = self.job()?;
         let innermost = self.jobs[at].holds.last();
         let lock = innermost.and_then(|lock| self.set.locks.get(*lock).cloned());
-        Some((Who::Task(self.set.tasks[at].name.clone()), lock))
+        Some((Actor::Task(self.set.tasks[at].name.clone()), lock))
     }
 
-    fn see(&mut self, mark: Mark) {
+    fn apply(&mut self, mark: Mark) {
         match mark {
             Mark::Begin(task) => self.jobs[task] = Job { begun: true, ..Job::default() },
             Mark::End(task) => self.jobs[task] = Job::default(),
@@ -133,8 +133,8 @@ impl State<'_> {
                 if let Some(task) = self.job() {
                     let stretches = self.table.rows[task].stretches.iter();
                     let mut locks = stretches.flat_map(Stretch::locks);
-                    self.jobs[task].waits = locks.nth(self.jobs[task].asked);
-                    self.jobs[task].asked += 1;
+                    self.jobs[task].waits = locks.nth(self.jobs[task].requests);
+                    self.jobs[task].requests += 1;
                 }
             }
             Mark::Taken => {

@@ -4,12 +4,12 @@ use std::path::Path;
 
 use oorandom::Rand64;
 use rtmark_firmware::{Builder, Tree, Variant};
-use rtmark_plan::draw::{self, Wish};
+use rtmark_plan::draw::{self, SetParameters};
 use rtmark_plan::{
-    Interrupt, Model, Order, Protocol, Queue, Release, Section, Set, Task, Timer, Who,
+    Actor, Interrupt, Model, Order, Protocol, Queue, Release, Section, Set, Task, Timer,
 };
 use rtmark_sim::Soc;
-use rtmark_taskset::{Bench, Calibration, Effort, MOST_ITEMS, MOST_QUEUES, Observed};
+use rtmark_taskset::{Bench, Calibration, MAX_ITEMS, MAX_QUEUES, Observed, SearchEffort};
 
 fn model(kernel: &str) -> Model {
     Model::of(kernel).expect("known")
@@ -21,10 +21,10 @@ fn bench(kernel: &str, soc: &Soc) -> Bench {
     let found = kernels.iter().find(|it| it.manifest.id.as_str() == kernel).expect("there");
     let variant = if kernel == "freertos" { "product+priorities=32" } else { "product" };
     let variant: Variant = variant.parse().expect("good");
-    let switched = variant.of(&found.manifest, soc.core.name()).expect("possible");
+    let changes = variant.of(&found.manifest, soc.core.name()).expect("possible");
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("firmware-build");
     let builder = Builder::new(tree).in_folder(&folder);
-    let built = builder.build_plan(found, soc, &switched).expect("built");
+    let built = builder.build_plan(found, soc, &changes).expect("built");
     Bench::new(soc, &built["plan"].elf, &model(kernel)).expect("an image of task sets")
 }
 
@@ -36,7 +36,7 @@ fn soc(name: &str) -> Soc {
 
 /// Returns the parameters of random sets for a kernel. In turns, a job waits for the longest poll
 /// of all, so their periods are closer together and the load is lower.
-fn wish(draw: &mut Rand64, model: &Model, bench: &Bench, granule: u64) -> Wish {
+fn parameters(draw: &mut Rand64, model: &Model, bench: &Bench, granule: u64) -> SetParameters {
     let tasks = (draw.rand_range(2..7) as usize).min(bench.tasks());
     let drawn = draw.rand_float();
     let (utilisation, tick, periods) = match model.order {
@@ -45,7 +45,7 @@ fn wish(draw: &mut Rand64, model: &Model, bench: &Bench, granule: u64) -> Wish {
         Order::Rounds => (0.1 + 0.6 * drawn, 60_000, (1, 6)),
         Order::Preemptive | Order::NonPreemptive => (0.3 + 0.55 * drawn, 12_000, (2, 50)),
     };
-    Wish {
+    SetParameters {
         tasks,
         utilisation,
         tick: u64::next_multiple_of(tick, granule.max(1)),
@@ -89,11 +89,11 @@ fn compare(kernel: &str, name: &str, count: u64, seed: u64) -> Compared {
     let nests = model.protocol != Protocol::Cooperative;
     let mut compared = Compared::default();
     for number in 0..count {
-        let wish = wish(&mut draw, &model, &bench, granule);
-        let mut set = Set { granule, ..draw::set(&mut draw, &wish) };
+        let parameters = parameters(&mut draw, &model, &bench, granule);
+        let mut set = Set { granule, ..draw::set(&mut draw, &parameters) };
         let nested = if nests { draw::nest(&mut draw_nested, &mut set) } else { 0 };
-        let queues = (draw_queues.rand_range(0..8) as usize).saturating_sub(3).min(MOST_QUEUES);
-        draw::connect(&mut draw_queues, &mut set, queues, MOST_ITEMS);
+        let queues = (draw_queues.rand_range(0..8) as usize).saturating_sub(3).min(MAX_QUEUES);
+        draw::connect(&mut draw_queues, &mut set, queues, MAX_ITEMS);
         let bounds = model.bounds(&set, &calibration.costs);
         if bounds.iter().any(Result::is_err) {
             continue;
@@ -103,7 +103,7 @@ fn compare(kernel: &str, name: &str, count: u64, seed: u64) -> Compared {
         compared.queued += u64::from(!set.queues.is_empty());
         // Turns coincide only for few offsets, so try more.
         let offsets = if model.order.takes_turns() { 12 } else { 3 };
-        let effort = Effort { offsets, seed: number, cycles: 2_000_000 };
+        let effort = SearchEffort { offsets, seed: number, cycles: 2_000_000 };
         let searched = bench.search(&set, &calibration, effort).expect("it runs");
         for (queue, traffic) in set.queues.iter().zip(&searched.queues) {
             compared.sent += traffic.sent;
@@ -155,11 +155,11 @@ fn no_run_of_the_event_loop_exceeds_its_bound() {
 /// `RTMARK_SEED=2` draws others.
 #[expect(clippy::print_stdout, reason = "the figures of a longer run are to be read")]
 fn no_run_exceeds_its_bound(kernel: &str) {
-    let asked = |name| std::env::var(name).ok().and_then(|text| text.parse().ok());
+    let variable = |name| std::env::var(name).ok().and_then(|text| text.parse().ok());
     // About half of an executor's sets have a bound.
     let usual = if model(kernel).order.takes_turns() { 100 } else { 25 };
-    let count = asked("RTMARK_SETS").unwrap_or(usual);
-    let seed = asked("RTMARK_SEED").unwrap_or(1);
+    let count = variable("RTMARK_SETS").unwrap_or(usual);
+    let seed = variable("RTMARK_SEED").unwrap_or(1);
     for name in ["stm32f405", "stm32c031"] {
         let Compared { mut gaps, above, sets, queued, sent, nested } =
             compare(kernel, name, count, seed);
@@ -246,7 +246,7 @@ fn the_search_finds_what_all_offsets_have(
             (set.tick, set.granule) = (12_000, unit);
         }
         let bounds = model.bounds(&set, &calibration.costs);
-        let effort = Effort { offsets: 150, seed: 3, cycles: 4_000_000 };
+        let effort = SearchEffort { offsets: 150, seed: 3, cycles: 4_000_000 };
         let searched = bench.search(&set, &calibration, effort).expect("it runs").tasks;
         let (exact, runs) = over_all_offsets(&bench, &calibration, &set, unit);
         for ((exact, found), bound) in exact.iter().zip(&searched).zip(bounds) {
@@ -364,7 +364,7 @@ fn a_timeline_accounts_for_the_response() {
         let interrupts = vec![handled];
         let tick = if kernel == "lilos" { 60_000 } else { 12_000 };
         let set = Set { tick, granule: 48, tasks, locks, interrupts, ..Set::default() };
-        let effort = Effort { offsets: 10, seed: 1, cycles: 4_000_000 };
+        let effort = SearchEffort { offsets: 10, seed: 1, cycles: 4_000_000 };
         let found = bench.search(&set, &calibration, effort).expect("it runs").tasks;
         for (task, found) in set.tasks.iter().zip(&found) {
             let timeline = bench.timeline(&set, &calibration, found).expect("it runs again");
@@ -377,7 +377,7 @@ fn a_timeline_accounts_for_the_response() {
                 assert!(ran.from >= before && ran.until > ran.from, "{kernel}: {timeline:?}");
                 before = ran.until;
                 let within = ran.from >= witness.released && ran.until <= witness.ended;
-                if within && ran.who == Who::Task(task.name.clone()) {
+                if within && ran.who == Actor::Task(task.name.clone()) {
                     own += ran.until - ran.from;
                     pieces += 1;
                     held += if ran.lock.is_some() { ran.until - ran.from } else { 0 };
@@ -415,7 +415,7 @@ fn in_a_row() -> Set {
     ];
     let mut set = Set { tick: 12_000, granule: 48, tasks, ..Set::default() };
     for (name, from, to) in [("ab", 0, 1), ("bc", 1, 2), ("ac", 0, 2)] {
-        let items = set.gathered(from, to);
+        let items = set.accumulated(from, to);
         set.connect(Queue { name: name.into(), from, to, items }).expect("as many as gather");
     }
     set
@@ -452,7 +452,7 @@ fn messages_arrive_as_the_schedule_predicts() {
 /// With forty messages per job, a bound that omits them is exceeded, and one that includes them is
 /// not.
 #[test]
-fn what_messages_cost_matters() {
+fn bounds_need_message_costs() {
     for kernel in Model::KERNELS {
         let bench = bench(kernel, &soc("stm32c031"));
         let calibration = bench.calibrate().expect("measured");
@@ -465,7 +465,7 @@ fn what_messages_cost_matters() {
         for name in ["p", "q", "r", "s"] {
             set.connect(Queue { name: name.into(), from: 0, to: 1, items: 24 }).expect("room");
         }
-        let effort = Effort { offsets: 5, seed: 1, cycles: 2_000_000 };
+        let effort = SearchEffort { offsets: 5, seed: 1, cycles: 2_000_000 };
         let longest = bench.search(&set, &calibration, effort).expect("it runs").tasks[1].longest;
         let bound = |set: &Set| model.bounds(set, costs)[1].as_ref().expect("bounded").response;
         let (with, less) = (bound(&set), bound(&without));
@@ -516,7 +516,7 @@ fn a_lost_message_is_reported() {
         let mut set = in_a_row();
         // Ten messages are sent until the receiver runs again.
         set.queues[2].items = 4;
-        let effort = Effort { offsets: 1, seed: 1, cycles: 2_400_000 };
+        let effort = SearchEffort { offsets: 1, seed: 1, cycles: 2_400_000 };
         let searched = bench.search(&set, &calibration, effort).expect("it runs");
         let [first, second, third] = searched.queues[..] else { panic!("three queues") };
         assert_eq!((first.lost, second.lost), (0, 0), "{kernel}");
@@ -539,12 +539,12 @@ fn unsupported_nesting_is_reported() {
     let outer = Section { lock: 0, cycles: 2_000, inside: None };
     let inner = Section { lock: 1, cycles: 500, inside: Some(0) };
     for kernel in ["embassy", "lilos", "evloop"] {
-        let said = refused(kernel, &[outer.clone(), inner.clone()]);
-        assert_eq!(said, "a: the image has no nested locks", "{kernel}");
+        let message = refused(kernel, &[outer.clone(), inner.clone()]);
+        assert_eq!(message, "a: the image has no nested locks", "{kernel}");
     }
     assert_eq!(refused("rtic", &[outer.clone(), inner.clone()]), "");
-    let said = refused("freertos", &[outer, inner.clone(), inner]);
-    assert_eq!(said, "a: the image has one section within another, not several");
+    let message = refused("freertos", &[outer, inner.clone(), inner]);
+    assert_eq!(message, "a: the image has one section within another, not several");
 }
 
 #[test]
@@ -569,7 +569,7 @@ fn a_set_that_does_not_fit_the_image_is_reported() {
         }
         bench.run(&set, &calibration, 100_000).map_err(|error| error.to_string())
     };
-    assert!(queued(MOST_QUEUES, MOST_ITEMS).is_ok());
+    assert!(queued(MAX_QUEUES, MAX_ITEMS).is_ok());
     assert!(queued(5, 8).expect_err("one too many").contains("5 queues; the image has 4"));
     assert!(queued(1, 33).expect_err("too long").contains("q0 holds 33 messages"));
     assert!(Bench::new(&soc("stm32c031"), b"no ELF", &model("freertos")).is_err());

@@ -9,7 +9,7 @@ use crate::tasks::State;
 use rtmark_observe::offset_of;
 
 /// The maximum number of threads tracked.
-const MOST: usize = 256;
+const MAX_THREADS: usize = 256;
 /// The longest name shown; FreeRTOS and Zephyr truncate theirs to 16 or 32 bytes by default.
 const LONGEST_NAME: usize = 32;
 /// The value of true in FreeRTOS' variables.
@@ -23,7 +23,7 @@ enum Name {
     /// In the control block at this offset.
     Within(u32),
     /// At the target of the pointer at this offset.
-    Behind(u32),
+    Pointer(u32),
 }
 
 /// How to tell whether a thread is ready to run.
@@ -34,7 +34,7 @@ enum Ready {
     /// The bytes at an offset contain nothing but these bits.
     Has { offset: u32, bytes: usize, bits: u32 },
     /// Unknown.
-    Untold,
+    Unknown,
 }
 
 /// A reader of a kernel's control blocks.
@@ -74,7 +74,7 @@ impl ControlBlocks {
             (Some((from, to)), Some(item), Some(container)) => {
                 Ready::InList { from, to, list: item + container }
             }
-            _ => Ready::Untold,
+            _ => Ready::Unknown,
         };
         let begun = symbols.address_of("xSchedulerRunning").map(|running| (running, PD_TRUE));
         Some(Self { current, begun, name: Some(Name::Within(name)), ready, known: Vec::new() })
@@ -86,11 +86,11 @@ impl ControlBlocks {
         let current = image.symbols().address_of("_tx_thread_current_ptr")?;
         let name = offset_of(elf, BLOCK, "tx_thread_name")?;
         let state = offset_of(elf, BLOCK, "tx_thread_state");
-        let ready = state.map_or(Ready::Untold, |offset| Ready::Has { offset, bytes: 4, bits: 0 });
+        let ready = state.map_or(Ready::Unknown, |offset| Ready::Has { offset, bytes: 4, bits: 0 });
         Some(Self {
             current,
             begun: None,
-            name: Some(Name::Behind(name)),
+            name: Some(Name::Pointer(name)),
             ready,
             known: Vec::new(),
         })
@@ -104,7 +104,7 @@ impl ControlBlocks {
         let current = kernel + processors + offset_of(elf, "_cpu", "current")?;
         let base = offset_of(elf, "k_thread", "base")?;
         let state = offset_of(elf, "_thread_base", "thread_state");
-        let ready = state.map_or(Ready::Untold, |state| Ready::Has {
+        let ready = state.map_or(Ready::Unknown, |state| Ready::Has {
             offset: base + state,
             bytes: 1,
             bits: ZEPHYR_QUEUED,
@@ -121,7 +121,7 @@ impl ControlBlocks {
         }
         let current = word(machine, self.current);
         let is_new = !self.known.iter().any(|(block, _)| *block == current);
-        if current != 0 && self.known.len() < MOST && is_new {
+        if current != 0 && self.known.len() < MAX_THREADS && is_new {
             let name = self.name_of(machine, image, current);
             self.known.push((current, name));
         }
@@ -137,7 +137,7 @@ impl ControlBlocks {
     fn name_of(&self, machine: &Machine, image: &Image, block: u32) -> String {
         let text = match self.name {
             Some(Name::Within(offset)) => text(machine, block.wrapping_add(offset)),
-            Some(Name::Behind(offset)) => text(machine, word(machine, block.wrapping_add(offset))),
+            Some(Name::Pointer(offset)) => text(machine, word(machine, block.wrapping_add(offset))),
             None => None,
         };
         let variable = || {
@@ -161,7 +161,7 @@ impl ControlBlocks {
                 let state = state.iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte));
                 Some(state & !bits == 0)
             }
-            Ready::Untold => None,
+            Ready::Unknown => None,
         }
     }
 }

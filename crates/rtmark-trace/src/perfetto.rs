@@ -45,7 +45,7 @@ impl Timeline {
         packet.extend(events.into_iter().map(|(cycle, event)| TracePacket {
             timestamp: Some(nanoseconds(cycle, clock)),
             track_event: Some(event),
-            ..by_us()
+            ..new_packet()
         }));
         Trace { packet }.encode_to_vec()
     }
@@ -55,12 +55,12 @@ fn nanoseconds(cycle: u64, clock: Hertz) -> u64 {
     (u128::from(cycle) * 1_000_000_000 / u128::from(clock.0.max(1))) as u64
 }
 
-fn by_us() -> TracePacket {
+fn new_packet() -> TracePacket {
     TracePacket { trusted_packet_sequence_id: Some(SEQUENCE), ..TracePacket::default() }
 }
 
 fn described(descriptor: TrackDescriptor) -> TracePacket {
-    TracePacket { track_descriptor: Some(descriptor), ..by_us() }
+    TracePacket { track_descriptor: Some(descriptor), ..new_packet() }
 }
 
 fn number(name: &str, value: u64) -> DebugAnnotation {

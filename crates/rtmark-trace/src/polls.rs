@@ -12,7 +12,7 @@ use rtmark_sim::{Image, Machine, Register, Symbols};
 
 /// How a kernel calls its tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Calling {
+enum PollPath {
     /// Through a function of this name for each task, which contains the task.
     Storage(&'static str),
     /// From a function of this name; only futures, if those can be distinguished.
@@ -53,7 +53,7 @@ struct Level {
 pub struct Polls<'a, 'elf> {
     symbols: &'a Symbols,
     lines: Option<&'a Lines<'elf>>,
-    calling: Calling,
+    calling: PollPath,
     /// The addresses at which functions begin.
     starts: Vec<u32>,
     functions: HashMap<u32, Function>,
@@ -63,14 +63,14 @@ pub struct Polls<'a, 'elf> {
 }
 
 /// Parts of symbol names that identify a kernel, and how it calls its tasks.
-const KERNELS: [(&str, Calling); 4] = [
-    ("embassy_executor::raw::", Calling::Storage("embassy_executor::raw::TaskStorage<F>::poll")),
+const KERNELS: [(&str, PollPath); 4] = [
+    ("embassy_executor::raw::", PollPath::Storage("embassy_executor::raw::TaskStorage<F>::poll")),
     (
         "lilos::exec::run_tasks_with",
-        Calling::From { caller: "lilos::exec::run_tasks_with", futures_only: true },
+        PollPath::From { caller: "lilos::exec::run_tasks_with", futures_only: true },
     ),
-    ("evloop_run", Calling::From { caller: "evloop_run", futures_only: false }),
-    ("rtic", Calling::Inlined),
+    ("evloop_run", PollPath::From { caller: "evloop_run", futures_only: false }),
+    ("rtic", PollPath::Inlined),
 ];
 
 /// Crates whose closures are not tasks.
@@ -90,7 +90,7 @@ const LIBRARIES: [&str; 12] = [
 ];
 
 /// The number of addresses in a function at which inlined names are looked up.
-const MOST_PLACES: u32 = 4096;
+const MAX_PLACES: u32 = 4096;
 
 impl<'a, 'elf> Polls<'a, 'elf> {
     /// Returns `None` if no known kernel with such tasks is in the image.
@@ -139,7 +139,7 @@ impl<'a, 'elf> Polls<'a, 'elf> {
         if level.run.is_none()
             && let Some(task) = found
         {
-            let inlined = matches!(self.calling, Calling::Inlined);
+            let inlined = matches!(self.calling, PollPath::Inlined);
             let caller = if inlined { function } else { level.last };
             level.run = Some(Run { task, function, caller });
         }
@@ -150,15 +150,15 @@ impl<'a, 'elf> Polls<'a, 'elf> {
     fn task_at(&mut self, pc: u32, function: u32, end: u32) -> Option<String> {
         let known = self.functions.get(&function).cloned();
         let known = known.unwrap_or_else(|| {
-            let told = self.function(function, end);
-            self.functions.insert(function, told.clone());
-            told
+            let kind = self.function(function, end);
+            self.functions.insert(function, kind.clone());
+            kind
         });
         match known {
             Function::Plain => None,
             // Only by a call, and only by the one that calls tasks.
             Function::Task(task) => match self.calling {
-                Calling::From { caller, .. } if self.level.run.is_none() => {
+                PollPath::From { caller, .. } if self.level.run.is_none() => {
                     let last = self.symbols.name_at(self.level.last);
                     let called = function != self.level.last
                         && last.is_some_and(|at| at.symbol.starts_with(caller));
@@ -180,18 +180,18 @@ impl<'a, 'elf> Polls<'a, 'elf> {
     fn function(&self, start: u32, end: u32) -> Function {
         let Some(at) = self.symbols.name_at(start) else { return Function::Plain };
         match self.calling {
-            Calling::Inlined => Function::Places,
-            Calling::From { futures_only: true, .. } => {
+            PollPath::Inlined => Function::Places,
+            PollPath::From { futures_only: true, .. } => {
                 task_name(&at.symbol).map_or(Function::Plain, Function::Task)
             }
-            Calling::From { .. } => Function::Task(at.symbol),
-            Calling::Storage(storage) if at.symbol == storage => {
-                let mut places = (start..end).step_by(2).take(MOST_PLACES as usize);
+            PollPath::From { .. } => Function::Task(at.symbol),
+            PollPath::Storage(storage) if at.symbol == storage => {
+                let mut places = (start..end).step_by(2).take(MAX_PLACES as usize);
                 let found = places.find_map(|pc| self.inlined(pc));
                 // A function that calls its future; which one is not known beforehand.
                 Function::Task(found.unwrap_or_else(|| format!("task {start:#010x}")))
             }
-            Calling::Storage(_) => Function::Plain,
+            PollPath::Storage(_) => Function::Plain,
         }
     }
 
@@ -201,7 +201,7 @@ impl<'a, 'elf> Polls<'a, 'elf> {
     fn inlined(&self, pc: u32) -> Option<String> {
         let frames = self.lines?.inlined_at(pc);
         let is_dispatcher = |name: &String| {
-            matches!(self.calling, Calling::Inlined) && self.symbols.address_of(name).is_some()
+            matches!(self.calling, PollPath::Inlined) && self.symbols.address_of(name).is_some()
         };
         frames
             .into_iter()

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use rtmark_observe::{ExceptionNames, Lines, Map};
 use rtmark_sim::{Blocker, Image, Instruction, Machine, Observer, Register};
 
-use crate::tasks::{State, Tasks, Whose};
+use crate::tasks::{Owner, State, Tasks};
 use crate::timeline::{Mark, Slice, Timeline};
 
 /// An address at which a span begins or ends.
@@ -154,7 +154,7 @@ impl<'a, 'elf> Recorder<'a, 'elf> {
         self.slice(task, "task", 30, slice(name, since, now));
     }
 
-    fn look_at_lists(&mut self, machine: &Machine, now: u64) {
+    fn update_states(&mut self, machine: &Machine, now: u64) {
         for (task, state) in self.tasks.listed(machine) {
             match self.states.get(&task) {
                 Some((known, _)) if *known == state => {}
@@ -196,12 +196,12 @@ impl Observer for Recorder<'_, '_> {
         self.set_mask(machine.mask(), now, pc);
         self.probe(pc, now);
         match self.tasks.before(machine) {
-            Whose::Untold => {}
-            Whose::Nobodys => self.set_running(None, now),
-            Whose::Tasks(task) => self.set_running(Some(task), now),
+            Owner::Unknown => {}
+            Owner::NoTask => self.set_running(None, now),
+            Owner::Task(task) => self.set_running(Some(task), now),
         }
         if std::mem::take(&mut self.dirty) {
-            self.look_at_lists(machine, now);
+            self.update_states(machine, now);
         }
         ControlFlow::Continue(())
     }
@@ -220,7 +220,7 @@ impl Observer for Recorder<'_, '_> {
     fn entered(&mut self, machine: &Machine, exception: u16) {
         let function = self.function(machine.register(Register::Pc));
         // Stacking is part of the handler's slice.
-        self.names.look(machine, self.image.symbols());
+        self.names.refresh(machine, self.image.symbols());
         self.handlers.push((self.names.name(exception), self.now, function));
         self.tasks.entered(machine, exception);
         self.now = machine.cycles().0;

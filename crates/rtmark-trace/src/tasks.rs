@@ -27,13 +27,13 @@ pub enum State {
 
 /// The task that an instruction belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Whose {
+pub(crate) enum Owner {
     /// Unchanged, as far as known.
-    Untold,
+    Unknown,
     /// None.
-    Nobodys,
+    NoTask,
     /// The task with this name.
-    Tasks(String),
+    Task(String),
 }
 
 /// Tracks which task runs.
@@ -65,7 +65,7 @@ impl Stacks<'_> {
         if let Some(name) = self.names.get(&number) {
             return Some(name.clone());
         }
-        let root = self.calls.innermost().and_then(|node| self.calls.upwards(node).last())?;
+        let root = self.calls.innermost().and_then(|node| self.calls.ancestors(node).last())?;
         let root = self.calls.name(root);
         // A handler's stack begins with the exception in brackets.
         if root.starts_with('[') {
@@ -99,13 +99,13 @@ impl<'a, 'elf> Tasks<'a, 'elf> {
 
     /// Returns the task of the instruction that is about to execute, if its address alone determines
     /// it.
-    pub(crate) fn before(&mut self, machine: &Machine) -> Whose {
+    pub(crate) fn before(&mut self, machine: &Machine) -> Owner {
         match &mut self.kind {
-            Kind::Blocks(..) => Whose::Untold,
-            Kind::Polled(polls) => polls.at(machine).map_or(Whose::Nobodys, Whose::Tasks),
+            Kind::Blocks(..) => Owner::Unknown,
+            Kind::Polled(polls) => polls.at(machine).map_or(Owner::NoTask, Owner::Task),
             Kind::Stacks(stacks) => match stacks.calls.before(machine) {
-                ControlFlow::Continue(()) => stacks.name().map_or(Whose::Untold, Whose::Tasks),
-                ControlFlow::Break(()) => Whose::Untold,
+                ControlFlow::Continue(()) => stacks.name().map_or(Owner::Unknown, Owner::Task),
+                ControlFlow::Break(()) => Owner::Unknown,
             },
         }
     }

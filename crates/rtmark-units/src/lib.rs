@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cycles_become_time_only_by_a_clock() {
+    fn converting_cycles_to_time_needs_a_clock() {
         assert_eq!(Cycles(168_000_000).at(Hertz(168_000_000)), Nanoseconds(1_000_000_000));
         assert_eq!(Cycles(1).at(Hertz(3_000_000_000)), Nanoseconds(0));
         assert_eq!(Cycles(2).at(Hertz(3_000_000_000)), Nanoseconds(1));
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_holds_whole_cycles() {
+    fn a_duration_holds_whole_cycles() {
         let clock = Hertz(168_000_000);
         assert_eq!(clock.cycles_in(Duration::from_millis(10)), Cycles(1_680_000));
         assert_eq!(clock.cycles_in(Duration::from_nanos(17)), Cycles(2));
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn clocks_read_as_engineers_write_them() {
+    fn clocks_parse_as_engineers_write_them() {
         let shown = [48_000_000, 64_500_000, 32_000, 32_768].map(|hz| Hertz(hz).to_string());
         assert_eq!(shown, ["48 MHz", "64.5 MHz", "32 kHz", "32768 Hz"]);
     }

@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_are_read_and_refused() {
+    fn parts_parse_or_are_rejected() {
         assert_eq!("2/8".parse(), Ok(Share { number: 2, of: 8 }));
         assert_eq!(Share { number: 2, of: 8 }.to_string(), "2/8");
         for text in ["0/8", "9/8", "2", "/8", "2/", "1/0", "-1/3", "1/99999999999999999999"] {
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn each_piece_goes_to_one_part_and_parts_cost_about_as_much() {
+    fn each_item_is_in_one_part_and_parts_cost_about_the_same() {
         let costs = [5_u64, 1, 1, 1, 0, 9, 2, 2, 3, 1, 40, 1, 1, 0];
         let total = costs.iter().sum();
         for of in 1..=20 {

@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_printed_again_is_not_new() {
+    fn replayed_output_is_not_reported_as_new() {
         let mut console = Console::default();
         console.printed(0, b"one ");
         console.printed(4, b"two ");
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_is_not_kept() {
+    fn console_history_is_bounded() {
         let mut console = Console::default();
         for at in 0..9 {
             console.printed(at << 20, &vec![b'x'; 1 << 20]);

@@ -49,7 +49,7 @@ pub enum Event<'a> {
 }
 
 /// Writes an event.
-pub fn tell(event: &Event<'_>) -> io::Result<()> {
+pub fn send(event: &Event<'_>) -> io::Result<()> {
     let mut line = serde_json::to_vec(event)?;
     line.push(b'\n');
     let mut to = io::stdout().lock();

@@ -9,10 +9,10 @@ use crate::session::Session;
 const BEFORE: usize = 10;
 const BEHIND: usize = 22;
 /// The distance in bytes at which a function's beginning is too far away to disassemble from.
-const FAR: u32 = 0x4000;
+const MAX_FUNCTION_BYTES: u32 = 0x4000;
 /// The number of bytes of memory shown.
 const MEMORY: u32 = 128;
-const MOST_MEMORY: u32 = 4096;
+const MAX_MEMORY: u32 = 4096;
 
 /// A displayed instruction.
 #[derive(Debug, Serialize)]
@@ -65,7 +65,7 @@ pub fn moment(session: &Session, address: Option<u32>, bytes: Option<u32>) -> Mo
     let pc = machine.register(Register::Pc);
     let place = session.map().place(pc);
     let memory = address.unwrap_or_else(|| machine.register(Register::Sp)) & !0xF;
-    let length = bytes.unwrap_or(MEMORY).min(MOST_MEMORY) as usize;
+    let length = bytes.unwrap_or(MEMORY).min(MAX_MEMORY) as usize;
     let (cycles, instructions) = session.counts();
     let exception = machine.exception();
     let access = machine.next_access().map(|access| {
@@ -151,7 +151,7 @@ fn code(session: &Session, pc: u32) -> Vec<Row> {
     let machine = session.machine();
     let begin = session.program().image.symbols().name_at(pc).map(|at| pc - at.offset);
     let mut before = Vec::new();
-    let mut at = begin.filter(|begin| pc - begin < FAR).unwrap_or(pc) & !1;
+    let mut at = begin.filter(|begin| pc - begin < MAX_FUNCTION_BYTES).unwrap_or(pc) & !1;
     while at < pc {
         let Some(instruction) = machine.disassembly(at) else { break };
         before.push(at);

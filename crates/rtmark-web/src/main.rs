@@ -20,9 +20,9 @@ mod worst;
 use std::cell::RefCell;
 use std::io::{self, Read};
 
-use event::{Event, tell};
+use event::{Event, send};
 use request::{Ask, Request, paced};
-use session::{Session, Went};
+use session::{Progress, Session};
 
 thread_local! {
     static SESSION: RefCell<Option<Session>> = const { RefCell::new(None) };
@@ -40,7 +40,7 @@ fn main() -> io::Result<()> {
                 Err(text) => Err(text),
             };
             if let Err(text) = served {
-                tell(&Event::Refused { text })?;
+                send(&Event::Refused { text })?;
             }
         }
         Ok(())
@@ -56,8 +56,8 @@ fn serve(kept: &mut Option<Session>, request: &Request<'_>) -> io::Result<Result
             Err(text) => return Ok(Err(text)),
         };
         let session = kept.insert(session);
-        tell_loaded(session)?;
-        return tell_moment(session, None, None).map(Ok);
+        send_loaded(session)?;
+        return send_moment(session, None, None).map(Ok);
     }
     let Some(session) = kept else {
         return Ok(Err("no image is loaded yet".to_owned()));
@@ -65,23 +65,23 @@ fn serve(kept: &mut Option<Session>, request: &Request<'_>) -> io::Result<Result
     match request.ask {
         Ask::Open { .. } => {}
         Ask::Go { cycle, pace } => {
-            let went = session.go(cycle, paced(pace));
-            tell_console(session)?;
-            match went {
-                Went::HalfWay => {
+            let progress = session.go_to(cycle, paced(pace));
+            send_console(session)?;
+            match progress {
+                Progress::Partial => {
                     let (cycles, instructions) = session.counts();
                     let reached = session.reached();
-                    tell(&Event::Progress { cycles, instructions, reached })?;
+                    send(&Event::Progress { cycles, instructions, reached })?;
                 }
-                Went::There => tell_moment(session, None, None)?,
+                Progress::Reached => send_moment(session, None, None)?,
             }
         }
         Ask::Step { by } => {
             session.step(by);
-            tell_console(session)?;
-            tell_moment(session, None, None)?;
+            send_console(session)?;
+            send_moment(session, None, None)?;
         }
-        Ask::Look { address, bytes } => tell_moment(session, address, bytes)?,
+        Ask::Look { address, bytes } => send_moment(session, address, bytes)?,
         Ask::Survey { from, to, pace } => return survey::survey(session, [from, to], paced(pace)),
         Ask::Worst { interrupt, priority, from, to } => {
             return worst::worst(session, interrupt, priority, [from, to]);
@@ -90,13 +90,13 @@ fn serve(kept: &mut Option<Session>, request: &Request<'_>) -> io::Result<Result
     Ok(Ok(()))
 }
 
-fn tell_loaded(session: &Session) -> io::Result<()> {
+fn send_loaded(session: &Session) -> io::Result<()> {
     let soc = session.soc();
     let memory = |memory: &'_ rtmark_sim::Memory| {
         let range = memory.range();
         (range.start as u32, (range.end - range.start) as u32)
     };
-    tell(&Event::Loaded {
+    send(&Event::Loaded {
         soc: &soc.name,
         core: &soc.core.to_string(),
         clock: soc.clock.0,
@@ -112,18 +112,18 @@ fn tell_loaded(session: &Session) -> io::Result<()> {
     })
 }
 
-fn tell_console(session: &mut Session) -> io::Result<()> {
+fn send_console(session: &mut Session) -> io::Result<()> {
     match session.take_new() {
         text if text.is_empty() => Ok(()),
-        text => tell(&Event::Console { text }),
+        text => send(&Event::Console { text }),
     }
 }
 
 /// Reports the moment, and before that how the run ended if it ended here.
-fn tell_moment(session: &Session, address: Option<u32>, bytes: Option<u32>) -> io::Result<()> {
+fn send_moment(session: &Session, address: Option<u32>, bytes: Option<u32>) -> io::Result<()> {
     if let Some((how, text)) = session.ended() {
         let (cycles, instructions) = session.counts();
-        tell(&Event::Ended { how, text, cycles, instructions })?;
+        send(&Event::Ended { how, text, cycles, instructions })?;
     }
-    tell(&Event::Moment(Box::new(look::moment(session, address, bytes))))
+    send(&Event::Moment(Box::new(look::moment(session, address, bytes))))
 }

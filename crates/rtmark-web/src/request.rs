@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 /// The most cycles in one survey or search.
-pub const MOST_CYCLES: u64 = 20_000_000;
+pub const MAX_CYCLES: u64 = 20_000_000;
 
 /// An interrupt that becomes pending from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_has_its_parts_and_leaves_the_next() {
+    fn a_request_is_parsed_without_consuming_the_next() {
         let bytes = b"{\"ask\":\"open\",\"soc\":3,\"image\":2,\"most\":9}\na\nb\xff\n{\"ask\":\"step\",\"by\":-1}";
         let (read, rest) = Request::read(bytes).expect("one");
         let read = read.expect("well-formed");
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn other_input_is_refused() {
+    fn malformed_requests_are_rejected() {
         for bytes in [
             &b"soc=3"[..],
             b"{\"ask\":\"open\",\"soc\":3,\"image\":2,\"most\":9}\nabcd",

@@ -14,9 +14,9 @@ use crate::survey::Survey;
 /// The cycles to run before the speed is known.
 const FIRST_SLICE: u64 = 200_000;
 /// The most instructions executed one by one.
-const MOST_STEPS: i64 = 100_000;
+const MAX_STEPS: i64 = 100_000;
 /// The most resets that a program may request.
-const MOST_RESETS: u32 = 1000;
+const MAX_RESETS: u32 = 1000;
 
 /// How a run has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -36,14 +36,14 @@ pub enum Ended {
 
 /// Whether a requested moment has been reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Went {
-    There,
-    HalfWay,
+pub enum Progress {
+    Reached,
+    Partial,
 }
 
 /// Whether the present moment is the run's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Standing {
+enum Position {
     Within,
     AtEnd,
 }
@@ -77,7 +77,7 @@ pub struct Session {
     reached: u64,
     /// The end of the run, if it is known: then it is the furthest moment.
     end: Option<End>,
-    standing: Standing,
+    position: Position,
     resets: u32,
     /// The number of cycles that take about as long as the pace.
     slice: u64,
@@ -114,7 +114,7 @@ impl Session {
             most,
             reached: 0,
             end: None,
-            standing: Standing::Within,
+            position: Position::Within,
             resets: 0,
             slice: FIRST_SLICE,
             survey: None,
@@ -163,7 +163,7 @@ impl Session {
 
     /// Returns how the run has ended, if the present moment is its end.
     pub fn ended(&self) -> Option<(Ended, &str)> {
-        let end = self.end.as_ref().filter(|_| self.standing == Standing::AtEnd);
+        let end = self.end.as_ref().filter(|_| self.position == Position::AtEnd);
         end.map(|end| (end.how, end.text.as_str()))
     }
 
@@ -198,31 +198,31 @@ impl Session {
 
     /// Goes to the first boundary at or after a cycle, but no further than the run's end. With a pace
     /// it may return half-way.
-    pub fn go(&mut self, cycle: u64, pace: Option<Duration>) -> Went {
+    pub fn go_to(&mut self, cycle: u64, pace: Option<Duration>) -> Progress {
         let cycle = cycle.min(self.most);
         let now = self.present.machine.cycles().0;
         if let Some(end) = self.end.as_ref().filter(|_| cycle >= self.reached) {
-            (self.present, self.standing) = (end.present.clone(), Standing::AtEnd);
-            return Went::There;
+            (self.present, self.position) = (end.present.clone(), Position::AtEnd);
+            return Progress::Reached;
         }
         let newest = self.history.before(cycle);
         let nearer = newest.filter(|copy| cycle < now || copy.machine.cycles().0 > now);
         if let Some(nearer) = nearer {
-            (self.present, self.standing) = (nearer.clone(), Standing::Within);
+            (self.present, self.position) = (nearer.clone(), Position::Within);
         }
         let began = Instant::now();
         loop {
             let now = self.present.machine.cycles().0;
             if self.ended().is_some() || (now >= cycle && cycle < self.most) {
-                return Went::There;
+                return Progress::Reached;
             }
             if pace.is_some_and(|pace| began.elapsed() >= pace) {
-                return Went::HalfWay;
+                return Progress::Partial;
             }
             let until = cycle.min(now.saturating_add(self.slice));
             let before = Instant::now();
             let stop = self.present.machine.run(Cycles(until));
-            self.came(stop);
+            self.handle_stop(stop);
             if pace.is_some() && until < cycle {
                 // A quarter of the pace, so that it is kept.
                 let wanted = pace.unwrap_or_default().as_secs_f64() / 4.0;
@@ -235,12 +235,12 @@ impl Session {
 
     /// Steps by this many instructions, forwards or backwards.
     pub fn step(&mut self, by: i64) {
-        let by = by.clamp(-MOST_STEPS, MOST_STEPS);
+        let by = by.clamp(-MAX_STEPS, MAX_STEPS);
         if by < 0 {
             let (now, count) = self.counts();
             let wanted = count.saturating_sub(by.unsigned_abs());
             if let Some(there) = self.history.at(wanted, now) {
-                (self.present, self.standing) = (there, Standing::Within);
+                (self.present, self.position) = (there, Position::Within);
             }
             return;
         }
@@ -252,12 +252,12 @@ impl Session {
             // As in a run, a moment is reported once the next instruction has reached the execute
             // stage.
             self.present.machine.settle();
-            self.came(stop.unwrap_or(Stop::Limit));
+            self.handle_stop(stop.unwrap_or(Stop::Limit));
         }
     }
 
     /// Handles a stop of the machine.
-    fn came(&mut self, stop: Stop) {
+    fn handle_stop(&mut self, stop: Stop) {
         let text = self.present.machine.take_console();
         self.console.printed(self.present.printed, &text);
         self.present.printed += text.len();
@@ -273,7 +273,7 @@ impl Session {
     fn end_here(&mut self, how: Ended, text: String) {
         self.reached = self.present.machine.cycles().0;
         self.end = Some(End { how, text, present: self.present.clone() });
-        self.standing = Standing::AtEnd;
+        self.position = Position::AtEnd;
     }
 
     /// Handles a reset by the program: time and history begin again.
@@ -283,10 +283,10 @@ impl Session {
         self.history = History::new(self.present.clone());
         self.reached = self.present.machine.cycles().0;
         match reset {
-            Ok(()) if self.resets >= MOST_RESETS => {
+            Ok(()) if self.resets >= MAX_RESETS => {
                 self.end_here(
                     Ended::Limit,
-                    format!("the program has reset the chip {MOST_RESETS} times"),
+                    format!("the program has reset the chip {MAX_RESETS} times"),
                 );
             }
             Ok(()) => {}
@@ -302,24 +302,24 @@ enum Ending {
 }
 
 fn ending(stop: Stop, is_over: bool) -> Option<Ending> {
-    let told = |how, text: String| Some(Ending::Ended(how, text));
+    let ended = |how, text: String| Some(Ending::Ended(how, text));
     match stop {
         Stop::Limit if is_over => {
-            told(Ended::Limit, "it was still running at its time limit".to_owned())
+            ended(Ended::Limit, "it was still running at its time limit".to_owned())
         }
         Stop::Limit | Stop::HostCall | Stop::Observer => None,
-        Stop::Exit(ExitStatus(0)) => told(Ended::Exit, "the program exited".to_owned()),
+        Stop::Exit(ExitStatus(0)) => ended(Ended::Exit, "the program exited".to_owned()),
         Stop::Exit(ExitStatus(status)) => {
-            told(Ended::Exit, format!("the program exited with status {status}"))
+            ended(Ended::Exit, format!("the program exited with status {status}"))
         }
-        Stop::Fault(report) => told(Ended::Fault, report.to_string()),
-        Stop::Lockup(report) => told(Ended::Fault, format!("the core has stopped: {report}")),
+        Stop::Fault(report) => ended(Ended::Fault, report.to_string()),
+        Stop::Lockup(report) => ended(Ended::Fault, format!("the core has stopped: {report}")),
         Stop::Breakpoint(address) => {
-            told(Ended::Fault, format!("a breakpoint instruction at {address:#010x}"))
+            ended(Ended::Fault, format!("a breakpoint instruction at {address:#010x}"))
         }
-        Stop::Asleep => told(Ended::Asleep, "it sleeps, and nothing can wake it".to_owned()),
+        Stop::Asleep => ended(Ended::Asleep, "it sleeps, and nothing can wake it".to_owned()),
         Stop::ResetRequested => Some(Ending::Reset),
-        Stop::Internal(error) => told(Ended::Internal, error.to_string()),
-        other => told(Ended::Internal, format!("it stopped for an unknown reason: {other:?}")),
+        Stop::Internal(error) => ended(Ended::Internal, error.to_string()),
+        other => ended(Ended::Internal, format!("it stopped for an unknown reason: {other:?}")),
     }
 }

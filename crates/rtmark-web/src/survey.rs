@@ -9,16 +9,16 @@ use rtmark_sim::{Cycles, Machine, Stop};
 use rtmark_trace::{Recorder, Slice, Tasks, Timeline, Track};
 use serde::Serialize;
 
-use crate::event::{Event, tell};
-use crate::request::MOST_CYCLES;
+use crate::event::{Event, send};
+use crate::request::MAX_CYCLES;
 use crate::session::{Program, Session};
-use crate::touched::{Touched, Used};
+use crate::touched::{AccessRecorder, Used};
 
 /// The number of cycles observed between checks of the clock.
 const SLICE: u64 = 50_000;
 /// The most stacks, functions, lines and marks reported: the most expensive ones.
-const MOST: usize = 1500;
-const MOST_ROWS: usize = 60;
+const MAX_STACKS: usize = 1500;
+const MAX_ROWS: usize = 60;
 /// The horizontal resolution of a picture. Closer items are drawn as one.
 const WIDTH: u64 = 1200;
 
@@ -53,19 +53,19 @@ pub struct Surveyed {
 /// A survey in progress.
 #[derive(Debug)]
 pub struct Survey {
-    asked: [u64; 2],
+    range: [u64; 2],
     from: u64,
     machine: Machine,
-    watching: ((Profile<'static>, Recorder<'static, 'static>), Touched),
+    watching: ((Profile<'static>, Recorder<'static, 'static>), AccessRecorder),
 }
 
 impl Survey {
-    fn new(machine: Machine, asked: [u64; 2], program: Program) -> Self {
+    fn new(machine: Machine, range: [u64; 2], program: Program) -> Self {
         let tasks = Tasks::new(program.bytes, program.image, program.lines);
         let profile = Profile::new(&machine, program.image.symbols());
         let recorder = Recorder::new(&machine, program.image, program.lines, tasks, []);
-        let watching = ((profile, recorder), Touched::default());
-        Self { asked, from: machine.cycles().0, machine, watching }
+        let watching = ((profile, recorder), AccessRecorder::default());
+        Self { range, from: machine.cycles().0, machine, watching }
     }
 
     fn finish(self, program: Program) -> Surveyed {
@@ -79,10 +79,10 @@ impl Survey {
             .map(|(path, cycles)| (path.to_owned(), cycles.parse().unwrap_or(0)))
             .collect();
         folded.sort_by_key(|(_, cycles): &(String, u64)| std::cmp::Reverse(*cycles));
-        folded.truncate(MOST);
+        folded.truncate(MAX_STACKS);
         let mut functions = report.functions;
-        functions.truncate(MOST_ROWS);
-        let lines = report.lines.into_iter().take(MOST_ROWS);
+        functions.truncate(MAX_ROWS);
+        let lines = report.lines.into_iter().take(MAX_ROWS);
         let lines =
             lines.map(|(line, cost)| (line.to_string(), cost.cycles, cost.instructions)).collect();
         let lanes = lanes(recorder.finish(to), (to - self.from).div_ceil(WIDTH));
@@ -103,20 +103,20 @@ impl Survey {
 /// Begins or continues a survey, and reports its result or progress.
 pub fn survey(
     session: &mut Session,
-    asked: [u64; 2],
+    range: [u64; 2],
     pace: Option<Duration>,
 ) -> io::Result<Result<(), String>> {
-    let [from, to] = asked;
+    let [from, to] = range;
     let to = to.min(session.reached());
-    if from >= to || to - from > MOST_CYCLES {
-        let text = format!("a survey covers 1 to {MOST_CYCLES} cycles that have already run");
+    if from >= to || to - from > MAX_CYCLES {
+        let text = format!("a survey covers 1 to {MAX_CYCLES} cycles that have already run");
         return Ok(Err(text));
     }
     let program = session.program();
-    let under_way = session.survey.take().filter(|survey| survey.asked == asked);
+    let under_way = session.survey.take().filter(|survey| survey.range == range);
     let begun = under_way.or_else(|| {
         let machine = session.history().at_cycle(from)?.machine;
-        Some(Survey::new(machine, asked, program))
+        Some(Survey::new(machine, range, program))
     });
     let Some(mut survey) = begun else {
         return Ok(Err("the run does not reach back that far".to_owned()));
@@ -128,10 +128,10 @@ pub fn survey(
         let stop = survey.machine.run_observed(Cycles(until), &mut survey.watching);
         let _ = survey.machine.take_console();
         if survey.machine.cycles().0 >= to || stop != Stop::Limit {
-            return tell(&Event::Surveyed(Box::new(survey.finish(program)))).map(Ok);
+            return send(&Event::Surveyed(Box::new(survey.finish(program)))).map(Ok);
         }
         if pace.is_some_and(|pace| began.elapsed() >= pace) {
-            tell(&Event::Surveying { cycles: survey.machine.cycles().0, to })?;
+            send(&Event::Surveying { cycles: survey.machine.cycles().0, to })?;
             session.survey = Some(survey);
             return Ok(Ok(()));
         }
@@ -142,7 +142,7 @@ pub fn survey(
 fn lanes(timeline: Timeline, narrow: u64) -> Vec<Lane> {
     let mut tracks = timeline.tracks;
     tracks.sort_by(|one, other| (one.rank, &one.name).cmp(&(other.rank, &other.name)));
-    tracks.truncate(MOST_ROWS);
+    tracks.truncate(MAX_ROWS);
     tracks.into_iter().map(|track| lane(track, narrow)).collect()
 }
 

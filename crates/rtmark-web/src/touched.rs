@@ -9,7 +9,7 @@ use serde::Serialize;
 /// The lowest address of peripherals; below it is memory.
 const PERIPHERALS: u32 = 0x4000_0000;
 /// The most registers recorded, so that a program that walks over all addresses cannot fill the memory.
-const MOST: usize = 512;
+const MAX_REGISTERS: usize = 512;
 
 /// A used register.
 #[derive(Clone, Debug, Serialize)]
@@ -25,25 +25,25 @@ pub struct Used {
 
 /// An observer that counts accesses.
 #[derive(Debug, Default)]
-pub struct Touched {
+pub struct AccessRecorder {
     used: BTreeMap<u32, Used>,
 }
 
-impl Touched {
+impl AccessRecorder {
     /// Returns the used registers by address.
     pub fn used(&self) -> Vec<Used> {
         self.used.values().cloned().collect()
     }
 }
 
-impl Observer for Touched {
+impl Observer for AccessRecorder {
     fn before(&mut self, machine: &Machine) -> ControlFlow<()> {
         let Some(access) = machine.next_access().filter(|access| access.address >= PERIPHERALS)
         else {
             return ControlFlow::Continue(());
         };
         let address = access.address & !3;
-        if self.used.len() >= MOST && !self.used.contains_key(&address) {
+        if self.used.len() >= MAX_REGISTERS && !self.used.contains_key(&address) {
             return ControlFlow::Continue(());
         }
         let used = self.used.entry(address).or_insert_with(|| Used {

@@ -12,8 +12,8 @@ use rtmark_worst::{
 };
 use serde::Serialize;
 
-use crate::event::{Event, tell};
-use crate::request::MOST_CYCLES;
+use crate::event::{Event, send};
+use crate::request::MAX_CYCLES;
 use crate::session::Session;
 
 /// The cycles after which a point is given up.
@@ -21,7 +21,7 @@ const PATIENCE: u64 = 200_000;
 /// The interval between progress reports.
 const PACE: Duration = Duration::from_millis(250);
 /// The number of places reported.
-const MOST_PLACES: usize = 8;
+const MAX_PLACES: usize = 8;
 
 /// Minimum and maximum in slices of the window, by slice number.
 pub type Slices = Vec<(u32, i64, i64)>;
@@ -71,8 +71,8 @@ pub fn worst(
     priority: Option<u8>,
     [from, to]: [u64; 2],
 ) -> io::Result<Result<(), String>> {
-    if from >= to || to - from > MOST_CYCLES {
-        return Ok(Err(format!("a search covers 1 to {MOST_CYCLES} cycles")));
+    if from >= to || to - from > MAX_CYCLES {
+        return Ok(Err(format!("a search covers 1 to {MAX_CYCLES} cycles")));
     }
     let Some(start) = session.history().beginning().map(|copy| copy.machine.clone()) else {
         return Ok(Err("the run has no beginning".to_owned()));
@@ -81,14 +81,14 @@ pub fn worst(
         Ok(path) => path,
         Err(error) => return Ok(Err(error.to_string())),
     };
-    let told = Mutex::new((Instant::now(), Ok(())));
+    let last_report = Mutex::new((Instant::now(), Ok(())));
     let of = (0..path.len()).map(|piece| path.cycles_of(piece)).sum();
     let advanced = |found: &Findings| {
-        let Ok(mut told) = told.lock() else { return };
-        if told.0.elapsed() >= PACE {
+        let Ok(mut last_report) = last_report.lock() else { return };
+        if last_report.0.elapsed() >= PACE {
             let slices = slices(found);
-            told.1 = tell(&Event::Searching { points: found.points, of, slices });
-            told.0 = Instant::now();
+            last_report.1 = send(&Event::Searching { points: found.points, of, slices });
+            last_report.0 = Instant::now();
         }
     };
     let cancelled = AtomicBool::new(false);
@@ -98,7 +98,7 @@ pub fn worst(
         Err(error) => return Ok(Err(error.to_string())),
     };
     match answer(session, &path, &found) {
-        Some(answer) => tell(&Event::Found(Box::new(answer))).map(Ok),
+        Some(answer) => send(&Event::Found(Box::new(answer))).map(Ok),
         None => Ok(Err(format!(
             "interrupt {interrupt} never reaches its handler in cycles {from} to {to}"
         ))),
@@ -144,7 +144,7 @@ fn answer(session: &Session, path: &Path, found: &Findings) -> Option<Found> {
     let map = session.map();
     let question = path.question();
     let window = question.windows.first()?;
-    let spots = handler.worst_places().into_iter().take(MOST_PLACES).map(|(address, case)| {
+    let spots = handler.worst_places().into_iter().take(MAX_PLACES).map(|(address, case)| {
         let place = map.place(address);
         Spot {
             address,

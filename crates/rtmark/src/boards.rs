@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use rtmark_board::{Device, Loader, PrintsBy, Serial};
+use rtmark_board::{Device, Loader, OutputChannel, Serial};
 use rtmark_model::{Answer, Catalogue};
 use rtmark_runner::recording::{self, Recorded, RecordingError};
 use rtmark_runner::{Bench, BoardFile, Platform, Rehearsal, Selection, boards, socs};
@@ -52,18 +52,18 @@ pub struct BoardFlags {
 
 /// How clocked firmware prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Prints {
+pub enum ClockedOutput {
     /// By semihosting calls
     Semihosting,
     /// Through a UART of the board
     Uart,
 }
 
-impl From<Prints> for PrintsBy {
-    fn from(prints: Prints) -> Self {
+impl From<ClockedOutput> for OutputChannel {
+    fn from(prints: ClockedOutput) -> Self {
         match prints {
-            Prints::Semihosting => Self::Semihosting,
-            Prints::Uart => Self::Uart,
+            ClockedOutput::Semihosting => Self::Semihosting,
+            ClockedOutput::Uart => Self::Uart,
         }
     }
 }
@@ -75,28 +75,28 @@ fn known() -> String {
 }
 
 /// Finds the single board that the user asked for.
-pub fn one_board(asked: &[String]) -> Result<BoardFile, CliError> {
-    if let [one] = asked {
+pub fn find_one_board(names: &[String]) -> Result<BoardFile, CliError> {
+    if let [one] = names {
         return Ok(boards::find(one)?);
     }
-    Err(one_board_needed())
+    Err(not_one_board_error())
 }
 
 /// Returns the error for naming no board, or more than one.
-pub fn one_board_needed() -> CliError {
+pub fn not_one_board_error() -> CliError {
     let message = "exactly one board must be named: boards are measured one at a time";
     let hint = format!("name the board, its soc or its file with --soc; known boards: {}", known());
     CliError::new(Exit::Usage, message, hint)
 }
 
 /// Returns the simulator as a platform that runs a board's firmware.
-pub fn rehearsal(name: &str, prints: Prints) -> Result<Platform, CliError> {
+pub fn rehearsal(name: &str, prints: ClockedOutput) -> Result<Platform, CliError> {
     let rehearsal = match prints {
-        Prints::Semihosting => Rehearsal::new(socs::find(name)?),
-        Prints::Uart => {
+        ClockedOutput::Semihosting => Rehearsal::new(socs::find(name)?),
+        ClockedOutput::Uart => {
             let file = boards::find(name)?;
             with_console(&file)?;
-            Rehearsal::of_board(&file, PrintsBy::Uart)
+            Rehearsal::of_board(&file, OutputChannel::Uart)
         }
     };
     Ok(Platform::Rehearsal(Box::new(rehearsal)))
@@ -120,7 +120,7 @@ impl BoardFlags {
     }
 
     /// Returns whether an option was given that only makes sense with a board.
-    pub fn require_a_board(&self) -> bool {
+    pub fn requires_board(&self) -> bool {
         self.port.is_some() || self.probe.is_some() || self.chip.is_some() || self.from.is_some()
     }
 
@@ -138,13 +138,17 @@ impl BoardFlags {
                 let loader = self.load.clone().map(Loader);
                 Box::new(Serial { port: port.clone(), baud, loader, silence })
             }
-            None => self.by_probe(&file, silence)?,
+            None => self.probe_device(&file, silence)?,
         };
         Ok(Bench::new(file, device))
     }
 
     #[cfg(feature = "board")]
-    fn by_probe(&self, file: &BoardFile, silence: Duration) -> Result<Box<dyn Device>, CliError> {
+    fn probe_device(
+        &self,
+        file: &BoardFile,
+        silence: Duration,
+    ) -> Result<Box<dyn Device>, CliError> {
         let chip = self.chip.clone().or_else(|| file.board.chip.clone()).ok_or_else(|| {
             let message = format!("{}: probe-rs's name of the chip is missing", file.origin);
             CliError::new(
@@ -158,7 +162,7 @@ impl BoardFlags {
     }
 
     #[cfg(not(feature = "board"))]
-    fn by_probe(&self, file: &BoardFile, _: Duration) -> Result<Box<dyn Device>, CliError> {
+    fn probe_device(&self, file: &BoardFile, _: Duration) -> Result<Box<dyn Device>, CliError> {
         let message = match self.probe.as_ref().or(self.chip.as_ref()) {
             Some(_) => "this rtmark was built without support for debug probes".to_owned(),
             None => format!(
@@ -188,21 +192,21 @@ pub struct Recorder {
 
 impl Recorder {
     fn new(path: PathBuf) -> Result<Self, CliError> {
-        let begun = File::create(&path).and_then(|file| {
+        let created = File::create(&path).and_then(|file| {
             let mut file = BufWriter::new(file);
             recording::begin(&mut file, GENERATOR)?;
             Ok(file)
         });
-        match begun {
+        match created {
             Ok(file) => Ok(Self { file, path, error: None }),
-            Err(error) => Err(unwritable(&path, &error)),
+            Err(error) => Err(recording_error(&path, &error)),
         }
     }
 
     /// Records a run. [`Recorder::finish`] reports errors.
     pub fn keep(&mut self, recorded: &Recorded) {
         if let Err(error) = recorded.append(&mut self.file).and_then(|()| self.file.flush()) {
-            self.error.get_or_insert_with(|| unwritable(&self.path, &error));
+            self.error.get_or_insert_with(|| recording_error(&self.path, &error));
         }
     }
 
@@ -212,8 +216,8 @@ impl Recorder {
     }
 }
 
-fn unwritable(path: &Path, error: &std::io::Error) -> CliError {
-    CliError::unwritten(path, error, "give --record a file that you may write")
+fn recording_error(path: &Path, error: &std::io::Error) -> CliError {
+    CliError::write_error(path, error, "give --record a file that you may write")
 }
 
 /// Reads the runs of a recording that match a selection.

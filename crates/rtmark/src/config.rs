@@ -83,7 +83,7 @@ impl Config {
             Some(path) => Self::read(&path),
             None => Ok(Self::default()),
         };
-        Ok(read(project)?.over(read(user)?))
+        Ok(read(project)?.merge(read(user)?))
     }
 
     fn read(path: &Path) -> Result<Self, CliError> {
@@ -94,12 +94,12 @@ impl Config {
             .map_err(|error| refuse(&error, "check the path in RTMARK_CONFIG"))?;
         let mut config: Self = toml::from_str(&text)
             .map_err(|error| refuse(&error, "docs/config.md lists every key"))?;
-        config.start_in(path.parent().unwrap_or(Path::new("")));
+        config.resolve_paths(path.parent().unwrap_or(Path::new("")));
         Ok(config)
     }
 
     /// Makes the paths of a file relative to its folder.
-    fn start_in(&mut self, folder: &Path) {
+    fn resolve_paths(&mut self, folder: &Path) {
         let paths = [&mut self.store, &mut self.firmware, &mut self.build, &mut self.catalogue];
         let paths = paths.into_iter().chain([&mut self.gate.budget]);
         for path in paths.flatten().chain(&mut self.own) {
@@ -113,7 +113,7 @@ impl Config {
     }
 
     /// Merges two files; the keys of `self` take precedence.
-    fn over(self, below: Self) -> Self {
+    fn merge(self, below: Self) -> Self {
         fn list<T>(above: Vec<T>, below: Vec<T>) -> Vec<T> {
             if above.is_empty() { below } else { above }
         }

@@ -32,7 +32,7 @@ impl CliError {
     }
 
     /// A file could not be written: a usage error with this hint, or an internal one if the disk is full.
-    pub fn unwritten(path: &Path, error: &io::Error, hint: &str) -> Self {
+    pub fn write_error(path: &Path, error: &io::Error, hint: &str) -> Self {
         let (exit, hint) = match error.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                 (Exit::Internal, "free some space, or write to another disk")
@@ -155,7 +155,7 @@ impl From<StoreError> for CliError {
             | StoreError::BadName { .. }
             | StoreError::Ambiguous { .. } => Exit::Usage,
             StoreError::NoSuchRun(_)
-            | StoreError::NotSoMany { .. }
+            | StoreError::TooFewRuns { .. }
             | StoreError::OnlyChanged(_) => Exit::NothingSelected,
             _ => Exit::Internal,
         };
@@ -169,7 +169,7 @@ impl From<BundleError> for CliError {
         let hint = match error {
             BundleError::Store(error) => return error.into(),
             BundleError::Io(error) => {
-                return Self::unwritten(Path::new("the bundle"), &error, "check the path");
+                return Self::write_error(Path::new("the bundle"), &error, "check the path");
             }
             BundleError::Newer(_) => "update rtmark",
             _ => "export it again on the computer that it came from; nothing was imported",

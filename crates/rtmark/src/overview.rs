@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn short_help_is_there_and_has_no_full_stop() {
+    fn every_command_has_short_help_without_full_stop() {
         let mut command = Cli::command();
         command.build();
         for one in command.get_subcommands() {
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_descriptions_do_not_touch() {
+    fn names_and_descriptions_are_separated_by_spaces() {
         let names = GROUPS.iter().flat_map(|(_, names)| names.iter());
         let longest = names.map(|name| name.len()).max().unwrap_or_default();
         assert!(2 + longest + 2 <= NAME, "{longest}");

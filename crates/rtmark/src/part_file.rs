@@ -38,7 +38,7 @@ pub fn refuse(path: &Path, problem: impl Display, hint: impl Display) -> CliErro
 
 impl Form {
     /// Returns the hint for a file that cannot be used.
-    pub fn again(&self) -> String {
+    pub fn retry_hint(&self) -> String {
         format!("create it again with `{}`, and copy it completely", self.made_by)
     }
 
@@ -55,16 +55,16 @@ impl Form {
         let mut bytes =
             std::fs::read(path).map_err(|error| refuse(path, error, "check the path"))?;
         let Some((header, contents)) = bytes.split_at_checked(HEADER) else {
-            return Err(refuse(path, format!("too short to be {}", self.what), self.again()));
+            return Err(refuse(path, format!("too short to be {}", self.what), self.retry_hint()));
         };
         let (magic, header) = header.split_at(MAGIC);
         let (version, checksum) = header.split_at(VERSION);
         if magic != self.magic {
-            return Err(refuse(path, format!("not {}", self.what), self.again()));
+            return Err(refuse(path, format!("not {}", self.what), self.retry_hint()));
         }
         if version != self.version.to_le_bytes() {
             let problem = format!("{} written by another version of rtmark", self.what);
-            return Err(refuse(path, problem, self.again()));
+            return Err(refuse(path, problem, self.retry_hint()));
         }
         if sha256(contents).as_bytes() != checksum {
             return Err(self.damaged(path, "the checksum does not match"));
@@ -75,7 +75,11 @@ impl Form {
 
     /// Creates the error for a file whose contents are invalid.
     pub fn damaged(&self, path: &Path, problem: impl Display) -> CliError {
-        refuse(path, format!("{}, but damaged or truncated: {problem}", self.what), self.again())
+        refuse(
+            path,
+            format!("{}, but damaged or truncated: {problem}", self.what),
+            self.retry_hint(),
+        )
     }
 
     /// Writes a file atomically.
@@ -83,8 +87,9 @@ impl Form {
         let checksum = sha256(contents);
         let version = self.version.to_le_bytes();
         let bytes = [self.magic.as_slice(), &version, checksum.as_bytes(), contents].concat();
-        replace(path, &bytes)
-            .map_err(|error| CliError::unwritten(path, &error, "choose a file that you may write"))
+        replace(path, &bytes).map_err(|error| {
+            CliError::write_error(path, &error, "choose a file that you may write")
+        })
     }
 }
 
@@ -96,7 +101,7 @@ mod tests {
         Form { magic: b"RTMARKXX", version: 3, what: "a part of a test", made_by: "a test" };
 
     #[test]
-    fn a_file_is_read_whole_or_refused() {
+    fn truncated_or_corrupted_files_are_rejected() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("x");
         assert!(FORM.read(&path).is_err());

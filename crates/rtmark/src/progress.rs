@@ -56,13 +56,13 @@ impl Progress {
     }
 
     /// Runs `write` with the bar hidden, so that its output does not mix with the bar.
-    pub fn aside<T>(&self, write: impl FnOnce() -> T) -> T {
+    pub fn suspend_bar<T>(&self, write: impl FnOnce() -> T) -> T {
         self.bar.suspend(write)
     }
 
     /// Prints a line above the bar.
     fn line(&self, line: &str) {
-        self.aside(|| say(line));
+        self.suspend_bar(|| say(line));
     }
 
     /// Shows an event.

@@ -68,15 +68,15 @@ impl Filter {
     }
 
     /// Returns whether the filter accepts answers of this kernel, scenario and soc.
-    pub fn wants(&self, kernel: &str, scenario: &str, soc: &str) -> bool {
+    pub fn accepts(&self, kernel: &str, scenario: &str, soc: &str) -> bool {
         let fits = |patterns: &[Pattern], name| {
             patterns.is_empty() || patterns.iter().any(|pattern| pattern.matches(name))
         };
         fits(&self.kernel, kernel) && fits(&self.scenario, scenario) && fits(&self.soc, soc)
     }
 
-    pub fn wants_key(&self, key: &Key) -> bool {
-        self.wants(key.kernel.as_str(), key.scenario.as_str(), &key.soc)
+    pub fn accepts_key(&self, key: &Key) -> bool {
+        self.accepts(key.kernel.as_str(), key.scenario.as_str(), &key.soc)
     }
 }
 
@@ -136,7 +136,7 @@ pub fn no_match(run: &RunInfo) -> CliError {
 pub fn answers(store: &Store, run: &RunInfo, filter: &Filter) -> Result<Vec<Answer>, CliError> {
     let mut answers = Vec::new();
     store.each_answer(&run.id, |answer| -> Result<(), CliError> {
-        if filter.wants_key(answer.key()) {
+        if filter.accepts_key(answer.key()) {
             answers.push(answer);
         }
         Ok(())

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use rtmark_cause::Kept;
+use rtmark_cause::KeptImages;
 use rtmark_firmware::{BUILD_VARIABLE, Cache, Kernel, Tree};
 use rtmark_model::Catalogue;
 use rtmark_runner::socs;
@@ -85,9 +85,9 @@ impl Sources {
     }
 
     /// Returns access to the kept firmware of earlier measurements.
-    pub fn kept(&self, config: &Config) -> Result<Kept, CliError> {
+    pub fn kept_images(&self, config: &Config) -> Result<KeptImages, CliError> {
         let files = config.run.soc.iter().filter_map(|soc| socs::find(soc).ok());
-        Ok(Kept {
+        Ok(KeptImages {
             cache: self.place.cache(config),
             catalogue: self.with_own_scenarios(config)?,
             own: self.own(config).to_vec(),

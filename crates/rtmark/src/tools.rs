@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use rtmark_firmware::{Builder, Kernel, MissingTool, Switched};
+use rtmark_firmware::{Builder, Kernel, MissingTool, SettingChanges};
 use rtmark_qemu::Emulator;
 use rtmark_runner::{Plan, Platform, Unit};
 
@@ -44,8 +44,8 @@ pub fn refuse_without_tools(builder: &Builder, plan: &Plan) -> Result<(), CliErr
 /// Returns the tools that are missing to build the firmware of some units.
 fn missing_tools(builder: &Builder, units: &[Unit]) -> Vec<MissingTool> {
     let needed = units.iter().filter(|unit| unit.needs_firmware());
-    let needed: Vec<(&Kernel, &str, &Switched)> =
-        needed.map(|unit| (&unit.kernel, unit.platform.core(), &unit.switched)).collect();
+    let needed: Vec<(&Kernel, &str, &SettingChanges)> =
+        needed.map(|unit| (&unit.kernel, unit.platform.core(), &unit.setting_changes)).collect();
     builder.missing_tools(needed)
 }
 

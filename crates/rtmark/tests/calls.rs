@@ -48,7 +48,7 @@ fn measured(scenario: &str) -> (u64, u64, u64) {
 }
 
 #[test]
-fn a_call_takes_what_its_scenario_takes_without_loading_the_arguments() {
+fn a_call_costs_its_scenarios_span_minus_argument_loads() {
     for (scenario, function) in [
         ("semaphore.give.immediate", "xQueueGenericSend"),
         ("semaphore.take.immediate", "xQueueSemaphoreTake"),
@@ -66,7 +66,7 @@ fn a_call_takes_what_its_scenario_takes_without_loading_the_arguments() {
 }
 
 #[test]
-fn a_switch_is_timed_to_the_other_threads_first_instruction() {
+fn switches_are_timed_to_the_other_threads_first_instruction() {
     // The receiver waits; the send wakes it, and it goes first.
     let (_, typical, _) = called("queue.handover", "xQueueReceive", "switched");
     let (_, back, _) = called("queue.handover", "xQueueGenericSend", "returned");
@@ -76,7 +76,7 @@ fn a_switch_is_timed_to_the_other_threads_first_instruction() {
 }
 
 #[test]
-fn every_cycle_is_somebodys() {
+fn every_cycle_is_attributed() {
     for kernel in ["freertos", "embassy"] {
         let choice = ["calls", "-k", kernel, "--load", "--soc", "stm32c031", "--format", "json"];
         let document = document(&choice);
@@ -96,13 +96,13 @@ fn every_cycle_is_somebodys() {
 }
 
 #[test]
-fn what_cannot_be_told_is_said() {
+fn indistinguishable_scenarios_are_reported() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name).display().to_string();
     std::fs::write(path("bad.toml"), "name = \"x\"\ncalls = [3]\n").expect("written");
     std::fs::write(path("other.toml"), "name = \"x\"\ncalls = [\"zz_*\"]\n").expect("written");
     let choice = ["calls", "-k", "evloop", "-s", "isr.entry", "--soc", "stm32c031"];
-    for (more, code, told) in [
+    for (more, code, expected) in [
         (vec![], 4, "none of the functions that applications call"),
         (vec!["--api", &path("bad.toml")], 2, "line 2"),
         (vec!["--api", &path("other.toml")], 4, "--api"),
@@ -112,7 +112,7 @@ fn what_cannot_be_told_is_said() {
         let shown = String::from_utf8_lossy(&output.stderr);
         let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(output.status.code(), Some(code), "{more:?}: {shown}");
-        assert!(shown.contains(told), "{more:?}: {shown}");
+        assert!(shown.contains(expected), "{more:?}: {shown}");
         assert!(output.stdout.is_empty(), "{more:?}");
     }
 }

@@ -72,7 +72,7 @@ fn machine(soc: &Soc, path: &Path) -> Machine {
 }
 
 #[test]
-fn firmware_runs_the_same_everywhere() {
+fn firmware_runs_are_deterministic() {
     for name in SOCS {
         let file = format!("{}/../../socs/{name}.toml", env!("CARGO_MANIFEST_DIR"));
         let soc = Soc::from_toml(&std::fs::read_to_string(file).expect("there")).expect("good");

@@ -76,7 +76,7 @@ const SOCS: [&str; 2] = ["stm32c031", "stm32f405"];
 const KERNELS: [&str; 6] = ["floor", "evloop", "freertos", "embassy", "lilos", "rtic"];
 
 #[test]
-fn the_default_suite_is_measured_whole() {
+fn the_default_suite_has_a_figure_for_every_scenario() {
     let suite = &*SUITE;
     let scenarios = Catalogue::builtin().expect("good");
 
@@ -109,14 +109,14 @@ fn the_default_suite_is_measured_whole() {
 
 /// The time of RP2350's RISC-V cores is in its SIO, not in a core-local interruptor as elsewhere.
 #[test]
-fn kernels_tick_where_a_chip_has_its_time() {
+fn kernels_tick_from_each_chips_timer() {
     let home = tempfile::tempdir().expect("a scratch folder");
     let soc = "rp2350-riscv";
     let kernels = ["evloop", "freertos", "embassy"];
     let scenarios = ["thread.yield", "timer.tick", "timer.wake"];
-    let asked = ["run", "--placements", "1", "--format", "json", "--soc", soc, "--kernel"];
-    let asked = [&asked[..], &kernels, &["--scenario"], &scenarios].concat();
-    let suite = Suite::of(&rtmark(home.path(), &asked).0);
+    let arguments = ["run", "--placements", "1", "--format", "json", "--soc", soc, "--kernel"];
+    let arguments = [&arguments[..], &kernels, &["--scenario"], &scenarios].concat();
+    let suite = Suite::of(&rtmark(home.path(), &arguments).0);
     for kernel in kernels {
         let typical = scenarios.map(|scenario| suite.typical(soc, kernel, scenario));
         assert!(typical.iter().all(Option::is_some), "{kernel}: {typical:?}");
@@ -129,9 +129,10 @@ fn kernels_tick_where_a_chip_has_its_time() {
 fn interrupts_and_ticks_of_a_cortex_r5_are_measured() {
     let home = tempfile::tempdir().expect("a scratch folder");
     let soc = "zynqmp-r5";
-    let asked = ["run", "--placements", "1", "--format", "json", "--soc", soc, "-k", "freertos"];
+    let arguments =
+        ["run", "--placements", "1", "--format", "json", "--soc", soc, "-k", "freertos"];
     let scenarios = ["--scenario", "isr.*", "timer.tick", "timer.wake", "tm.interrupt*"];
-    let suite = Suite::of(&rtmark(home.path(), &[&asked[..], &scenarios].concat()).0);
+    let suite = Suite::of(&rtmark(home.path(), &[&arguments[..], &scenarios].concat()).0);
     let of = |id: &str| suite.typical(soc, "freertos", id).unwrap_or_else(|| panic!("{id}"));
     assert!(of("isr.entry") + of("isr.return") < of("isr.round_trip"));
     assert!(of("isr.round_trip") < of("isr.wake.semaphore"));
@@ -148,12 +149,12 @@ fn interrupts_and_ticks_of_a_cortex_r5_are_measured() {
 }
 
 #[test]
-fn what_is_known_is_what_was_measured() {
+fn recalled_figures_equal_measured_ones() {
     let home = tempfile::tempdir().expect("a scratch folder");
     let only = ["run", "--format", "csv", "--scenario", "thread.*", "isr.*"];
     let (measured, _) = rtmark(home.path(), &only);
-    let (known, said) = rtmark(home.path(), &only);
-    assert!(said.contains("recalled"), "{said}");
+    let (known, stderr) = rtmark(home.path(), &only);
+    assert!(stderr.contains("recalled"), "{stderr}");
     assert_eq!(known, measured);
     let fresh = rtmark(home.path(), &[&only[..], &["--fresh"]].concat()).0;
     assert_eq!(known, fresh, "the same firmware gives the same figures");
@@ -186,7 +187,7 @@ fn no_kernel_is_below_the_floor() {
 
 /// Of several layouts the least counts, of the floor as of the others, and cold samples do.
 #[test]
-fn what_is_below_the_floor_is_found() {
+fn figures_below_the_floor_are_detected() {
     let text = "[[scenario]]\nid = \"a.b\"\nanswers = \"?\"\nfrom = \"a\"\nto = \"b\"\nswitches = 0\nsamples = 2\n";
     let one = Catalogue::from_files([("a.toml", text)]).expect("good");
     let but = Catalogue::from_files([("a.toml", &*format!("{text}no_multiple = \"so\"\n"))]);
@@ -212,7 +213,7 @@ fn what_is_below_the_floor_is_found() {
 }
 
 #[test]
-fn figures_make_sense() {
+fn figures_are_plausible() {
     let suite = &*SUITE;
     for soc in SOCS {
         for kernel in KERNELS {
@@ -281,7 +282,7 @@ fn priorities_sleep_and_storms_obey_their_bounds() {
 /// The alarm of the mixed load sends, gives and wakes in every kernel that has the load, in
 /// each of many cycles in the thick of it, and the load finds all in order at its end.
 #[test]
-fn mixed_loads_stand_their_alarm_at_any_moment() {
+fn mixed_loads_survive_their_alarm_at_any_cycle() {
     let build = Path::new(env!("CARGO_TARGET_TMPDIR")).join("firmware-build");
     let output = Command::new(env!("CARGO_BIN_EXE_rtmark"))
         .args(["worst", "--load", "--soc", "stm32f405", "--check", "--format", "json"])
@@ -290,8 +291,8 @@ fn mixed_loads_stand_their_alarm_at_any_moment() {
         .env("RTMARK_BUILD", build)
         .output()
         .expect("rtmark runs");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stderr}");
     let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let results = document["results"].as_array().expect("results");
     let kernels: Vec<_> = results.iter().map(|found| found["kernel"].as_str()).collect();

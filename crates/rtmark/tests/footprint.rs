@@ -44,8 +44,8 @@ impl Folder {
             .env_remove("RTMARK_FIRMWARE")
             .output()
             .expect("rtmark runs");
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.success(), "{arguments:?}: {said}");
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{arguments:?}: {stderr}");
         serde_json::from_slice(&output.stdout).expect("JSON")
     }
 }
@@ -77,11 +77,11 @@ fn memory_agrees(folder: &Folder, soc: &str, footprint: &Value) -> usize {
 }
 
 #[test]
-fn stacks_are_used_as_far_as_memory_shows() {
+fn stack_use_matches_the_memory_written() {
     let folder = Folder { home: tempfile::tempdir().expect("a scratch folder") };
     for soc in ["stm32f405", "generic-hazard3", "zynqmp-r5"] {
-        let asked = ["footprint", "-k", "freertos", "--soc", soc, "-s", "thread.yield"];
-        let document = folder.say(&[&asked[..], &["queue.handover", "timer.wake"]].concat());
+        let arguments = ["footprint", "-k", "freertos", "--soc", soc, "-s", "thread.yield"];
+        let document = folder.say(&[&arguments[..], &["queue.handover", "timer.wake"]].concat());
         let schema = include_str!("../../../docs/schema/footprint.schema.json");
         let schema: Value = serde_json::from_str(schema).expect("JSON");
         let validator = jsonschema::validator_for(&schema).expect("a schema");
@@ -111,11 +111,11 @@ fn stacks_are_used_as_far_as_memory_shows() {
 /// A kernel starts its first task by a return on a Hazard3 and a Cortex-R5, and by an exception on a
 /// Cortex-M: nobody has called it.
 #[test]
-fn tasks_are_roots_of_their_stacks_on_every_core() {
+fn tasks_are_the_roots_of_their_stacks_on_every_core() {
     let folder = Folder { home: tempfile::tempdir().expect("a scratch folder") };
     for soc in ["stm32f405", "generic-hazard3", "zynqmp-r5"] {
-        let asked = ["footprint", "-k", "freertos", "--soc", soc, "-s", "queue.handover"];
-        let footprint = &folder.say(&asked)["footprints"][0];
+        let arguments = ["footprint", "-k", "freertos", "--soc", soc, "-s", "queue.handover"];
+        let footprint = &folder.say(&arguments)["footprints"][0];
         let image = image(footprint["firmware"]["elf_sha256"].as_str().expect("a digest"));
         let file = folder.home.path().join(soc);
         let profile = format!("--profile={}", file.display());
@@ -140,11 +140,11 @@ fn tasks_are_roots_of_their_stacks_on_every_core() {
 }
 
 #[test]
-fn an_image_has_the_footprint_of_the_kernel_that_it_is() {
+fn an_image_has_its_kernels_footprint() {
     let folder = Folder { home: tempfile::tempdir().expect("a scratch folder") };
     let soc = ["--soc", "stm32f405"];
-    let asked = ["footprint", "-k", "freertos", "-s", "semaphore.give.immediate"];
-    let native = folder.say(&[&asked[..], &soc].concat());
+    let arguments = ["footprint", "-k", "freertos", "-s", "semaphore.give.immediate"];
+    let native = folder.say(&[&arguments[..], &soc].concat());
     let native = &native["footprints"][0];
     let image = image(native["firmware"]["elf_sha256"].as_str().expect("a digest"));
     let document =

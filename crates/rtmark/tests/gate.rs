@@ -135,7 +135,7 @@ fn ended(output: &Output, code: i32) -> String {
 }
 
 #[test]
-fn one_instruction_more_in_the_switch_is_refused() {
+fn the_gate_fails_on_one_more_instruction_in_the_switch() {
     let scratch = Scratch::new();
     // The hook lets a commit pass that changes nothing, and refuses the slower one.
     std::fs::copy(
@@ -148,10 +148,10 @@ fn one_instruction_more_in_the_switch_is_refused() {
     scratch.git(&["checkout", "--quiet", "-b", "slower"]);
     scratch.slow_down();
     let refused = scratch.shell("git commit --quiet --all --message slower 2>&1");
-    let said = ended(&refused, 1);
+    let output = ended(&refused, 1);
     assert!(
-        said.contains("regression") && said.contains("freertos thread.yield on stm32f405"),
-        "{said}"
+        output.contains("regression") && output.contains("freertos thread.yield on stm32f405"),
+        "{output}"
     );
 
     scratch.commit("slower");
@@ -186,8 +186,8 @@ fn one_instruction_more_in_the_switch_is_refused() {
     };
     ended(&action("Measure the base"), 0);
     ended(&action("Measure the change"), 0);
-    let told = ended(&action("Gate"), 3);
-    assert!(told.starts_with("::error file=tasks.c,line="), "{told}");
+    let annotation = ended(&action("Gate"), 3);
+    assert!(annotation.starts_with("::error file=tasks.c,line="), "{annotation}");
     let outputs = std::fs::read_to_string(scratch.folder.path().join("outputs")).expect("written");
     let file = outputs.trim().strip_prefix("summary=").expect("an output");
     let summary = std::fs::read_to_string(file).expect("written");
@@ -223,7 +223,7 @@ fn compared(scratch: &Scratch, before: &str, after: &str) -> serde_json::Value {
 }
 
 #[test]
-fn a_function_outside_all_spans_may_grow_and_one_inside_may_not() {
+fn the_gate_fails_only_on_growth_inside_spans() {
     let scratch = Scratch::new();
     let measure = |name: &str| {
         // Spans that the start of the scheduler is no part of. Link-time optimisation puts that behind
@@ -242,8 +242,8 @@ fn a_function_outside_all_spans_may_grow_and_one_inside_may_not() {
     scratch.insert("vTaskStartScheduler", "nop\\n nop");
     measure("moved");
     let gate = scratch.shell("rtmark gate moved --baseline base");
-    let said = ended(&gate, 0);
-    assert!(said.contains("the gate is passed") && !said.contains("regression"), "{said}");
+    let output = ended(&gate, 0);
+    assert!(output.contains("the gate is passed") && !output.contains("regression"), "{output}");
     let pairs = compared(&scratch, "base", "moved");
     let pairs = pairs["pairs"].as_array().expect("pairs");
     let with = |verdict: &str| pairs.iter().filter(|pair| pair["verdict"] == verdict).count();
@@ -257,8 +257,8 @@ fn a_function_outside_all_spans_may_grow_and_one_inside_may_not() {
 
     scratch.slow_down();
     measure("changed");
-    let said = ended(&scratch.shell("rtmark gate changed --baseline moved"), 3);
-    assert!(said.contains("freertos thread.yield on stm32c031"), "{said}");
+    let output = ended(&scratch.shell("rtmark gate changed --baseline moved"), 3);
+    assert!(output.contains("freertos thread.yield on stm32c031"), "{output}");
     let pairs = compared(&scratch, "moved", "changed");
     let yields = pairs["pairs"].as_array().expect("pairs").iter();
     let mut yields = yields.filter(|pair| pair["key"]["scenario"] == "thread.yield");

@@ -109,7 +109,7 @@ fn assert_in_order(text: &str, words: &[&str]) {
 }
 
 #[test]
-fn breakpoints_steps_registers_and_memory() {
+fn breakpoints_steps_registers_and_memory_work() {
     let commands = [
         "break *0x0800000c",
         "continue",
@@ -142,7 +142,7 @@ fn breakpoints_steps_registers_and_memory() {
 }
 
 #[test]
-fn time_runs_backwards() {
+fn reverse_execution_works() {
     let commands = [
         "watch *(int *)0x20000000 if *(int *)0x20000000 == 5",
         "continue",
@@ -188,7 +188,7 @@ fn time_runs_backwards() {
 }
 
 #[test]
-fn the_fpu_and_system_registers_are_there() {
+fn the_fpu_and_system_registers_are_accessible() {
     let commands = [
         "set var $d0 = 1.5",
         "print $d0",
@@ -240,7 +240,7 @@ fn a_risc_v_core_has_its_own_registers() {
 
 /// Without GDB, in its protocol: a program that runs is stopped by one byte.
 #[test]
-fn a_running_program_is_interrupted() {
+fn a_running_program_can_be_interrupted() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let path = folder.path().join("loop.bin");
     let bytes = [0x2000_0400_u32, 0x0800_0009, 0xE7FE].map(u32::to_le_bytes).concat();
@@ -250,14 +250,14 @@ fn a_running_program_is_interrupted() {
     connection.write_all(b"+$c#63").expect("sent");
     std::thread::sleep(std::time::Duration::from_millis(50));
     connection.write_all(b"\x03").expect("sent");
-    let mut said = Vec::new();
+    let mut reply = Vec::new();
     let mut byte = [0];
-    while !said.ends_with(b"02") && said.len() < 100 {
+    while !reply.ends_with(b"02") && reply.len() < 100 {
         connection.read_exact(&mut byte).expect("an answer");
-        said.push(byte[0]);
+        reply.push(byte[0]);
     }
-    let said = String::from_utf8_lossy(&said).into_owned();
-    assert!(said.ends_with("S02") || said.ends_with("T02"), "{said}");
+    let reply = String::from_utf8_lossy(&reply).into_owned();
+    assert!(reply.ends_with("S02") || reply.ends_with("T02"), "{reply}");
     drop(connection);
     lines.for_each(drop);
     assert_eq!(rtmark.wait().expect("it ends").code(), Some(0));

@@ -18,8 +18,8 @@ fn scratch(name: &str) -> PathBuf {
 
 fn succeed(command: &mut Command) -> Vec<u8> {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{command:?}: {}\n{said}", output.status);
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {}\n{stderr}", output.status);
     output.stdout
 }
 
@@ -46,10 +46,10 @@ fn run(image: &Path, soc: &str) -> (String, String, Vec<u64>) {
     let text = String::from_utf8_lossy(&output.stdout);
     let json: serde_json::Value =
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {output:?}"));
-    let said = |key: &str| json[key].as_str().expect("a string").to_owned();
+    let field = |key: &str| json[key].as_str().expect("a string").to_owned();
     let missed = json["unmodelled"].as_array().expect("a list").iter();
     let missed = missed.map(|register| register["address"].as_u64().expect("an address"));
-    (said("ending"), said("console"), missed.collect())
+    (field("ending"), field("console"), missed.collect())
 }
 
 /// The same of an image that ends by a breakpoint.
@@ -87,7 +87,7 @@ fn uf2(elf: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn rp2040_hal_as_elf_and_as_uf2() {
+fn rp2040_hal_runs_as_elf_and_as_uf2() {
     let elf = cargo("guest-rp2040", "thumbv6m-none-eabi");
     let (console, _) = run_to_breakpoint(&elf, "rp2040");
     let lines: Vec<_> = console.lines().collect();
@@ -114,7 +114,7 @@ fn rp2040_hal_as_elf_and_as_uf2() {
 }
 
 #[test]
-fn stm32f4xx_hal_by_uart_and_rtt() {
+fn stm32f4xx_hal_prints_by_uart_and_rtt() {
     let elf = cargo("guest-stm32f4", "thumbv7em-none-eabihf");
     let (console, _) = run_to_breakpoint(&elf, "stm32f405");
     for line in [
@@ -129,7 +129,7 @@ fn stm32f4xx_hal_by_uart_and_rtt() {
 }
 
 #[test]
-fn bare_c_on_an_mps2() {
+fn bare_c_runs_on_an_mps2() {
     let image = scratch("mps2.elf");
     let source = folder().join("mps2");
     succeed(
@@ -146,7 +146,7 @@ fn bare_c_on_an_mps2() {
 
 /// By UART, flash controller, timers, pins and interrupts: the program ends by semihosting.
 #[test]
-fn a_micro_bit_prints_what_qemus_prints() {
+fn a_micro_bit_prints_the_same_as_on_qemu() {
     let image = scratch("microbit.elf");
     let source = folder().join("microbit");
     succeed(
@@ -202,7 +202,7 @@ fn threads_of(name: &str, options: &[&str]) -> String {
 }
 
 #[test]
-fn threads_are_named_by_their_kernels_own_word() {
+fn threads_have_the_names_their_kernel_gives_them() {
     let threadx = threads_of("threadx", &["-DTHREADX"]);
     for name in ["sensor", "radio", "radio 0x2"] {
         assert!(threadx.contains(name), "{name}");
@@ -221,7 +221,7 @@ fn threads_are_named_by_their_kernels_own_word() {
 }
 
 #[test]
-fn interrupts_are_called_as_their_handlers_are() {
+fn interrupts_are_named_after_their_handlers() {
     let (image, file) = (scratch("handlers.elf"), scratch("handlers.pftrace"));
     succeed(
         Command::new("arm-none-eabi-gcc")
@@ -243,7 +243,7 @@ fn interrupts_are_called_as_their_handlers_are() {
 }
 
 #[test]
-fn boot_roms_are_made_from_their_sources() {
+fn boot_roms_match_their_sources() {
     let float = ["-mcpu=cortex-m0plus", "-mthumb", "-O2", "-ffreestanding"];
     made_from("rp2040_rom", &float, &["rp2040_rom.s", "rp2040_float.c"]);
     made_from("rp2350_rom", &["-mcpu=cortex-m33", "-mthumb"], &["rp2350_rom.s"]);

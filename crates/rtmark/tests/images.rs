@@ -28,7 +28,7 @@ fn answers(output: &Output) -> Vec<Value> {
 }
 
 /// What it says, with each run of blanks as one.
-fn said(output: &Output) -> String {
+fn stderr_of(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr);
     let words: Vec<&str> = text.split_whitespace().filter(|word| *word != "│").collect();
     words.join(" ")
@@ -81,16 +81,16 @@ fn figures(answers: &[Value], column: &str) -> Vec<(String, [u64; 4])> {
 }
 
 #[test]
-fn our_own_images_give_by_their_calls_what_their_probes_give() {
+fn calls_and_probes_of_our_images_give_equal_figures() {
     // Optimised as a whole, functions are given what nobody but the compiler knows.
     let choice = ["run", "-k", "freertos", "--soc", "stm32f405", "--profile", "product+lto=off"];
     let more = ["--placements", "1", "--format", "json", "-s", "semaphore.*", "queue.*", "mutex.*"];
     let first = rtmark(&[&choice[..], &more[..5], &["semaphore.give.immediate"]].concat());
-    assert!(first.status.success(), "{}", said(&first));
+    assert!(first.status.success(), "{}", stderr_of(&first));
     let images = ["semaphore", "queue", "mutex"].map(|image| format!("{image}={}", built(image)));
     let images: Vec<&str> = images.iter().map(String::as_str).collect();
     let output = rtmark(&[&choice[..], &["--image"], &images, &more].concat());
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", stderr_of(&output));
     let answers = answers(&output);
     let native = figures(&answers, "freertos");
     let mut compared = 0;
@@ -118,7 +118,7 @@ fn our_own_images_give_by_their_calls_what_their_probes_give() {
     };
     for scenario in ["semaphore.give.immediate", "semaphore.give.wake+ctx"] {
         let output = why(scenario, &["--format", "json"]);
-        assert!(output.status.success(), "{}", said(&output));
+        assert!(output.status.success(), "{}", stderr_of(&output));
         let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
         let cycles = |value: &Value| value["cycles"].as_u64().expect("cycles");
         let cost = &document["b"]["cost"];
@@ -133,8 +133,8 @@ fn our_own_images_give_by_their_calls_what_their_probes_give() {
         assert!((1..=16).contains(&(cycles(&document["a"]["cost"]) - typical)));
     }
     let absent = why("thread.yield", &[]);
-    assert_eq!(absent.status.code(), Some(4), "{}", said(&absent));
-    assert!(said(&absent).contains("semaphore has no thread.yield"), "{}", said(&absent));
+    assert_eq!(absent.status.code(), Some(4), "{}", stderr_of(&absent));
+    assert!(stderr_of(&absent).contains("semaphore has no thread.yield"), "{}", stderr_of(&absent));
     assert_eq!(why("nothing.at.all", &[]).status.code(), Some(4));
 }
 
@@ -153,10 +153,10 @@ fn of<'a>(answers: &'a [Value], scenario: &str) -> Vec<&'a Value> {
 }
 
 #[test]
-fn a_benchmark_program_becomes_a_column() {
+fn benchmark_programs_become_columns() {
     let image = guest("whole", &[]);
     let output = columns(&[("zephyr", &image)], &["--format", "json"]);
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", stderr_of(&output));
     let answers = answers(&output);
     // By calls, where they have the span: ten of them, whose first is one of the equal ones.
     for scenario in ["semaphore.give.immediate", "semaphore.take.immediate", "mutex.lock.recursive"]
@@ -198,10 +198,10 @@ fn a_benchmark_program_becomes_a_column() {
 }
 
 #[test]
-fn a_table_has_a_part_for_what_is_only_near() {
+fn similar_spans_have_a_table_part_of_their_own() {
     let (one, two) = (guest("whole", &[]), guest("plain", &["-DPLAIN"]));
     let output = columns(&[("one", &one), ("two", &two)], &[]);
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", stderr_of(&output));
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let give = text.lines().find(|line| line.contains("semaphore.give.immediate")).expect("a row");
     assert!(give.split_whitespace().count() >= 3, "{give}");
@@ -214,17 +214,17 @@ fn a_table_has_a_part_for_what_is_only_near() {
 }
 
 #[test]
-fn half_a_suite_is_told_with_what_was_measured() {
+fn an_aborted_suite_is_reported_with_its_finished_rows() {
     let short = ["--max-cycles", "3000000", "--format", "json"];
-    for (name, option, code, told) in [
+    for (name, option, code, expected) in [
         ("half", "-DHALF", 12, "latency_measure did not announce its end"),
         ("fault", "-DFAULT", 11, "fault"),
     ] {
         let image = guest(name, &[option]);
         let output = columns(&[("zephyr", &image)], &short);
-        let shown = said(&output);
+        let shown = stderr_of(&output);
         assert_eq!(output.status.code(), Some(code), "{name}: {shown}");
-        assert!(shown.contains(told) && shown.contains("are kept"), "{name}: {shown}");
+        assert!(shown.contains(expected) && shown.contains("are kept"), "{name}: {shown}");
         let answers = answers(&output);
         assert_eq!(of(&answers, "semaphore.give.immediate").len(), 1, "{name}");
         assert_eq!(of(&answers, "image.run")[0]["answer"], "failed", "{name}");
@@ -232,10 +232,10 @@ fn half_a_suite_is_told_with_what_was_measured() {
 }
 
 #[test]
-fn an_application_has_rows_by_calls_alone() {
+fn applications_have_rows_from_calls_alone() {
     let image = guest("plain", &["-DPLAIN"]);
     let output = columns(&[("mine", &image)], &["--max-cycles", "100000", "--format", "json"]);
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", stderr_of(&output));
     let answers = answers(&output);
     assert_eq!(of(&answers, "semaphore.take.poll_empty")[0]["statistics"]["count"], 10);
     assert!(of(&answers, "thread.yield").is_empty());
@@ -246,8 +246,8 @@ fn an_application_has_rows_by_calls_alone() {
 fn without_debug_information_nothing_is_guessed() {
     let image = guest("undebugged", &["-DPLAIN", "-g0"]);
     let output = columns(&[("mine", &image)], &["--max-cycles", "100000", "--format", "json"]);
-    assert!(output.status.success(), "{}", said(&output));
-    let shown = said(&output);
+    assert!(output.status.success(), "{}", stderr_of(&output));
+    let shown = stderr_of(&output);
     assert!(shown.contains("k_mutex.lock_count"), "{shown}");
     let answers = answers(&output);
     assert_eq!(of(&answers, "semaphore.give.immediate").len(), 1);
@@ -256,14 +256,14 @@ fn without_debug_information_nothing_is_guessed() {
 }
 
 #[test]
-fn what_cannot_be_a_column_is_told() {
+fn unsuitable_images_are_rejected_with_a_reason() {
     let image = guest("plain", &["-DPLAIN"]);
     let text = scratch().join("text.elf");
     std::fs::write(&text, "no image").expect("written");
     let named = |name: &str| format!("{name}={image}");
     let (good, upper) = (named("mine"), named("Mine"));
     let (missing, wrong) = ("mine=/no/such.elf", format!("mine={}", text.display()));
-    for (arguments, code, told) in [
+    for (arguments, code, expected) in [
         (vec!["--image", &image, "--soc", "mps2-an385"], 2, "the name is missing"),
         (vec!["--image", &upper, "--soc", "mps2-an385"], 2, "lower-case"),
         (vec!["--image", missing, "--soc", "mps2-an385"], 2, "/no/such.elf"),
@@ -278,8 +278,8 @@ fn what_cannot_be_a_column_is_told() {
         (vec!["--image", &good, "--soc", "rp2040"], 2, "another chip"),
     ] {
         let output = rtmark(&[&["run"], &arguments[..]].concat());
-        let shown = said(&output);
-        assert!(shown.contains(told), "{arguments:?}: {shown}");
+        let shown = stderr_of(&output);
+        assert!(shown.contains(expected), "{arguments:?}: {shown}");
         assert_eq!(output.status.code(), Some(code), "{arguments:?}: {shown}");
     }
     let stripped = scratch().join("stripped.elf");
@@ -290,13 +290,13 @@ fn what_cannot_be_a_column_is_told() {
     assert!(status.expect("objcopy starts").success());
     let stripped = stripped.display().to_string();
     let output = columns(&[("mine", &stripped)], &["--max-cycles", "100000"]);
-    let shown = said(&output);
+    let shown = stderr_of(&output);
     assert!(shown.contains("has no symbols"), "{shown}");
     assert_eq!(output.status.code(), Some(12), "{shown}");
 }
 
 #[test]
-fn what_a_file_does_not_tell_is_said_with_the_reason() {
+fn properties_missing_from_a_file_are_reported_with_the_reason() {
     let image = guest("told", &["-DPLAIN"]);
     let of = |name: &str| scratch().join(format!("{name}.elf")).display().to_string();
     let copy = |to: &str, options: &[&str]| {
@@ -307,7 +307,7 @@ fn what_a_file_does_not_tell_is_said_with_the_reason() {
     };
     copy("told-kept", &["--only-keep-debug"]);
     let link = "--add-gnu-debuglink=told-kept.elf";
-    for (file, told) in [
+    for (file, expected) in [
         (
             copy("told-plain", &["--strip-debug"]),
             "source lines, and what the compiler has inlined, are",
@@ -327,21 +327,22 @@ fn what_a_file_does_not_tell_is_said_with_the_reason() {
         for command in
             [&["sim", "--masked=1"][..], &["calls"], &["trace", "-o", &timeline], &["sim"]]
         {
-            let shown = said(&rtmark(&[command, &image].concat()));
+            let shown = stderr_of(&rtmark(&[command, &image].concat()));
             // Nobody asks where anything is.
-            assert_eq!(shown.contains(told), command != ["sim"], "{command:?} {file}: {shown}");
+            assert_eq!(shown.contains(expected), command != ["sim"], "{command:?} {file}: {shown}");
         }
         let output = columns(&[("mine", &file)], &["--max-cycles", "100000"]);
-        let shown = said(&output);
-        let told = if file.contains("bare") { "has no symbols" } else { told };
-        assert!(shown.contains(told), "{file}: {shown}");
+        let shown = stderr_of(&output);
+        let expected = if file.contains("bare") { "has no symbols" } else { expected };
+        assert!(shown.contains(expected), "{file}: {shown}");
     }
-    let whole = said(&rtmark(&["calls", &image, "--soc", "mps2-an385", "--max-cycles", "20000"]));
+    let whole =
+        stderr_of(&rtmark(&["calls", &image, "--soc", "mps2-an385", "--max-cycles", "20000"]));
     assert!(!whole.contains("unknown"), "{whole}");
 }
 
 #[test]
-fn constants_of_a_linker_script_are_no_functions() {
+fn linker_script_constants_are_not_functions() {
     let image = guest("located", &["-DPLAIN"]);
     let symbols = Command::new("arm-none-eabi-nm").arg(&image).output().expect("nm starts");
     let symbols = String::from_utf8_lossy(&symbols.stdout).into_owned();

@@ -29,7 +29,7 @@ fn rtmark(home: &Path, cache: &Path, arguments: &[&str]) -> Command {
 }
 
 /// One scenario of some kernels.
-fn asked<'a>(kernels: &[&'a str]) -> Vec<&'a str> {
+fn arguments<'a>(kernels: &[&'a str]) -> Vec<&'a str> {
     let more = ["-s", "thread.yield", "--soc", "stm32c031", "--placements", "2"];
     [&["run", "--format", "json", "--fresh"][..], &more, &["-k"], kernels].concat()
 }
@@ -49,7 +49,7 @@ fn measured(output: &Output) -> Vec<(String, String, u64)> {
 }
 
 #[test]
-fn anywhere_it_measures_what_its_checkout_does() {
+fn an_installed_binary_measures_the_same_as_its_checkout() {
     let scratch = tempfile::tempdir().expect("a scratch folder");
     let plain = scratch.path().join("plain");
     let odd = scratch.path().join("zu Häuse; #1 $x");
@@ -59,28 +59,28 @@ fn anywhere_it_measures_what_its_checkout_does() {
     let run = |home: &Path, arguments: &[&str]| {
         rtmark(home, &home.join("cache"), arguments).output().expect("rtmark runs")
     };
-    let asked = asked(&["floor", "freertos"]);
-    let here = measured(&run(&plain, &asked));
+    let arguments = arguments(&["floor", "freertos"]);
+    let here = measured(&run(&plain, &arguments));
     assert_eq!(
         here.iter().map(|(kernel, ..)| kernel.as_str()).collect::<Vec<_>>(),
         ["floor", "freertos"]
     );
     assert!(plain.join("cache/rtmark/firmware").is_dir(), "its own sources");
-    assert_eq!(measured(&run(&odd, &asked)), here, "names of folders are in no image");
+    assert_eq!(measured(&run(&odd, &arguments)), here, "names of folders are in no image");
     let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../firmware");
     let checkout = checkout.canonicalize().expect("there");
     let firmware = ["--firmware", checkout.to_str().expect("Unicode")];
-    assert_eq!(measured(&run(&plain, &[&asked[..], &firmware].concat())), here);
+    assert_eq!(measured(&run(&plain, &[&arguments[..], &firmware].concat())), here);
 }
 
 #[test]
-fn several_at_once_build_once_and_measure_the_same() {
+fn concurrent_processes_build_once_and_measure_the_same() {
     let scratch = tempfile::tempdir().expect("a scratch folder");
     let started = (0..3).map(|number| {
         let home = scratch.path().join(format!("project {number}"));
         std::fs::create_dir(&home).expect("writable");
         let cache = scratch.path().join("cache");
-        rtmark(&home, &cache, &asked(&["floor"])).spawn().expect("rtmark runs")
+        rtmark(&home, &cache, &arguments(&["floor"])).spawn().expect("rtmark runs")
     });
     let started: Vec<_> = started.collect();
     let ended = started.into_iter().map(|one| measured(&one.wait_with_output().expect("ends")));
@@ -93,7 +93,7 @@ fn several_at_once_build_once_and_measure_the_same() {
 
 #[cfg(unix)]
 #[test]
-fn what_is_built_runs_where_nothing_can_be_written() {
+fn built_images_run_on_a_read_only_file_system() {
     use std::os::unix::fs::PermissionsExt;
 
     fn make_writable(folder: &Path, mode: u32) {
@@ -110,19 +110,19 @@ fn what_is_built_runs_where_nothing_can_be_written() {
     let cache = scratch.path().join("cache");
     let home = scratch.path().join("home");
     std::fs::create_dir(&home).expect("writable");
-    let asked = asked(&["floor"]);
-    let built = measured(&rtmark(&home, &cache, &asked).output().expect("rtmark runs"));
+    let arguments = arguments(&["floor"]);
+    let built = measured(&rtmark(&home, &cache, &arguments).output().expect("rtmark runs"));
     make_writable(&cache, 0o555);
-    let again = rtmark(&home, &cache, &asked).output().expect("rtmark runs");
-    let other = [&asked[..], &["--soc", "stm32f405"]].concat();
+    let again = rtmark(&home, &cache, &arguments).output().expect("rtmark runs");
+    let other = [&arguments[..], &["--soc", "stm32f405"]].concat();
     // Root writes everywhere.
     let is_root = std::fs::write(cache.join("probe"), "").is_ok();
     let refused = rtmark(&home, &cache, &other).output().expect("rtmark runs");
     make_writable(&cache, 0o755);
     assert_eq!(measured(&again), built);
     if !is_root {
-        let said = String::from_utf8_lossy(&refused.stderr);
-        assert!(!refused.status.success() && said.contains("--build-dir"), "{said}");
-        assert!(!said.contains("compiler's words"), "{said}");
+        let stderr = String::from_utf8_lossy(&refused.stderr);
+        assert!(!refused.status.success() && stderr.contains("--build-dir"), "{stderr}");
+        assert!(!stderr.contains("compiler's words"), "{stderr}");
     }
 }

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use rtmark_calls::{Api, CallRecorder, Paid};
+use rtmark_calls::{Api, CallRecorder, KernelCost};
 use rtmark_firmware::probes::{self, Kind, SECTION};
-use rtmark_firmware::{Builder, Kernel, Switched, Tree, Variant, select};
+use rtmark_firmware::{Builder, Kernel, SettingChanges, Tree, Variant, select};
 use rtmark_model::{Answer, Catalogue, Frame, HeldInterval, Owner, Place};
-use rtmark_observe::{HeldBack, HeldInterrupt, Lines, Map};
+use rtmark_observe::{HeldBackRecorder, HeldInterrupt, Lines, Map};
 use rtmark_runner::{Plan, Selection, Suite, socs};
 use rtmark_sim::{Blocker, Cycles, Image, Machine, Register, Soc, Stop, Watch};
 use rtmark_trace::{Recorder, Tasks};
@@ -103,7 +103,7 @@ struct Load {
 }
 
 fn load(kernel: &str, soc: &str) -> Load {
-    load_built(kernel, soc, |_, _| Switched::default())
+    load_built(kernel, soc, |_, _| SettingChanges::default())
 }
 
 /// A load built with settings that depend on the kernel and the soc.
@@ -121,7 +121,7 @@ fn found(kernel: &str, soc: &str) -> (Builder, Kernel, Soc) {
 /// A scenario of a kernel's, about to start.
 fn scenario(kernel: &str, soc: &str, name: &str) -> (Machine, Vec<u8>) {
     let (builder, kernel, soc) = found(kernel, soc);
-    let mut built = builder.build(&kernel, &soc, &Switched::default()).expect("images");
+    let mut built = builder.build(&kernel, &soc, &SettingChanges::default()).expect("images");
     let group = name.split('.').next().expect("a group");
     let elf = built.remove(group).expect("an image").elf;
     let image = Image::from_elf(&elf).expect("an image");
@@ -132,7 +132,7 @@ fn scenario(kernel: &str, soc: &str, name: &str) -> (Machine, Vec<u8>) {
     (machine, elf)
 }
 
-fn load_built(kernel: &str, soc: &str, switched: impl Fn(&Kernel, &Soc) -> Switched) -> Load {
+fn load_built(kernel: &str, soc: &str, switched: impl Fn(&Kernel, &Soc) -> SettingChanges) -> Load {
     let (builder, kernel, soc) = found(kernel, soc);
     let switched = switched(&kernel, &soc);
     let mut built = builder.build_load(&kernel, &soc, &switched).expect("a load");
@@ -188,14 +188,14 @@ fn by_masks(found: &Findings) -> Summary {
 
 /// The author's own line stands first, whatever of the kernel was inlined there.
 #[test]
-fn places_of_a_load_are_told_by_its_authors_lines() {
+fn locations_in_a_load_are_the_authors_own_lines() {
     // Optimised as a product is, most of the kernel is inlined.
     let product: Variant = "product".parse().expect("a profile");
     let Load { machine, elf, image, .. } = load_built("embassy", "stm32f405", |kernel, soc| {
         product.of(&kernel.manifest, soc.core.name()).expect("it can be built this way")
     });
     let lines = Lines::new(&elf);
-    let mut held = HeldBack::new(&machine, &image, HeldInterrupt::Masked);
+    let mut held = HeldBackRecorder::new(&machine, &image, HeldInterrupt::Masked);
     machine.clone().run_observed(Cycles(TO), &mut held);
     let intervals = held.intervals(Map::new(&image, lines.as_ref()));
     let places: Vec<Place> =
@@ -237,7 +237,7 @@ fn summary(stretches: &[Stretch]) -> Summary {
 /// Two masks one after the other are one interval in the list of `rtmark sim --masked`, so this
 /// is for kernels that use one: how many there are, all their cycles, and the longest.
 fn listed(machine: &Machine, image: &Image, to: u64) -> (u64, u64, u64) {
-    let mut held = HeldBack::new(machine, image, HeldInterrupt::Masked);
+    let mut held = HeldBackRecorder::new(machine, image, HeldInterrupt::Masked);
     machine.clone().run_observed(Cycles(to), &mut held);
     let intervals = held.intervals(Map::new(image, None));
     let sum = |of: fn(&HeldInterval) -> u64| intervals.iter().map(of).sum();
@@ -245,7 +245,7 @@ fn listed(machine: &Machine, image: &Image, to: u64) -> (u64, u64, u64) {
 }
 
 #[test]
-fn masked_times_of_a_load_are_those_of_the_mask_registers() {
+fn masked_intervals_of_a_load_match_the_mask_registers() {
     let loads = [
         ("freertos", "stm32f405"),
         ("embassy", "stm32f405"),
@@ -303,7 +303,7 @@ fn rows(kernel: &str, soc: &str) -> [HeldInterval; 2] {
 }
 
 #[test]
-fn rows_of_what_is_held_back_are_the_longest_that_a_search_finds() {
+fn held_interval_rows_equal_the_longest_found_by_search() {
     let loads = [
         ("freertos", "stm32f405"),
         ("rtic", "stm32c031"),
@@ -346,14 +346,14 @@ fn rows_of_what_is_held_back_are_the_longest_that_a_search_finds() {
 
 /// How many moments at random; `make soak` asks for a million.
 fn samples() -> usize {
-    let asked = std::env::var("RTMARK_SAMPLES").ok();
-    asked.map_or(20_000, |number| number.parse().expect("RTMARK_SAMPLES is a number"))
+    let arguments = std::env::var("RTMARK_SAMPLES").ok();
+    arguments.map_or(20_000, |number| number.parse().expect("RTMARK_SAMPLES is a number"))
 }
 
 /// As someone with a board would: an interrupt at random, again and again, each from a run of its
 /// own. None is served later than the search says is the worst.
 #[test]
-fn no_moment_at_random_is_worse_than_the_worst() {
+fn no_random_moment_exceeds_the_worst_case() {
     for (kernel, soc) in [("freertos", "stm32f405"), ("rtic", "stm32c031")] {
         let Load { machine, injected, .. } = load(kernel, soc);
         let (from, to) = (FROM, 80_000);
@@ -424,7 +424,7 @@ fn tasks_of(kernel: &str) -> Vec<&str> {
 }
 
 #[test]
-fn timelines_have_the_tasks_of_the_load() {
+fn timelines_show_the_loads_tasks() {
     for kernel in ["freertos", "embassy", "lilos", "rtic", "evloop"] {
         let Load { machine, elf, image, .. } = load(kernel, "stm32f405");
         let mut machine = machine;
@@ -446,38 +446,38 @@ fn observed(
     machine: &Machine,
     (elf, image): (&[u8], &Image),
     api: &Api,
-    told: Told,
-) -> (Paid, [Vec<HeldInterval>; 2], Machine) {
+    observation: Observation,
+) -> (KernelCost, [Vec<HeldInterval>; 2], Machine) {
     let mut machine = machine.clone();
     let lines = Lines::new(elf);
     let recorder = CallRecorder::new(&machine, image, api, lines.as_ref());
     let landmarks = recorder.landmarks();
-    let held = |whose| HeldBack::new(&machine, image, whose);
+    let held = |whose| HeldBackRecorder::new(&machine, image, whose);
     let held = (held(HeldInterrupt::MaskedOrHandled(0xE0)), held(HeldInterrupt::Masked));
     let mut observers = (recorder, held);
     let until = Cycles(6 * TO);
-    let stop = match told {
-        Told::Everything => machine.run_observed(until, &mut observers),
-        Told::Landmarks => machine.run_observed_at(&landmarks, until, &mut observers),
+    let stop = match observation {
+        Observation::Everything => machine.run_observed(until, &mut observers),
+        Observation::Landmarks => machine.run_observed_at(&landmarks, until, &mut observers),
     };
     assert!(matches!(stop, Stop::Limit | Stop::Exit(_)), "{stop:?}");
     let (recorder, (held, masked)) = observers;
-    let intervals = |held: HeldBack<'_>| held.intervals(Map::new(image, lines.as_ref()));
+    let intervals = |held: HeldBackRecorder<'_>| held.intervals(Map::new(image, lines.as_ref()));
     (recorder.finish(&machine), [held, masked].map(intervals), machine)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Told {
+enum Observation {
     Everything,
     Landmarks,
 }
 
-fn assert_told_alike(machine: &Machine, elf: &[u8], what: &str) {
+fn assert_same_observations(machine: &Machine, elf: &[u8], what: &str) {
     let known = Api::builtin().expect("the kernels");
     let image = Image::from_elf(elf).expect("an image");
-    let api = Api::recognised(&known, image.symbols()).expect("its kernel is known");
-    let [every, some] =
-        [Told::Everything, Told::Landmarks].map(|told| observed(machine, (elf, &image), api, told));
+    let api = Api::recognise(&known, image.symbols()).expect("its kernel is known");
+    let [every, some] = [Observation::Everything, Observation::Landmarks]
+        .map(|observation| observed(machine, (elf, &image), api, observation));
     assert_eq!(some.0, every.0, "{what}");
     assert_eq!(some.1, every.1, "{what}");
     let called: u64 = every.0.called.iter().map(|called| called.calls).sum();
@@ -493,7 +493,7 @@ fn assert_told_alike(machine: &Machine, elf: &[u8], what: &str) {
 }
 
 #[test]
-fn landmarks_tell_what_every_instruction_tells() {
+fn landmarks_give_the_same_result_as_every_instruction() {
     for (kernel, socs) in [
         ("freertos", ["stm32c031", "stm32f405", "rp2350", "stm32h743"].as_slice()),
         ("embassy", &["stm32c031", "stm32f405", "rp2350"]),
@@ -502,7 +502,7 @@ fn landmarks_tell_what_every_instruction_tells() {
     ] {
         for soc in socs {
             let Load { machine, elf, .. } = load(kernel, soc);
-            assert_told_alike(&machine, &elf, &format!("{kernel} on {soc}"));
+            assert_same_observations(&machine, &elf, &format!("{kernel} on {soc}"));
         }
     }
     for (kernel, soc, name) in [
@@ -512,6 +512,6 @@ fn landmarks_tell_what_every_instruction_tells() {
         ("embassy", "generic-hazard3", "thread.yield"),
     ] {
         let (machine, elf) = scenario(kernel, soc, name);
-        assert_told_alike(&machine, &elf, &format!("{kernel} on {soc}: {name}"));
+        assert_same_observations(&machine, &elf, &format!("{kernel} on {soc}: {name}"));
     }
 }

@@ -51,13 +51,13 @@ fn text(bytes: &[u8]) -> String {
 }
 
 #[test]
-fn kernels_and_scenarios_of_ones_own_stand_beside_the_others() {
+fn user_kernels_and_scenarios_are_measured_beside_the_suites() {
     let home = tempfile::tempdir().expect("a scratch folder");
     ours(home.path());
-    let asked =
+    let arguments =
         ["run", "--own", "ours", "-k", "ourloop", "ourfilter", "floor", "--soc", "stm32c031"];
-    let asked = [&asked[..], &["-s", "filter.*", "notify.*", "--format", "json"]].concat();
-    let output = rtmark(home.path(), &asked);
+    let arguments = [&arguments[..], &["-s", "filter.*", "notify.*", "--format", "json"]].concat();
+    let output = rtmark(home.path(), &arguments);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let answer = |kernel: &str, scenario: &str| {
@@ -81,10 +81,10 @@ fn kernels_and_scenarios_of_ones_own_stand_beside_the_others() {
     let settings = &answer("ourloop", "filter.median")["provenance"]["settings"];
     assert_eq!((&settings["opt"], &settings["lto"]), (&"2".into(), &true.into()), "{settings}");
     // As its own release profile says.
-    let asked = ["run", "--own", "ours", "-k", "ourfilter", "--soc", "stm32c031"];
-    let asked = [&asked[..], &["--profile", "documented", "--format", "json"]].concat();
+    let arguments = ["run", "--own", "ours", "-k", "ourfilter", "--soc", "stm32c031"];
+    let arguments = [&arguments[..], &["--profile", "documented", "--format", "json"]].concat();
     let document: Value =
-        serde_json::from_slice(&rtmark(home.path(), &asked).stdout).expect("JSON");
+        serde_json::from_slice(&rtmark(home.path(), &arguments).stdout).expect("JSON");
     let mut documented = document["answers"].as_array().expect("answers").iter();
     let of_filter = |answer: &&Value| answer["key"]["scenario"] == "filter.median";
     let documented = documented.find(of_filter).expect("an answer");
@@ -96,7 +96,7 @@ fn kernels_and_scenarios_of_ones_own_stand_beside_the_others() {
 }
 
 #[test]
-fn what_is_ones_own_is_listed_and_what_is_wrong_with_it_is_told() {
+fn user_kernels_are_listed_and_their_errors_reported() {
     let home = tempfile::tempdir().expect("a scratch folder");
     let ours = ours(home.path());
     std::fs::write(home.path().join("rtmark.toml"), "own = [\"ours\"]\n").expect("writable");
@@ -119,7 +119,7 @@ fn what_is_ones_own_is_listed_and_what_is_wrong_with_it_is_told() {
 }
 
 #[test]
-fn the_commit_that_slowed_a_kernel_of_ones_own_down_is_found() {
+fn bisect_finds_the_commit_that_slowed_a_user_kernel() {
     let home = tempfile::tempdir().expect("a scratch folder");
     let top = home.path().join("our product");
     let kernel = top.join("bench/kernels/in C");
@@ -160,16 +160,17 @@ fn the_commit_that_slowed_a_kernel_of_ones_own_down_is_found() {
         git(&["commit", "--quiet", "--message", message]);
     }
     git(&["tag", "v1", "HEAD~6"]);
-    let asked = ["bisect", "filter.median", "-k", "ourloop", "--soc", "stm32c031", "--good", "v1"];
-    let asked = [&asked[..], &["--own", "bench/kernels"]].concat();
-    let output = rtmark(&top.join("bench"), &asked);
-    let (found, told) = (text(&output.stdout), text(&output.stderr));
-    assert!(output.status.success(), "{found}\n{told}");
+    let arguments =
+        ["bisect", "filter.median", "-k", "ourloop", "--soc", "stm32c031", "--good", "v1"];
+    let arguments = [&arguments[..], &["--own", "bench/kernels"]].concat();
+    let output = rtmark(&top.join("bench"), &arguments);
+    let (found, stderr) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{found}\n{stderr}");
     assert!(found.contains("ourloop filter.median on stm32c031: the median was "), "{found}");
     assert!(found.contains(" cycles at the good commit"), "figures have a unit: {found}");
     let culprit = format!("{} is the first bad commit", git(&["rev-parse", "HEAD~1"]));
-    assert!(found.contains(&culprit) && found.contains("slower"), "{found}\n{told}");
-    assert!(told.contains("cannot be measured"), "the broken one was asked for: {told}");
+    assert!(found.contains(&culprit) && found.contains("slower"), "{found}\n{stderr}");
+    assert!(stderr.contains("cannot be measured"), "the broken one was asked for: {stderr}");
     // Nothing is left behind.
     assert_eq!(git(&["status", "--short"]), "");
     assert_eq!(git(&["worktree", "list"]).lines().count(), 1);
@@ -177,9 +178,9 @@ fn the_commit_that_slowed_a_kernel_of_ones_own_down_is_found() {
 
     // What it cannot look for is said before anything is built twice.
     let refused = |more: &[&str], words: &str| {
-        let output = rtmark(&top, &[&asked[..asked.len() - 2], more].concat());
-        let told = text(&output.stderr);
-        assert!(!output.status.success() && told.contains(words), "{told}");
+        let output = rtmark(&top, &[&arguments[..arguments.len() - 2], more].concat());
+        let stderr = text(&output.stderr);
+        assert!(!output.status.success() && stderr.contains(words), "{stderr}");
     };
     refused(&[], "--own");
     refused(&["--own", "/bench/kernels"], "the path is absolute");

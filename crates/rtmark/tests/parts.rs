@@ -36,14 +36,14 @@ impl Folder {
 
     /// Says it what to measure, and what more.
     fn run(&self, more: &[&str]) -> (Option<i32>, String, String) {
-        let asked = ["run", "-k", "floor", "freertos", "--soc", "stm32c031", "stm32f405"];
+        let arguments = ["run", "-k", "floor", "freertos", "--soc", "stm32c031", "stm32f405"];
         let layouts = ["--placements", "2", "-s"];
-        self.say(&[&asked[..], &layouts, &SCENARIOS, more].concat())
+        self.say(&[&arguments[..], &layouts, &SCENARIOS, more].concat())
     }
 }
 
 #[test]
-fn parts_of_a_run_join_to_the_whole() {
+fn merged_parts_of_a_run_equal_the_whole_run() {
     let folder = Folder { home: tempfile::tempdir().expect("a scratch folder") };
     let (code, whole, errors) = folder.run(&["--fresh", "--format", "json"]);
     assert_eq!(code, Some(0), "{errors}");
@@ -54,8 +54,8 @@ fn parts_of_a_run_join_to_the_whole() {
         let (code, shown, errors) = folder.run(&["--partition", part, "--state", &state]);
         assert_eq!((code, &*shown), (Some(0), ""), "{errors}");
         assert!(errors.contains(&format!("part {part} of the run")), "{errors}");
-        let said = errors.lines().last().and_then(|line| line.split(' ').next());
-        said.and_then(|answers| answers.parse().ok()).expect("a number of answers, first")
+        let count = errors.lines().last().and_then(|line| line.split(' ').next());
+        count.and_then(|answers| answers.parse().ok()).expect("a number of answers, first")
     });
     let answers: usize = parts.iter().sum();
     assert!(parts.iter().all(|&answers| answers > 10), "{parts:?}");
@@ -82,11 +82,12 @@ fn parts_of_a_run_join_to_the_whole() {
 }
 
 #[test]
-fn parts_of_different_runs_do_not_join() {
+fn parts_of_different_runs_do_not_merge() {
     let folder = Folder { home: tempfile::tempdir().expect("a scratch folder") };
     let run = |soc: &str, part: &str, state: &str| {
-        let asked = ["run", "-k", "floor", "-s", "thread.yield", "--soc", soc, "--placements", "1"];
-        folder.say(&[&asked[..], &["--partition", part, "--state", state]].concat())
+        let arguments =
+            ["run", "-k", "floor", "-s", "thread.yield", "--soc", soc, "--placements", "1"];
+        folder.say(&[&arguments[..], &["--partition", part, "--state", state]].concat())
     };
     for (soc, part, state) in
         [("stm32c031", "1/2", "a"), ("stm32f405", "2/2", "b"), ("stm32c031", "1/3", "c")]
@@ -116,7 +117,7 @@ fn parts_of_different_runs_do_not_join() {
 }
 
 #[test]
-fn a_chip_is_shown_as_soon_as_it_is_measured_and_each_measurement_has_its_time() {
+fn each_chip_is_printed_when_finished_and_each_measurement_is_timed() {
     let folder = Folder { home: tempfile::tempdir().expect("a scratch folder") };
     let (code, table, errors) = folder.run(&["--fresh"]);
     assert_eq!(code, Some(0), "{errors}");
@@ -126,23 +127,23 @@ fn a_chip_is_shown_as_soon_as_it_is_measured_and_each_measurement_has_its_time()
     // Both streams in one, so that their order is to be seen; and one thread, as two may measure two chips
     // at once.
     let (mut reader, writer) = std::io::pipe().expect("a pipe");
-    let asked = ["run", "-v", "--fresh", "-k", "floor", "freertos", "--placements", "2"];
+    let arguments = ["run", "-v", "--fresh", "-k", "floor", "freertos", "--placements", "2"];
     let chips = ["--soc", "stm32c031", "stm32f405", "-s", "thread.*", "semaphore.*", "heap.*"];
     let mut child = folder
-        .command(&[&asked[..], &chips].concat())
+        .command(&[&arguments[..], &chips].concat())
         .env("RAYON_NUM_THREADS", "1")
         .stdout(writer.try_clone().expect("a pipe"))
         .stderr(writer)
         .spawn()
         .expect("rtmark runs");
-    let mut said = String::new();
-    std::io::Read::read_to_string(&mut reader, &mut said).expect("text");
-    assert!(child.wait().expect("it ends").success(), "{said}");
-    let (before, behind) = said.split_once("stm32c031 \u{b7} cortex-m0plus").expect("a table");
+    let mut stderr = String::new();
+    std::io::Read::read_to_string(&mut reader, &mut stderr).expect("text");
+    assert!(child.wait().expect("it ends").success(), "{stderr}");
+    let (before, behind) = stderr.split_once("stm32c031 \u{b7} cortex-m0plus").expect("a table");
     let measured = |text: &str, chip: &str| text.matches(&format!("measured stm32{chip} ")).count();
-    assert!(measured(before, "c031") > 10 && measured(behind, "c031") == 0, "{said}");
-    assert!(measured(behind, "f405") > 10, "it did not wait for the other chip: {said}");
-    assert_eq!(measured(before, "f405"), 0, "{said}");
+    assert!(measured(before, "c031") > 10 && measured(behind, "c031") == 0, "{stderr}");
+    assert!(measured(behind, "f405") > 10, "it did not wait for the other chip: {stderr}");
+    assert_eq!(measured(before, "f405"), 0, "{stderr}");
 
     // A run that recalls takes no time to measure, and says none.
     let (_, recalled, _) = folder.run(&[]);

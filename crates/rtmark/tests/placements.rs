@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rtmark_firmware::code::Code;
-use rtmark_firmware::{Builder, Layouts, Switched, Tree, probes};
+use rtmark_firmware::{Builder, Layouts, SettingChanges, Tree, probes};
 use rtmark_model::{Document, Placement};
 use rtmark_runner::socs;
 use rtmark_sim::Image;
@@ -36,7 +36,7 @@ fn a_layout_is_the_same_code_at_other_addresses() {
         // One image is enough, and Cargo's are slow to link.
         target.without =
             kernel.manifest.images.iter().filter(|image| *image != "thread").cloned().collect();
-        let switched = Switched::default();
+        let switched = SettingChanges::default();
         let built = builder.build(kernel, target.clone(), &switched).expect("built");
         let place = || -> Layouts {
             builder.place(kernel, &target, &switched, &built, |_| 3).expect("linked")
@@ -44,7 +44,7 @@ fn a_layout_is_the_same_code_at_other_addresses() {
         let layouts = place();
         let own = &built["thread"];
         let code = Code::of(&own.elf).expect("code");
-        let said = |elf: &[u8]| {
+        let sections = |elf: &[u8]| {
             let image = Image::from_elf(elf).expect("an image");
             let records = probes::parse(image.section(probes::SECTION).expect("probes"));
             records.expect("good").iter().map(|record| record.scenario.clone()).collect::<Vec<_>>()
@@ -54,7 +54,7 @@ fn a_layout_is_the_same_code_at_other_addresses() {
             let placed = Code::of(&layout.elf).expect("code");
             let changed = code.changed(&placed);
             assert!(changed.is_empty(), "{name}: {changed:?}");
-            assert_eq!(said(&layout.elf), said(&own.elf), "{name}");
+            assert_eq!(sections(&layout.elf), sections(&own.elf), "{name}");
             assert_ne!(addresses(&layout.elf), addresses(&own.elf), "{name}");
         }
         assert_ne!(layouts["thread"][0].sha256, layouts["thread"][1].sha256, "{name}");
@@ -71,7 +71,7 @@ fn a_layout_is_the_same_code_at_other_addresses() {
 }
 
 #[test]
-fn the_legend_tells_how_many_layouts_there_are_of_what() {
+fn the_legend_states_the_number_of_layouts() {
     let store = tempfile::tempdir().expect("a folder");
     let run = |more: &[&str]| {
         let output = Command::new(env!("CARGO_BIN_EXE_rtmark"))
@@ -97,7 +97,7 @@ fn the_legend_tells_how_many_layouts_there_are_of_what() {
 }
 
 #[test]
-fn a_series_is_the_middle_layouts_and_holds_all() {
+fn a_series_is_the_median_layouts_and_keeps_all_layouts() {
     let store = tempfile::tempdir().expect("a folder");
     let run = |placements: &str, format: &str| {
         let output = Command::new(env!("CARGO_BIN_EXE_rtmark"))

@@ -39,9 +39,9 @@ fn answered_by(kernel: &str, of: &str, file: &Path, more: &[&str]) -> (i32, Valu
         .args(more)
         .output()
         .expect("rtmark runs");
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     let document = serde_json::from_slice(&output.stdout);
-    let document = document.unwrap_or_else(|error| panic!("{error}: {said}"));
+    let document = document.unwrap_or_else(|error| panic!("{error}: {stderr}"));
     assert!(jsonschema::is_valid(&schema(of), &document), "{document:#}");
     (output.status.code().expect("a code"), document)
 }
@@ -53,7 +53,7 @@ fn wake_percent(kernel: &Value) -> f64 {
 }
 
 #[test]
-fn the_plans_that_ship_hold_and_no_run_exceeds_its_bound() {
+fn shipped_plans_hold_and_no_run_exceeds_its_bound() {
     for name in ["motor", "sensor", "audio"] {
         let file = root().join(format!("docs/plan/{name}.toml"));
         let text = std::fs::read_to_string(&file).expect("there");
@@ -102,7 +102,7 @@ fn the_plans_that_ship_hold_and_no_run_exceeds_its_bound() {
 
 /// The mixed load's queue goes into the image: each job of one end sends, and of the other receives.
 #[test]
-fn a_plan_with_a_queue_runs_with_it() {
+fn plans_with_queues_run() {
     let file = root().join("docs/plan/load.toml");
     let run = ["--run", "--offsets", "2", "--max-cycles", "2000000"];
     let (code, document) = plan(&file, &run);
@@ -181,7 +181,7 @@ items = 8
 
 /// lilos and the event loop have images and models: no run is above its bound, and no bound is far above.
 #[test]
-fn a_plan_runs_on_kernels_without_preemption() {
+fn plans_run_on_kernels_without_preemption() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let file = folder.path().join("station.toml");
     std::fs::write(&file, STATION).expect("writable");
@@ -213,7 +213,7 @@ fn a_plan_runs_on_kernels_without_preemption() {
 
 /// One lock within another goes into the images of FreeRTOS and RTIC; others say that they have none.
 #[test]
-fn nested_locks_run_where_images_have_them() {
+fn nested_locks_run_if_the_image_supports_them() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let file = folder.path().join("station.toml");
     let inner = "for = \"20us\" }, { name = \"log\", for = \"8us\", inside = \"bus\" }]";
@@ -277,16 +277,18 @@ fn the_verdict_of_a_run_rests_on_its_image() {
     assert!(kernel["tasks"][3]["slack"].as_i64().is_some_and(|slack| slack < 0), "{kernel:#}");
 
     // People are told whose costs decide, with a run and without.
-    for (more, told) in [(&run[..], "the image that ran the set"), (&[], "in the suite's images")] {
+    for (more, expected) in
+        [(&run[..], "the image that ran the set"), (&[], "in the suite's images")]
+    {
         let common = ["--kernel", "rtic", "--placements", "1"];
         let (_, shown, _) = ended(rtmark(folder.path()).arg(&file).args(common).args(more));
-        assert!(shown.contains(told), "{shown}");
+        assert!(shown.contains(expected), "{shown}");
     }
 }
 
 /// Runs a plan in a folder: its exit code, and what is said on stdout and on stderr, there without its
 /// frame and line breaks.
-fn said(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
+fn run_in(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
     ended(rtmark(folder).args(arguments))
 }
 
@@ -307,7 +309,7 @@ fn ended(command: &mut Command) -> (i32, String, String) {
 
 /// What is wrong with a file is told with its line and reason, before anything is built, from any folder.
 #[test]
-fn bad_input_is_named_with_line_and_reason() {
+fn bad_input_is_reported_with_line_and_reason() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let task = "[[task]]\nname = \"one\"\nperiod = \"1ms\"\npriority = 1\n";
     let locks = |first: &str, second: &str| {
@@ -359,10 +361,10 @@ fn bad_input_is_named_with_line_and_reason() {
             .expect("writable");
         let build = folder.path().join("build");
         let mut command = rtmark(folder.path());
-        let (code, stdout, said) = ended(command.arg("system.toml").env("RTMARK_BUILD", &build));
-        assert_eq!((code, stdout.as_str()), (2, ""), "{text}: {said}");
+        let (code, stdout, stderr) = ended(command.arg("system.toml").env("RTMARK_BUILD", &build));
+        assert_eq!((code, stdout.as_str()), (2, ""), "{text}: {stderr}");
         let at = format!("system.toml:{line}: {key}");
-        assert!(said.contains(&at) && said.contains(problem), "{at}, {problem}: {said}");
+        assert!(stderr.contains(&at) && stderr.contains(problem), "{at}, {problem}: {stderr}");
         // Sources may have been unpacked; nothing is built of them.
         let built = std::fs::read_dir(&build).into_iter().flatten();
         let built = built.map(|it| it.expect("readable").file_name());
@@ -373,8 +375,8 @@ fn bad_input_is_named_with_line_and_reason() {
         (&["system.toml", "--offsets", "3"], "--run"),
         (&["system.toml", "--sweep", "clock=9..1"], "ends before it begins"),
     ] {
-        let (code, _, said) = said(folder.path(), arguments);
-        assert!(code == 2 && said.contains(wanted), "{arguments:?}: {said}");
+        let (code, _, stderr) = run_in(folder.path(), arguments);
+        assert!(code == 2 && stderr.contains(wanted), "{arguments:?}: {stderr}");
     }
 }
 
@@ -395,7 +397,7 @@ fn too_little_slack_is_a_regression() {
 
 /// Each point of a sweep is the plan of a chip with that clock, and says as much as a plan alone.
 #[test]
-fn a_sweep_shows_from_which_clock_on_it_holds() {
+fn a_sweep_shows_the_lowest_clock_that_holds() {
     let file = root().join("docs/plan/sensor.toml");
     let (_, alone) = plan(&file, &[]);
     let sweep = ["--sweep", "clock=16,25,26,48", "tick=1000,100"];
@@ -436,22 +438,22 @@ fn a_sweep_shows_from_which_clock_on_it_holds() {
         .args(["plan", "docs/plan/sensor.toml", "--sweep", "clock=96"])
         .output()
         .expect("rtmark runs");
-    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert_eq!(refused.status.code(), Some(2), "{said}");
-    assert!(said.contains("48000000 Hz of stm32c031"), "{said}");
+    let stderr = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("48000000 Hz of stm32c031"), "{stderr}");
 }
 
 /// Parts of a sweep come to what it is in one go; without all of them that is said.
 #[test]
-fn parts_of_a_sweep_are_joined() {
+fn parts_of_a_sweep_are_merged() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let file = root().join("docs/plan/sensor.toml");
     let part = |share: &str| {
         let sweep = ["--sweep", "clock=24,36,48", "tick=100,1000", "--partition", share];
         let common = ["--kernel", "freertos", "--placements", "1", "--format", "json"];
-        let (code, document, said) =
+        let (code, document, stderr) =
             ended(rtmark(folder.path()).arg(&file).args(sweep).args(common));
-        assert_eq!(code, 0, "{said}");
+        assert_eq!(code, 0, "{stderr}");
         let name = folder.path().join(format!("{}.json", share.replace('/', "of")));
         std::fs::write(&name, &document).expect("writable");
         (name.display().to_string(), document)
@@ -469,13 +471,13 @@ fn parts_of_a_sweep_are_joined() {
         ended(merge.current_dir(folder.path()).args(["merge", "--format", "json"]).args(names))
     };
     assert_eq!(joined(&names), (0, whole, String::new()));
-    let (code, _, said) = joined(&names[1..]);
-    assert!(code == 12 && said.contains("4 of 6 points are there"), "{code}: {said}");
+    let (code, _, stderr) = joined(&names[1..]);
+    assert!(code == 12 && stderr.contains("4 of 6 points are there"), "{code}: {stderr}");
 }
 
 /// A function of a firmware is measured on the soc, and one that is not there is named.
 #[test]
-fn work_is_measured_of_a_function() {
+fn work_is_measured_from_a_function() {
     let tree = Tree::find(Some(&root().join("firmware"))).expect("the tree");
     let kernels = tree.kernels().expect("in order");
     let kernel = kernels.iter().find(|it| it.manifest.id.as_str() == "freertos").expect("there");
@@ -508,14 +510,15 @@ fn work_is_measured_of_a_function() {
         .args(["--placements", "1", "--quiet"])
         .output()
         .expect("rtmark runs");
-    let said = String::from_utf8_lossy(&output.stderr);
-    let said = said.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ");
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("no function") && said.contains("work of task one"), "{said}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let stderr =
+        stderr.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ");
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("no function") && stderr.contains("work of task one"), "{stderr}");
 }
 
 #[test]
-fn a_profile_that_is_none_is_refused_where_it_stands() {
+fn unknown_profiles_are_rejected_at_their_line() {
     let data = tempfile::tempdir().expect("a scratch folder");
     let file = data.path().join("system.toml");
     let example = std::fs::read_to_string(root().join("docs/plan/motor.toml")).expect("there");
@@ -537,18 +540,18 @@ fn a_profile_that_is_none_is_refused_where_it_stands() {
             .args(["--kernel", "freertos"])
             .output()
             .expect("rtmark runs");
-        let said = String::from_utf8_lossy(&output.stderr);
-        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert_eq!(output.status.code(), Some(2), "{said}");
-        assert!(said.contains(&format!("system.toml:{}: profile", above + 1)), "{said}");
-        assert!(said.contains(problem), "{said}");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        let stderr = stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains(&format!("system.toml:{}: profile", above + 1)), "{stderr}");
+        assert!(stderr.contains(problem), "{stderr}");
     }
 }
 
 /// RP2040's alarm has the interrupt that images elsewhere pend for tasks; nRF52840's counter, which its users
 /// have, counts no whole microseconds.
 #[test]
-fn alarms_release_tasks_where_they_count_microseconds() {
+fn alarms_release_tasks_on_kernels_that_count_microseconds() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let file = folder.path().join("system.toml");
     let answer = |kernel: &str, soc: &str| {

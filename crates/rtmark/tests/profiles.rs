@@ -45,7 +45,7 @@ void start(void)
 "#;
 
 #[test]
-fn stacks_hold_the_functions_that_were_inlined() {
+fn stacks_include_inlined_functions() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let path = |name: &str| folder.path().join(name);
     std::fs::write(path("a.c"), PROGRAM).expect("written");
@@ -62,8 +62,8 @@ fn stacks_hold_the_functions_that_were_inlined() {
             .current_dir(folder.path())
             .output()
             .expect("rtmark runs");
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.success(), "{said}");
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{stderr}");
         let run: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
         let text = std::fs::read_to_string(path("a.folded")).expect("written");
         let line = |line: &str| {

@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use rtmark_firmware::probes::{self, Kind, SECTION};
-use rtmark_firmware::{Builder, Kernel, Switched, Tree, Variant, select_in_elf, select_word};
+use rtmark_firmware::{Builder, Kernel, SettingChanges, Tree, Variant, select_in_elf, select_word};
 use rtmark_model::{Backend, ScenarioId};
 use rtmark_runner::Session;
 use rtmark_sim::{Cycles, Image, Soc};
@@ -106,7 +106,7 @@ fn on_qemu(case: &Case, folder: &Path) -> String {
 
 /// As each kernel documents, but time is counted by SysTick: of a timer, QEMU's machine interrupts
 /// when it overflows and not when it has come to a compare register's value.
-fn switched(kernel: &Kernel, soc: &Soc) -> Switched {
+fn switched(kernel: &Kernel, soc: &Soc) -> SettingChanges {
     let has_driver = !kernel.manifest.time_bases.is_empty();
     let variant = if has_driver { "documented+tick_hz=1000" } else { "documented" };
     let variant: Variant = variant.parse().expect("a variant");

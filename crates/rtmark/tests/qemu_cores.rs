@@ -70,7 +70,7 @@ fn compare(machine: &str, first: &[Value], again: &[Value]) {
 
 #[test]
 #[expect(clippy::print_stderr, reason = "a machine that is left out is told")]
-fn freertos_answers_on_every_core_the_same_each_time() {
+fn freertos_results_repeat_on_every_core() {
     for machine in MACHINES {
         let first = match answers("freertos", machine, &SCENARIOS) {
             Ok(answers) => answers,
@@ -101,7 +101,7 @@ fn freertos_answers_on_every_core_the_same_each_time() {
 /// the same instructions each time, as nothing ticks, so that a count which were rounded would show.
 #[test]
 #[expect(clippy::print_stderr, reason = "a machine that is left out is told")]
-fn polls_are_counted_on_an_xtensa() {
+fn polls_are_counted_on_xtensa() {
     let polls = ["events.wait.poll_empty", "events.get.poll", "queue.receive.poll_empty"];
     let [wait, get, queue] = polls;
     let answers = match answers("freertos", "lx106-sim", &[wait, get, queue, "thread.yield"]) {
@@ -127,7 +127,7 @@ fn polls_are_counted_on_an_xtensa() {
 
 #[test]
 #[expect(clippy::print_stderr, reason = "a machine that is left out is told")]
-fn embassy_answers_on_every_core_the_same_each_time() {
+fn embassy_results_repeat_on_every_core() {
     for (machine, ticks) in WITH_EMBASSY {
         let scenarios = ["thread.*", "semaphore.take.*", "timer.now", "isr.entry"];
         let first = match answers("embassy", machine, &scenarios) {

@@ -34,12 +34,12 @@ fn images(kernel: &str, variant: &str) -> BTreeMap<String, BuiltImage> {
 /// An image of FreeRTOS.
 fn image(variant: &str, name: &str) -> (Image, rtmark_model::Settings) {
     let image = Image::from_elf(&images("freertos", variant)[name].elf).expect("an image");
-    let told = probes::settings(image.section(probes::SECTION).expect("probes")).expect("good");
-    (image, told)
+    let recorded = probes::settings(image.section(probes::SECTION).expect("probes")).expect("good");
+    (image, recorded)
 }
 
 #[test]
-fn every_kernel_says_where_its_documented_values_stand() {
+fn every_switch_of_a_kernel_is_documented() {
     for kernel in tree().kernels().expect("readable") {
         let manifest = kernel.manifest;
         let switches: Vec<_> = manifest.switches.keys().collect();
@@ -54,7 +54,7 @@ fn every_kernel_says_where_its_documented_values_stand() {
 }
 
 #[test]
-fn link_time_optimisation_drops_no_probe_and_takes_hold() {
+fn link_time_optimisation_keeps_probes_and_has_an_effect() {
     for kernel in ["floor", "evloop", "freertos"] {
         let (apart, whole) = (images(kernel, "product+lto=off"), images(kernel, "product"));
         for (name, image) in &whole {
@@ -78,37 +78,37 @@ fn link_time_optimisation_drops_no_probe_and_takes_hold() {
 }
 
 #[test]
-fn a_product_of_freertos_has_no_asserts_and_no_stack_checks() {
-    let (documented, told) = image("documented", "thread");
+fn freertos_product_profile_has_no_asserts_or_stack_checks() {
+    let (documented, recorded) = image("documented", "thread");
     let has = |image: &Image, symbol: &str| image.symbols().address_of(symbol).is_some();
     assert!(has(&documented, "vAssertCalled"));
     assert!(has(&documented, "vApplicationStackOverflowHook"));
-    assert_eq!(told["asserts"], Setting::Switch(true));
-    assert_eq!(told["stack_check"], Setting::Number(2));
-    assert_eq!(told["stack_fill"], Setting::Switch(true));
-    assert_eq!(told["heap_clear"], Setting::Switch(true));
-    assert_eq!(told["tick_hz"], Setting::Number(1000));
-    assert_eq!(told["fpu"], Setting::Switch(false));
+    assert_eq!(recorded["asserts"], Setting::Switch(true));
+    assert_eq!(recorded["stack_check"], Setting::Number(2));
+    assert_eq!(recorded["stack_fill"], Setting::Switch(true));
+    assert_eq!(recorded["heap_clear"], Setting::Switch(true));
+    assert_eq!(recorded["tick_hz"], Setting::Number(1000));
+    assert_eq!(recorded["fpu"], Setting::Switch(false));
 
-    let (product, told) = image("product", "thread");
+    let (product, recorded) = image("product", "thread");
     assert!(!has(&product, "vAssertCalled"), "no assert is left to call it");
     assert!(!has(&product, "vApplicationStackOverflowHook"), "no check is left to call it");
     for off in ["asserts", "stack_fill", "heap_clear"] {
-        assert_eq!(told[off], Setting::Switch(false), "{off}");
+        assert_eq!(recorded[off], Setting::Switch(false), "{off}");
     }
-    assert_eq!(told["stack_check"], Setting::Number(0));
+    assert_eq!(recorded["stack_check"], Setting::Number(0));
     // Link-time optimisation leaves no function of such names.
     let (checked, _) = image("checked+lto=off", "thread");
     assert!(has(&checked, "vAssertCalled") && has(&checked, "vApplicationStackOverflowHook"));
-    let (checked, told) = image("checked", "thread");
-    assert_eq!(told["asserts"], Setting::Switch(true));
+    let (checked, recorded) = image("checked", "thread");
+    assert_eq!(recorded["asserts"], Setting::Switch(true));
     assert!(checked.flash_bytes() > product.flash_bytes());
 }
 
 /// The mixed load has two stretches of two ticks each in which nothing is ready: 24000 of 72000 cycles. The firmware
 /// checks that every job was done.
 #[test]
-fn freertos_sleeps_through_ticks_that_release_nobody() {
+fn freertos_sleeps_through_ticks_without_releases() {
     let home = tempfile::tempdir().expect("a scratch folder");
     let output = Command::new(env!("CARGO_BIN_EXE_rtmark"))
         .args(["run", "--kernel", "freertos", "--soc", "stm32f405", "--scenario", "duty.awake"])
@@ -120,15 +120,15 @@ fn freertos_sleeps_through_ticks_that_release_nobody() {
         .env("RTMARK_BUILD", builds())
         .output()
         .expect("rtmark runs");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stderr}");
     let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let awake = json["answers"][0]["statistics"]["steady"]["p50"].as_u64().expect("measured");
     assert!((48_000..66_000).contains(&awake), "awake for {awake} cycles of 72000");
 }
 
 #[test]
-fn a_product_without_checks_is_faster_and_known_by_its_name() {
+fn products_without_checks_are_faster_and_named() {
     let home = tempfile::tempdir().expect("a scratch folder");
     let output = Command::new(env!("CARGO_BIN_EXE_rtmark"))
         .args(["fairness", "freertos:checked", "freertos", "--soc", "stm32c031"])
@@ -139,8 +139,8 @@ fn a_product_without_checks_is_faster_and_known_by_its_name() {
         .env("RTMARK_BUILD", builds())
         .output()
         .expect("rtmark runs");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stderr}");
     let json: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     let schema = include_str!("../../../docs/schema/fairness.schema.json");
     let schema: Value = serde_json::from_str(schema).expect("JSON");

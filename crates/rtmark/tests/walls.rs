@@ -32,7 +32,7 @@ fn uses() -> BTreeMap<String, BTreeSet<String>> {
 }
 
 #[test]
-fn crates_use_only_what_lies_below_them() {
+fn crates_depend_only_on_lower_layers() {
     let uses = uses();
     let allowed: &[(&str, &[&str])] = &[
         ("rtmark-units", &[]),
@@ -160,7 +160,7 @@ const FOLDERS: [&str; 16] = [
 const EXCEPTIONS: &[(&str, &str)] = &[];
 
 #[test]
-fn folders_of_the_simulator_use_only_those_before_them() {
+fn simulator_folders_depend_only_on_earlier_ones() {
     let folder = root().join("crates/rtmark-sim/src");
     let place = |name: &str| FOLDERS.iter().position(|folder| *folder == name);
     let mut found = BTreeMap::new();
@@ -203,7 +203,7 @@ fn folders_of_the_simulator_use_only_those_before_them() {
 const TIMED: [&str; 2] = ["peripherals.rs", "partial.rs"];
 
 #[test]
-fn operations_see_no_clock() {
+fn operations_do_not_see_the_clock() {
     for path in sources(&root().join("crates/rtmark-sim/src/exec")) {
         let is_excepted = TIMED.iter().any(|name| path.ends_with(name));
         if is_excepted || path.iter().any(|part| part == "tests.rs" || part == "tests") {
@@ -221,7 +221,7 @@ fn operations_see_no_clock() {
 }
 
 #[test]
-fn the_simulator_touches_neither_host_nor_chance() {
+fn the_simulator_uses_no_host_services_or_randomness() {
     let folder = root().join("crates/rtmark-sim/src");
     for path in sources(&folder).into_iter().filter(|path| !path.ends_with("tests.rs")) {
         let code = product(&path);
@@ -251,7 +251,7 @@ fn the_simulator_touches_neither_host_nor_chance() {
 }
 
 #[test]
-fn only_the_program_ends_the_process() {
+fn only_the_binary_exits_the_process() {
     for name in uses().keys().filter(|name| name.starts_with("rtmark-")) {
         for path in sources(&root().join("crates").join(name).join("src")) {
             let program = ["main.rs", "bin"].iter().any(|part| path.ends_with(part));
@@ -263,15 +263,15 @@ fn only_the_program_ends_the_process() {
 }
 
 /// The most lines of a file.
-const MOST_LINES: usize = 600;
+const MAX_LINES: usize = 600;
 
 #[test]
-fn no_file_is_long() {
+fn files_stay_short() {
     let crates = root().join("crates");
     let lines = |path: &Path| std::fs::read_to_string(path).expect("readable").lines().count();
     for path in sources(&crates) {
         let (name, count) = (path.strip_prefix(&crates).expect("within").display(), lines(&path));
-        assert!(count <= MOST_LINES, "{name} has {count} lines: split it by what it is about");
+        assert!(count <= MAX_LINES, "{name} has {count} lines: split it by what it is about");
     }
 }
 
@@ -303,7 +303,7 @@ const SHARED: &[(&str, &str, &str)] = &[
 ];
 
 #[test]
-fn no_two_types_of_a_crate_share_a_name() {
+fn public_types_of_a_crate_have_unique_names() {
     let crates = root().join("crates");
     let mut places: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
     for path in sources(&crates) {

@@ -47,7 +47,7 @@ fn name(explained: &Explanation) -> String {
 }
 
 #[test]
-fn the_parts_of_a_span_are_the_span_and_the_rows_of_a_difference_the_difference() {
+fn parts_add_up_to_the_span_and_rows_to_the_difference() {
     let all = explained();
     assert!(all.len() > 300, "{} answers", all.len());
     for one in &all {

@@ -15,7 +15,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-use others::{did, scratch};
+use others::{run_checked, scratch};
 
 const PACKAGE: &str = "smpclient";
 const VERSION: &str = "7.3.0";
@@ -36,12 +36,14 @@ fn fetch() -> Result<PathBuf, String> {
     let named = format!("{PACKAGE}-{VERSION}");
     let package = folder.join(&named);
     if !package.join(NORDIC).is_file() {
-        did(Command::new("python3")
-            .args(["-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", PACKAGE])
-            .args([&format!("{PACKAGE}=={VERSION}"), "--dest"])
-            .arg(&folder))?;
+        run_checked(
+            Command::new("python3")
+                .args(["-m", "pip", "download", "--quiet", "--no-deps", "--no-binary", PACKAGE])
+                .args([&format!("{PACKAGE}=={VERSION}"), "--dest"])
+                .arg(&folder),
+        )?;
         let archive = folder.join(format!("{named}.tar.gz"));
-        did(Command::new("tar").arg("-xzf").arg(archive).arg("-C").arg(&folder))?;
+        run_checked(Command::new("tar").arg("-xzf").arg(archive).arg("-C").arg(&folder))?;
     }
     Ok(package)
 }
@@ -108,10 +110,12 @@ impl Drop for Killed {
 
 fn on_qemu(boot: &Path, application: &Path) -> Vec<String> {
     let binary = scratch("zephyr").join("boot.bin");
-    let made = did(Command::new("arm-none-eabi-objcopy")
-        .args(["-I", "ihex", "-O", "binary"])
-        .arg(boot)
-        .arg(&binary));
+    let made = run_checked(
+        Command::new("arm-none-eabi-objcopy")
+            .args(["-I", "ihex", "-O", "binary"])
+            .arg(boot)
+            .arg(&binary),
+    );
     made.expect("objcopy");
     let mut qemu = Command::new("qemu-system-arm")
         .args(["-M", "mps2-an385", "-display", "none", "-monitor", "none"])
@@ -143,7 +147,7 @@ fn on_qemu(boot: &Path, application: &Path) -> Vec<String> {
 
 #[test]
 #[expect(clippy::print_stderr, reason = "who reads the tests should know what was left out")]
-fn zephyr_boots_and_prints_what_it_prints_on_qemu() {
+fn zephyr_boots_and_prints_the_same_as_on_qemu() {
     let images = match &*FETCHED {
         Ok(package) => package.join("tests/fixtures/smp-server"),
         Err(problem) => return eprintln!("left out, for pip has no images: {problem}"),
@@ -164,7 +168,7 @@ fn zephyr_boots_and_prints_what_it_prints_on_qemu() {
 /// leads to STOPTX.
 #[test]
 #[expect(clippy::print_stderr, reason = "who reads the tests should know what was left out")]
-fn the_default_console_of_a_nordic_chip_prints() {
+fn the_default_console_of_nordic_chips_prints() {
     let image = match &*FETCHED {
         Ok(package) => package.join(NORDIC),
         Err(problem) => return eprintln!("left out, for pip has no images: {problem}"),

@@ -50,7 +50,7 @@ impl<'a> Cause<'a> {
     }
 
     /// Describes the consequence in a word.
-    pub fn what(&self) -> &'static str {
+    pub fn consequence(&self) -> &'static str {
         if self.findings[0].excess.is_some() { "slower" } else { "fail" }
     }
 }

@@ -5,12 +5,12 @@ use std::fmt::Write as _;
 use rtmark_model::Line;
 
 use super::causes::Cause;
-use super::{described, one_line};
+use super::{describe, one_line};
 use crate::gate::Finding;
 use crate::{Comparison, Gate, Verdict};
 
 /// The number of figures in an annotation of one cause.
-const TOLD: usize = 5;
+const MAX_REPORTED: usize = 5;
 
 impl Cause<'_> {
     fn title(&self) -> String {
@@ -20,7 +20,7 @@ impl Cause<'_> {
         }
         let functions = self.functions.join(", ");
         let by = if functions.is_empty() { String::new() } else { format!(" by {functions}") };
-        format!("{} scenarios {}{by}", self.by_key().len(), self.what())
+        format!("{} scenarios {}{by}", self.by_key().len(), self.consequence())
     }
 
     fn lines(&self) -> Vec<String> {
@@ -31,8 +31,8 @@ impl Cause<'_> {
             let text = format!("{}{}", finding.text, cause.unwrap_or_default());
             if alone { text } else { format!("{}: {text}", finding.title()) }
         };
-        let mut lines: Vec<_> = self.findings.iter().take(TOLD).map(line).collect();
-        let more = self.findings.len().saturating_sub(TOLD);
+        let mut lines: Vec<_> = self.findings.iter().take(MAX_REPORTED).map(line).collect();
+        let more = self.findings.len().saturating_sub(MAX_REPORTED);
         if more > 0 {
             lines.push(format!("and {more} more"));
         }
@@ -54,13 +54,13 @@ pub fn github(comparison: &Comparison, gate: Option<&Gate>) -> String {
             let _ = writeln!(text, "::error {place}title={title}::{lines}");
         }
     }
-    let mut tell = |level: &str, title: &str, message: &str| {
+    let mut annotate = |level: &str, title: &str, message: &str| {
         let _ = writeln!(text, "::{level} title={}::{}", property(title), escaped(message));
     };
     if let Some(gate) = gate {
         for finding in &gate.acknowledged {
             let reason = finding.reason.as_deref().unwrap_or_default();
-            tell("notice", &finding.title(), &format!("{}, accepted: {reason}", finding.text));
+            annotate("notice", &finding.title(), &format!("{}, accepted: {reason}", finding.text));
         }
     }
     for pair in &comparison.pairs {
@@ -70,7 +70,7 @@ pub fn github(comparison: &Comparison, gate: Option<&Gate>) -> String {
             Verdict::Better => "notice",
             Verdict::Worse | Verdict::Same | Verdict::Moved => continue,
         };
-        tell(level, &pair.title(), &described(pair));
+        annotate(level, &pair.title(), &describe(pair));
     }
     text
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rtmark_model::Key;
 
-use super::{described, one_line};
+use super::{describe, one_line};
 use crate::gate::why;
 use crate::{Comparison, Gate, Pair, Verdict};
 
@@ -18,7 +18,7 @@ pub fn junit(
     took: impl Fn(&Key) -> Option<Duration>,
 ) -> String {
     let failed = |pair: &Pair| match gate {
-        None => (pair.verdict == Verdict::Worse).then(|| described(pair)),
+        None => (pair.verdict == Verdict::Worse).then(|| describe(pair)),
         Some(gate) => {
             let of_pair = gate.regressions.iter().filter(|finding| finding.key == pair.key);
             let texts: Vec<_> = of_pair
@@ -55,7 +55,7 @@ pub fn junit(
                 format!("<error message=\"{}\"/>", escaped(&why(pair)))
             }
             (None, Verdict::Same) => String::new(),
-            (None, _) => format!("<system-out>{}</system-out>", escaped(&described(pair))),
+            (None, _) => format!("<system-out>{}</system-out>", escaped(&describe(pair))),
         };
         if child.is_empty() {
             text.push_str("/>\n");

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use rtmark_model::{Backend, Basis, DEFAULT_PROFILE, Key};
 
 use super::causes::{Cause, by_key};
-use super::{Rows, described, one_line, summary};
+use super::{Rows, describe, one_line, summary};
 use crate::gate::Finding;
 use crate::{Comparison, Gate, Pair, Policy, Verdict, gate as held};
 
@@ -15,11 +15,11 @@ const COMMENT: usize = 62_000;
 /// How much of that regressions may take, so that there is room for the folded parts.
 const SLOWER: usize = 32_000;
 /// The number of scenarios of one cause that are shown at once; the others are folded.
-const AT_ONCE: usize = 5;
+const MAX_UNFOLDED: usize = 5;
 
 /// Renders a comparison and a gate's result, as much as fits into a GitHub comment.
 pub fn markdown(comparison: &Comparison, gate: Option<&Gate>, rows: Rows) -> String {
-    let without = gate.is_none().then(|| as_judged(comparison));
+    let without = gate.is_none().then(|| implied_gate(comparison));
     let judged = gate.or(without.as_ref());
     let mut text = format!("### {}\n\n", headline(comparison, gate));
     let _ = writeln!(
@@ -30,19 +30,25 @@ pub fn markdown(comparison: &Comparison, gate: Option<&Gate>, rows: Rows) -> Str
         summary(comparison)
     );
     if let Some(judged) = judged {
-        slower(&mut text, comparison, judged);
+        write_regressions(&mut text, comparison, judged);
         let accepted = by_key(judged.acknowledged.iter());
         let lines = accepted.iter().map(|findings| {
             let reason = findings[0].reason.as_deref().unwrap_or_default();
             row(findings, &[escaped(reason)])
         });
-        folded(&mut text, "accepted before", &[WHAT, &["why"]].concat(), lines.collect());
+        folded(
+            &mut text,
+            "accepted before",
+            &[SUBJECT_COLUMNS, &["why"]].concat(),
+            lines.collect(),
+        );
     }
-    let refused =
-        |pair: &Pair| judged.is_some_and(|gate| named(gate).any(|finding| finding.key == pair.key));
+    let refused = |pair: &Pair| {
+        judged.is_some_and(|gate| reported_findings(gate).any(|finding| finding.key == pair.key))
+    };
     let of = |verdict: Verdict| {
         let pairs = comparison.pairs.iter().filter(move |pair| pair.verdict == verdict);
-        pairs.filter(|pair| !refused(pair)).map(all_of).collect::<Vec<_>>()
+        pairs.filter(|pair| !refused(pair)).map(full_row).collect::<Vec<_>>()
     };
     let columns = [KEY, &["what changed"]].concat();
     folded(&mut text, "not compared", &columns, of(Verdict::Incomparable));
@@ -57,12 +63,12 @@ pub fn markdown(comparison: &Comparison, gate: Option<&Gate>, rows: Rows) -> Str
 }
 
 /// Returns the regressions and acknowledged findings of a gate.
-fn named(gate: &Gate) -> impl Iterator<Item = &Finding> {
+fn reported_findings(gate: &Gate) -> impl Iterator<Item = &Finding> {
     gate.regressions.iter().chain(&gate.acknowledged)
 }
 
 /// Returns what became worse, as a gate without budgets would report it.
-fn as_judged(comparison: &Comparison) -> Gate {
+fn implied_gate(comparison: &Comparison) -> Gate {
     let mut gate = held(comparison, &Policy::default());
     let worse = |key: &Key| {
         let mut pairs = comparison.pairs.iter();
@@ -97,16 +103,16 @@ fn headline(comparison: &Comparison, gate: Option<&Gate>) -> String {
 /// The columns that identify a row.
 const KEY: &[&str] = &["scenario", "kernel", "soc"];
 /// The columns of regressions.
-const WHAT: &[&str] =
+const SUBJECT_COLUMNS: &[&str] =
     &["scenario", "kernel", "soc", "what grew", "instructions", "where the cycles went"];
 
 /// Lists regressions by their causes.
-fn slower(text: &mut String, comparison: &Comparison, gate: &Gate) {
+fn write_regressions(text: &mut String, comparison: &Comparison, gate: &Gate) {
     let (known, unknown): (Vec<_>, Vec<_>) =
         Cause::all(comparison, gate).into_iter().partition(|cause| !cause.functions.is_empty());
     for (at, cause) in known.iter().enumerate() {
         if length(text) > SLOWER {
-            let _ = writeln!(text, "\n_{} more causes do not fit {FITS}_", known.len() - at);
+            let _ = writeln!(text, "\n_{} more causes do not fit {SIZE_LIMIT}_", known.len() - at);
             break;
         }
         let place = cause.place.map_or_else(String::new, |place| {
@@ -115,24 +121,26 @@ fn slower(text: &mut String, comparison: &Comparison, gate: &Gate) {
         let functions = escaped(&cause.functions.join(", "));
         let were = if cause.functions.len() == 1 { "was" } else { "were" };
         let _ = writeln!(text, "\n**{functions}** {were} changed{place}:");
-        grown(text, &cause.by_key());
+        write_regression_table(text, &cause.by_key());
     }
     let unknown: Vec<_> = unknown.iter().flat_map(Cause::by_key).collect();
     if !unknown.is_empty() {
         if !known.is_empty() {
             text.push_str("\nUnknown cause:\n");
         }
-        grown(text, &unknown);
+        write_regression_table(text, &unknown);
     }
 }
 
 /// Writes a table of regressions: a few rows, and the others folded.
-fn grown(text: &mut String, findings: &[Vec<&Finding>]) {
+fn write_regression_table(text: &mut String, findings: &[Vec<&Finding>]) {
     let rows = |some: &[Vec<&Finding>]| some.iter().map(|it| row(it, &[])).collect::<Vec<_>>();
-    let (first, more) = findings.split_at(findings.len().min(AT_ONCE));
-    table(text, WHAT, rows(first), COMMENT);
+    let (first, more) = findings.split_at(findings.len().min(MAX_UNFOLDED));
+    table(text, SUBJECT_COLUMNS, rows(first), COMMENT);
     if !more.is_empty() {
-        fold(text, &format!("{} more", more.len()), |text| table(text, WHAT, rows(more), SLOWER));
+        fold(text, &format!("{} more", more.len()), |text| {
+            table(text, SUBJECT_COLUMNS, rows(more), SLOWER)
+        });
     }
 }
 
@@ -154,7 +162,8 @@ fn row(findings: &[&Finding], more: &[String]) -> String {
     }
     let executed = findings.iter().find(|finding| !only_instructions && is_of(finding, true));
     let executed = executed.and_then(|finding| finding.excess);
-    let executed = executed.map_or_else(String::new, |excess| format!("{:+}", excess.change.by()));
+    let executed =
+        executed.map_or_else(String::new, |excess| format!("{:+}", excess.change.growth()));
     let cause = findings.iter().find_map(|finding| finding.cause.clone()).unwrap_or_default();
     let cells = [key(&first.key), [grew, executed, cause].map(|cell| escaped(&cell)).join(" | ")];
     let cells: Vec<_> = cells.iter().chain(more).map(String::as_str).collect();
@@ -162,8 +171,8 @@ fn row(findings: &[&Finding], more: &[String]) -> String {
 }
 
 /// Renders everything known about a pair as a row.
-fn all_of(pair: &Pair) -> String {
-    format!("| {} | {} |", key(&pair.key), escaped(&described(pair)))
+fn full_row(pair: &Pair) -> String {
+    format!("| {} | {} |", key(&pair.key), escaped(&describe(pair)))
 }
 
 /// Renders the cells that identify a row, with profile and backend unless they are the defaults.
@@ -178,7 +187,7 @@ fn key(key: &Key) -> String {
     [key.scenario.as_str(), key.kernel.as_str(), &soc].map(escaped).join(" | ")
 }
 
-const FITS: &str = "a comment of GitHub; `--format table` shows them.";
+const SIZE_LIMIT: &str = "a comment of GitHub; `--format table` shows them.";
 
 fn length(text: &str) -> usize {
     text.chars().count()
@@ -199,7 +208,7 @@ fn table(text: &mut String, columns: &[&str], rows: Vec<String>, most: usize) {
         }
     }
     if left_out > 0 {
-        let _ = writeln!(text, "\n_{left_out} more do not fit {FITS}_");
+        let _ = writeln!(text, "\n_{left_out} more do not fit {SIZE_LIMIT}_");
     }
 }
 

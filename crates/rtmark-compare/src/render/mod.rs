@@ -58,7 +58,7 @@ fn summary(comparison: &Comparison) -> String {
 }
 
 /// Describes the result of a pair in one line.
-fn described(pair: &Pair) -> String {
+fn describe(pair: &Pair) -> String {
     let mut parts: Vec<String> = pair.changes.iter().map(ToString::to_string).collect();
     parts.extend(pair.instructions.iter().map(|change| format!("instructions: {change}")));
     if let Some(estimate) = &pair.estimate {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use anstyle::{AnsiColor, Style};
 
-use super::{Rows, described, one_line, summary};
+use super::{Rows, describe, one_line, summary};
 use crate::{Comparison, Gate, Pair, Verdict};
 
 const HEADING: Style = Style::new().bold();
@@ -45,7 +45,7 @@ pub fn table(comparison: &Comparison, gate: Option<&Gate>, rows: Rows) -> String
             key.scenario,
             key.kernel,
             pair.verdict.name(),
-            described(pair)
+            describe(pair)
         );
         let _ = writeln!(text, "{}", line.trim_end());
     }

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn a_gate_lets_pass_what_moved_and_refuses_what_changed() {
+fn a_gate_passes_moved_code_and_fails_changed_code() {
     let held = |before: Answer, after: Answer, text: &str| {
         gate(&compared(&[before], &[after]), &policy(text)).regressions
     };
@@ -28,7 +28,7 @@ fn policy(text: &str) -> Policy {
 }
 
 #[test]
-fn budgets_allow_and_the_last_one_that_fits_decides() {
+fn the_last_matching_budget_decides() {
     let comparison = compared(
         &[plain("a.b", 120, 1000), plain("c.d", 120, 1000)],
         &[plain("a.b", 125, 1009), plain("c.d", 120, 1011)],
@@ -57,7 +57,7 @@ fn budgets_allow_and_the_last_one_that_fits_decides() {
 }
 
 #[test]
-fn acknowledged_regressions_pass_up_to_their_length() {
+fn acknowledged_regressions_pass_up_to_their_limit() {
     let comparison = compared(&[plain("a.b", 120, 100)], &[plain("a.b", 120, 105)]);
     let accept = |up_to: u64| {
         let text =
@@ -72,7 +72,7 @@ fn acknowledged_regressions_pass_up_to_their_length() {
 }
 
 #[test]
-fn policies_with_mistakes_are_refused_with_their_line() {
+fn invalid_policies_are_rejected_with_their_line() {
     let refused = |text: &str| Policy::from_toml(text).expect_err("refused").to_string();
     let error = refused("[[budget]]\nrelativ = 1\n");
     assert!(error.contains("line 2") && error.contains("relativ"), "{error}");
@@ -82,7 +82,7 @@ fn policies_with_mistakes_are_refused_with_their_line() {
 }
 
 #[test]
-fn a_gate_asks_of_each_figure_what_its_budget_allows() {
+fn each_figure_is_checked_against_its_budget() {
     let held = |before: Answer, after: Answer, text: &str| {
         let gate = gate(&compared(&[before], &[after]), &policy(text));
         gate.regressions.iter().map(|f| f.excess.map(|e| e.limit)).collect::<Vec<_>>()
@@ -106,7 +106,7 @@ fn a_gate_asks_of_each_figure_what_its_budget_allows() {
 }
 
 #[test]
-fn a_gate_names_what_it_cannot_compare_and_what_nothing_needs() {
+fn a_gate_lists_incomparable_series_and_unused_acknowledgements() {
     let clock = answer("a.b", json!([{"value": 5}]), json!({"clock": 1_000_000}));
     let comparison = compared(&[plain("a.b", 1, 5)], &[clock]);
     let text = "[[acknowledged]]\nscenario = 'x.*'\nup_to = 1\nreason = 'once'\n\
@@ -132,7 +132,7 @@ fn a_gate_names_what_it_cannot_compare_and_what_nothing_needs() {
 }
 
 #[test]
-fn a_sampled_series_grows_where_it_is_believed() {
+fn a_sampled_series_regresses_only_beyond_its_confidence() {
     let of = |base: u64| {
         let samples: Vec<_> = std::iter::once(json!({"value": 999}))
             .chain((0..40).map(|n| json!({"value": base + n % 5})))

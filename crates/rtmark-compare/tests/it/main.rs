@@ -76,8 +76,8 @@ fn one(before: Answer, after: Answer) -> rtmark_compare::Pair {
 fn exact_series_differ_by_one_cycle() {
     let pair = one(plain("a.b", 120, 100), plain("a.b", 120, 101));
     assert_eq!(pair.verdict, Verdict::Worse);
-    let told: Vec<_> = pair.changes.iter().map(ToString::to_string).collect();
-    assert_eq!(told[0], "median 100 \u{2192} 101 (+1, +1.00 %)");
+    let changes: Vec<_> = pair.changes.iter().map(ToString::to_string).collect();
+    assert_eq!(changes[0], "median 100 \u{2192} 101 (+1, +1.00 %)");
     let measures: Vec<_> = pair.changes.iter().map(|change| change.measure).collect();
     assert_eq!(measures, [Measure::Median, Measure::Max, Measure::Total]);
     assert_eq!(one(plain("a.b", 120, 100), plain("a.b", 120, 100)).verdict, Verdict::Same);
@@ -100,15 +100,15 @@ fn counted(steady: u64, instructions: u64) -> Answer {
 }
 
 #[test]
-fn the_same_instructions_at_other_addresses_are_moved() {
+fn equal_instructions_at_other_addresses_count_as_moved() {
     let moved = one(counted(100, 40), counted(117, 40));
     assert_eq!((moved.verdict, moved.instructions.len()), (Verdict::Moved, 0));
-    assert_eq!(moved.changes[0].by(), 17);
+    assert_eq!(moved.changes[0].growth(), 17);
     assert_eq!(one(counted(100, 40), counted(100, 40)).verdict, Verdict::Same);
     // An additional instruction is a change, whatever happened to the cycles.
     for steady in [99, 100, 101] {
         let changed = one(counted(100, 40), counted(steady, 41));
-        assert_eq!((changed.verdict, changed.instructions[0].by()), (Verdict::Worse, 1));
+        assert_eq!((changed.verdict, changed.instructions[0].growth()), (Verdict::Worse, 1));
     }
     assert_eq!(one(counted(100, 40), counted(101, 39)).verdict, Verdict::Worse);
     assert_eq!(one(counted(100, 40), counted(99, 39)).verdict, Verdict::Better);
@@ -117,7 +117,7 @@ fn the_same_instructions_at_other_addresses_are_moved() {
 }
 
 #[test]
-fn instructions_of_samples_that_something_hit_do_not_count() {
+fn instruction_counts_of_disturbed_samples_are_ignored() {
     let hit = |instructions: u64| {
         let executed = json!([{"value": 50}, {"value": 40, "times": 98},
                               {"value": instructions, "tick": true}]);
@@ -129,7 +129,7 @@ fn instructions_of_samples_that_something_hit_do_not_count() {
 }
 
 #[test]
-fn the_code_that_spans_execute_decides_over_the_number_of_its_instructions() {
+fn the_executed_code_takes_precedence_over_the_instruction_count() {
     // The same code took another path, because of an address or the time of a tick.
     let mut pair = one(counted(100, 40), counted(103, 42));
     assert!(pair.differs() && pair.verdict == Verdict::Worse);
@@ -147,14 +147,14 @@ fn the_code_that_spans_execute_decides_over_the_number_of_its_instructions() {
 }
 
 #[test]
-fn what_differs_in_more_than_its_figures_is_refused_with_the_difference() {
+fn series_that_differ_in_kind_are_incomparable_with_the_difference() {
     let refused = |patch: Value, words: &[&str]| {
         let samples = json!([{"value": 1}, {"value": 100, "times": 99}]);
         let pair = one(plain("a.b", 1, 100), answer("a.b", samples, patch));
         assert_eq!(pair.verdict, Verdict::Incomparable, "{pair:?}");
         assert!(pair.changes.is_empty());
-        let told: Vec<_> = pair.differences.iter().map(ToString::to_string).collect();
-        assert_eq!(told, words);
+        let changes: Vec<_> = pair.differences.iter().map(ToString::to_string).collect();
+        assert_eq!(changes, words);
     };
     refused(json!({"span": {"to": "z"}}), &["span to: y before, z after"]);
     refused(json!({"span": {"switches": 2}}), &["span switches: 1 before, 2 after"]);
@@ -191,7 +191,7 @@ fn what_differs_in_more_than_its_figures_is_refused_with_the_difference() {
 }
 
 #[test]
-fn a_setting_that_is_newly_written_down_is_shown_and_crossing_is_asked_for() {
+fn newly_recorded_settings_are_shown_and_crossing_needs_consent() {
     let samples = || json!([{"value": 1}, {"value": 90, "times": 99}]);
     let more = answer("a.b", samples(), json!({"provenance": {"settings": {"mpu": false}}}));
     let pair = one(plain("a.b", 1, 100), more);
@@ -209,7 +209,7 @@ fn a_setting_that_is_newly_written_down_is_shown_and_crossing_is_asked_for() {
 }
 
 #[test]
-fn answers_come_and_go() {
+fn added_and_removed_answers_are_listed() {
     let comparison = compared(
         &[plain("a.a", 1, 1), plain("a.b", 1, 1), failed("a.c"), plain("a.d", 1, 1)],
         &[plain("a.b", 1, 1), plain("a.c", 1, 1), failed("a.d"), plain("a.e", 1, 1)],
@@ -241,7 +241,7 @@ fn histories_name_their_change_points() {
     let points = history(&runs, Measure::Median);
     let steps = points.iter().map(|point| match &point.step {
         None => 0,
-        Some(Step::Change(change) | Step::Moved(change)) => change.by(),
+        Some(Step::Change(change) | Step::Moved(change)) => change.growth(),
         Some(Step::Break(_)) => 999,
     });
     assert_eq!(steps.collect::<Vec<_>>(), [0, 0, 4, 0, 999, 0]);
@@ -253,7 +253,7 @@ fn histories_name_their_change_points() {
 }
 
 #[test]
-fn figures_are_those_of_steady_samples() {
+fn figures_are_of_steady_samples() {
     let of = |runs: Value| series("a.b", runs, json!({}));
     let several = of(json!([
         {"value": 120, "times": 2}, {"value": 100, "times": 3},
@@ -268,7 +268,7 @@ fn figures_are_those_of_steady_samples() {
 }
 
 #[test]
-fn a_summary_stands_for_its_samples_as_far_as_it_goes() {
+fn a_summary_replaces_its_samples_where_possible() {
     let summary =
         json!({"exact": null, "summarised": {"mean": 240.6, "max": 300.0, "first": 500.0}});
     let mut of =
@@ -283,20 +283,20 @@ fn a_summary_stands_for_its_samples_as_far_as_it_goes() {
 }
 
 #[test]
-fn parts_have_as_many_digits_as_they_need() {
-    let told = |before: u64, after: u64| {
+fn percentages_have_as_many_digits_as_needed() {
+    let changes = |before: u64, after: u64| {
         rtmark_compare::Change { measure: Measure::Max, before, after }.to_string()
     };
-    assert_eq!(told(0, 5), "max 0 \u{2192} 5 (+5)", "of nothing there is no part");
-    assert_eq!(told(10_000, 10_994), "max 10000 \u{2192} 10994 (+994, +9.94 %)");
-    assert_eq!(told(10_000, 10_995), "max 10000 \u{2192} 10995 (+995, +10.0 %)");
-    assert_eq!(told(1_000, 500), "max 1000 \u{2192} 500 (-500, -50.0 %)");
-    assert_eq!(told(1_000, 1_994), "max 1000 \u{2192} 1994 (+994, +99.4 %)");
-    assert!(!told(1_000, 1_995).contains('.'), "{}", told(1_000, 1_995));
+    assert_eq!(changes(0, 5), "max 0 \u{2192} 5 (+5)", "of nothing there is no part");
+    assert_eq!(changes(10_000, 10_994), "max 10000 \u{2192} 10994 (+994, +9.94 %)");
+    assert_eq!(changes(10_000, 10_995), "max 10000 \u{2192} 10995 (+995, +10.0 %)");
+    assert_eq!(changes(1_000, 500), "max 1000 \u{2192} 500 (-500, -50.0 %)");
+    assert_eq!(changes(1_000, 1_994), "max 1000 \u{2192} 1994 (+994, +99.4 %)");
+    assert!(!changes(1_000, 1_995).contains('.'), "{}", changes(1_000, 1_995));
 }
 
 #[test]
-fn totals_are_compared_only_of_as_many_samples() {
+fn totals_are_compared_only_for_equal_sample_counts() {
     let of = |times: u64, value: u64| {
         answer("a.b", json!([{"value": 120}, {"value": value, "times": times}]), json!({}))
     };
@@ -314,7 +314,7 @@ fn totals_are_compared_only_of_as_many_samples() {
 }
 
 #[test]
-fn instructions_of_a_first_sample_that_something_hit_do_not_count() {
+fn the_instruction_count_of_a_disturbed_first_sample_is_ignored() {
     let of = |hit: bool, first: u64, steady: u64| {
         let executed = json!([{"value": first}, {"value": steady, "times": 99}]);
         let samples = json!([{"value": 120, "tick": hit}, {"value": 100, "times": 99}]);
@@ -332,7 +332,7 @@ fn instructions_of_a_first_sample_that_something_hit_do_not_count() {
 }
 
 #[test]
-fn pairs_say_what_they_are_of_and_whether_a_figure_differs() {
+fn pairs_state_their_subject_and_whether_a_figure_differs() {
     let same = one(plain("a.b", 120, 100), plain("a.b", 120, 100));
     assert_eq!((same.title().as_str(), same.differs()), ("k a.b on s", false));
     let patch = json!({"key": {"profile": "checked", "backend": "qemu"}});
@@ -353,7 +353,7 @@ fn pairs_say_what_they_are_of_and_whether_a_figure_differs() {
 }
 
 #[test]
-fn rows_of_logs_with_one_name_are_held_against_each_other_in_their_order() {
+fn log_rows_of_equal_name_are_paired_in_order() {
     let of = |value: u64| {
         let patch = json!({"key": {"backend": "log"}});
         answer("a.b", json!([{"value": value}, {"value": value, "times": 9}]), patch)
@@ -368,16 +368,16 @@ fn rows_of_logs_with_one_name_are_held_against_each_other_in_their_order() {
 }
 
 #[test]
-fn a_clock_that_nobody_states_is_not_one_of_0_hz() {
-    let told = |clock: u64| answer("a.b", json!([{"value": 5}]), json!({"clock": clock}));
-    let pair = one(told(0), told(48_000_000));
+fn an_unstated_clock_is_not_0_hz() {
+    let with_clock = |clock: u64| answer("a.b", json!([{"value": 5}]), json!({"clock": clock}));
+    let pair = one(with_clock(0), with_clock(48_000_000));
     assert_eq!(pair.differences[0].to_string(), "clock: not stated before, 48 MHz after");
     assert_eq!(pair.verdict, Verdict::Incomparable);
-    assert_eq!(one(told(0), told(0)).verdict, Verdict::Same);
+    assert_eq!(one(with_clock(0), with_clock(0)).verdict, Verdict::Same);
 }
 
 #[test]
-fn versions_and_compilers_are_told_where_they_changed() {
+fn changed_versions_and_compilers_are_listed() {
     let of = |patch: Value| answer("a.b", json!([{"value": 1}, {"value": 5, "times": 9}]), patch);
     let compiler = |version: &str, flags: &[&str]| {
         of(json!({"provenance": {"compiler": {"version": version, "flags": flags}}}))

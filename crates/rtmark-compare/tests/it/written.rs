@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn what_is_written_for_machines_is_well_formed() {
+fn machine_readable_output_is_well_formed() {
     let comparison = compared(
         &[plain("a.b", 120, 100), plain("a.c", 1, 5), plain("a.d", 1, 5)],
         &[
@@ -51,7 +51,7 @@ fn what_is_written_for_machines_is_well_formed() {
 }
 
 #[test]
-fn a_comment_tells_what_became_slower_and_why_first() {
+fn comments_begin_with_regressions_and_their_causes() {
     let names: Vec<_> = (0..12).map(|number| format!("a.b{number}")).collect();
     let runs = |steady: [u64; 12]| -> Vec<Answer> {
         names.iter().zip(steady).map(|(name, steady)| plain(name, 120, steady)).collect()
@@ -103,7 +103,7 @@ fn a_comment_tells_what_became_slower_and_why_first() {
 }
 
 #[test]
-fn markdown_fits_a_comment_of_github() {
+fn markdown_fits_into_a_github_comment() {
     let runs = |steady: u64| -> Vec<Answer> {
         (0..2000).map(|number| plain(&format!("a.b{number}"), 900, steady)).collect()
     };
@@ -134,7 +134,7 @@ fn markdown_fits_a_comment_of_github() {
 }
 
 #[test]
-fn annotations_tell_a_cause_once_and_where_it_is() {
+fn annotations_state_each_cause_once_with_its_location() {
     let names = ["a.b", "a.c", "a.d", "a.e"];
     let before: Vec<_> = names.iter().map(|name| plain(name, 120, 100)).collect();
     let mut after: Vec<_> = names.iter().map(|name| plain(name, 120, 107)).collect();

@@ -9,7 +9,7 @@ use crate::tools::{clean, rust_target};
 use crate::{BuildSystem, FirmwareError, Kernel, Target};
 
 /// The wrapper script for the linker.
-const KEEP: &str = include_str!("keep.sh");
+const LINKER_WRAPPER: &str = include_str!("keep.sh");
 
 /// Writes the wrapper into a folder under the names by which compilers look for a linker; none on hosts
 /// that have no shell for it.
@@ -20,7 +20,7 @@ pub(crate) fn make_linker(folder: &Path) -> Result<Option<PathBuf>, FirmwareErro
         let folder = folder.join("linker");
         for name in ["ld", "rust-lld"] {
             let path = folder.join(name);
-            if std::fs::read(&path).is_ok_and(|known| known == KEEP.as_bytes()) {
+            if std::fs::read(&path).is_ok_and(|known| known == LINKER_WRAPPER.as_bytes()) {
                 continue;
             }
             std::fs::create_dir_all(&folder).map_err(at(&folder))?;
@@ -28,7 +28,7 @@ pub(crate) fn make_linker(folder: &Path) -> Result<Option<PathBuf>, FirmwareErro
             let thread = std::thread::current().id();
             let part = folder.join(format!("{name}.{}.{thread:?}.part", std::process::id()));
             let executable = std::fs::Permissions::from_mode(0o755);
-            std::fs::write(&part, KEEP)
+            std::fs::write(&part, LINKER_WRAPPER)
                 .and_then(|()| std::fs::set_permissions(&part, executable))
                 .and_then(|()| std::fs::rename(&part, &path))
                 .map_err(at(&path))?;
@@ -37,7 +37,7 @@ pub(crate) fn make_linker(folder: &Path) -> Result<Option<PathBuf>, FirmwareErro
     }
     #[cfg(not(unix))]
     {
-        let _ = (folder, KEEP);
+        let _ = (folder, LINKER_WRAPPER);
         Ok(None)
     }
 }
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_are_kept_but_for_script_and_result() {
+    fn all_arguments_except_script_and_output_are_kept() {
         let script = Path::new("/n/a.1.ld");
         let rewritten =
             |words: &str| record(words).rewritten(Some(script), Path::new("/n/a.elf")).join(" ");

@@ -41,8 +41,8 @@ impl Section {
 /// Returns the code sections in a map, without empty ones.
 pub fn sections(map: &str) -> Vec<Section> {
     match map.split_once("\nLinker script and memory map") {
-        Some((_, linked)) => of_gnu(linked),
-        None => map.lines().filter_map(of_lld).collect(),
+        Some((_, linked)) => parse_gnu(linked),
+        None => map.lines().filter_map(parse_lld).collect(),
     }
 }
 
@@ -51,7 +51,7 @@ fn is_code(name: &str) -> bool {
 }
 
 /// Parses ` .text.name      0x08000188       0x24 obj/tasks.o`; a long name has a line of its own.
-fn of_gnu(map: &str) -> Vec<Section> {
+fn parse_gnu(map: &str) -> Vec<Section> {
     let mut found = Vec::new();
     let mut lines = map.lines();
     while let Some(line) = lines.next() {
@@ -81,7 +81,7 @@ fn first_word(text: &str) -> &str {
 }
 
 /// Parses ` 80001e0  80001e0       38     2         path/thread.o:(.text.RUN_HIGH)`.
-fn of_lld(line: &str) -> Option<Section> {
+fn parse_lld(line: &str) -> Option<Section> {
     let mut rest = line;
     let mut columns = [""; 4];
     for column in &mut columns {
@@ -99,13 +99,14 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn told(map: &str) -> Vec<String> {
-        let told = |section: &Section| section.pattern().unwrap_or_else(|| section.file.clone());
-        sections(map).iter().map(told).collect()
+    fn described(map: &str) -> Vec<String> {
+        let describe =
+            |section: &Section| section.pattern().unwrap_or_else(|| section.file.clone());
+        sections(map).iter().map(describe).collect()
     }
 
     #[test]
-    fn the_map_of_gnu_ld() {
+    fn gnu_ld_maps_parse() {
         let map = "\
 Discarded input sections
 
@@ -134,11 +135,11 @@ Linker script and memory map
             "*portasm.o(.text)",
             "/tmp/ccA.ltrans0.ltrans.o",
         ];
-        assert_eq!(told(map), wanted);
+        assert_eq!(described(map), wanted);
     }
 
     #[test]
-    fn the_map_of_lld() {
+    fn lld_maps_parse() {
         let map = "     VMA      LMA     Size Align Out     In      Symbol
  8000188  8000188     1cf4     4 .text
  8000188  8000188        0     4         <internal>:(.text)
@@ -147,14 +148,14 @@ Linker script and memory map
  8000218  8000218       2e     2         a/libx.rlib(y.o):(.text._ZN6signal19Signal$LT$M$GT$E)
  8001e7c  8001e7c       10     4         a/thread-1.rcgu.o:(.rodata.x)
 ";
-        assert_eq!(told(map), ["*(.text.RUN_HIGH)", "*(.text._ZN6signal19Signal$LT$M$GT$E)"]);
+        assert_eq!(described(map), ["*(.text.RUN_HIGH)", "*(.text._ZN6signal19Signal$LT$M$GT$E)"]);
     }
 
     proptest! {
         #[test]
-        fn any_text_is_answered(text in "\\PC{0,200}", gnu in any::<bool>()) {
+        fn arbitrary_text_is_handled(text in "\\PC{0,200}", gnu in any::<bool>()) {
             let head = if gnu { "\nLinker script and memory map\n .text" } else { "" };
-            let _ = told(&format!("{head}{text}"));
+            let _ = described(&format!("{head}{text}"));
         }
     }
 }

@@ -24,7 +24,7 @@ use crate::builder::{at, no_image, sha256, write_if_changed};
 use crate::cache::lock;
 use crate::select::loaded;
 use crate::view;
-use crate::{Builder, BuiltImage, FirmwareError, Kernel, Probes, Switched, Target};
+use crate::{Builder, BuiltImage, FirmwareError, Kernel, Probes, SettingChanges, Target};
 
 /// The layouts of an image besides the linker's own, by image.
 pub type Layouts = BTreeMap<String, Vec<BuiltImage>>;
@@ -85,7 +85,7 @@ impl Builder {
         &self,
         kernel: &Kernel,
         target: &Target,
-        switched: &Switched,
+        changes: &SettingChanges,
         images: &BTreeMap<String, BuiltImage>,
         layouts: impl Fn(&str) -> u32,
     ) -> Result<Layouts, FirmwareError> {
@@ -93,7 +93,7 @@ impl Builder {
         if !of_target(target) || images.keys().all(|name| layouts(name) < 2) {
             return Ok(placed);
         }
-        let out = self.out(kernel, target, switched);
+        let out = self.out_folder(kernel, target, changes);
         let _held = lock(&out)?;
         // Under the names with which it was linked.
         let named = view::name_of(self.cache(), &out)?;
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_layout_is_the_same_whatever_the_order_of_what_is_linked() {
+    fn a_layout_does_not_depend_on_link_order() {
         let (all, back) = ([".text.a", ".text.b", ".text.c"], [".text.c", ".text.b", ".text.a"]);
         let of = |names: &[&str], layout| script_of(SCRIPT, &sections(names), layout);
         assert_eq!(of(&all, 1), of(&back, 1));
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn one_function_more_leaves_the_others_in_their_order() {
+    fn an_added_function_keeps_the_order_of_the_others() {
         let names: Vec<String> = (0..40).map(|n| format!(".text.f{n}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let more = [names.as_slice(), &[".text.more"]].concat();
@@ -238,20 +238,20 @@ mod tests {
     }
 
     #[test]
-    fn gaps_are_of_every_length_up_to_a_line() {
+    fn gaps_take_every_length_up_to_a_line() {
         let gaps = (0..200).map(|n| drawn(1, "gap", &format!("f{n}")) % GAPS);
         let gaps: std::collections::BTreeSet<u64> = gaps.collect();
         assert_eq!(gaps.len() as u64, GAPS);
     }
 
     #[test]
-    fn a_script_that_names_its_functions_otherwise_has_no_layouts() {
+    fn scripts_without_function_sections_have_no_layouts() {
         assert_eq!(script_of("*(.text*)", &sections(&[".text.a"]), 1), None);
         assert_eq!(script_of(&[SCRIPT, SCRIPT].concat(), &sections(&[".text.a"]), 1), None);
     }
 
     #[test]
-    fn numbers_are_those_of_every_host() {
+    fn pseudorandom_numbers_are_the_same_on_every_host() {
         assert_eq!(drawn(1, "order", "*(.text.main)"), 3_614_857_776_164_742_981);
     }
 }

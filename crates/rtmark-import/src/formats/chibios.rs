@@ -3,7 +3,7 @@
 
 use rtmark_model::{Basis, FlagKind, Setting};
 
-use super::{Reader, Took};
+use super::{LineMatch, Reader};
 use crate::Suite;
 use crate::form::form;
 use crate::lines::Line;
@@ -31,7 +31,7 @@ pub struct Chibios {
 }
 
 impl Reader for Chibios {
-    fn line(&mut self, line: &Line, log: &mut Log) -> Took {
+    fn line(&mut self, line: &Line, log: &mut Log) -> LineMatch {
         let text = line.text();
         if let Some(found) = BANNER.find(text) {
             *self = Self { inside: true, ..Self::default() };
@@ -40,16 +40,16 @@ impl Reader for Chibios {
             let kernel =
                 if product == "rt" { "chibios".into() } else { format!("chibios-{product}") };
             log.section().kernel = Some(kernel);
-            return Took::Line;
+            return LineMatch::Consumed;
         }
         if OTHER_BANNER.fits(text) {
             *self = Self { inside: true, library: true, ..Self::default() };
             log.new_section();
             log.section().kernel = Some("chibios".into());
-            return Took::Line;
+            return LineMatch::Consumed;
         }
         if !self.inside {
-            return Took::Nothing;
+            return LineMatch::NotMine;
         }
         let section = log.section();
         if let Some(found) = CASE.find(text) {
@@ -75,9 +75,9 @@ impl Reader for Chibios {
                 _ => {}
             }
         } else if let Some(found) = SCORE.find(text) {
-            let Some(score) = found.number(1) else { return Took::Nothing };
+            let Some(score) = found.number(1) else { return LineMatch::NotMine };
             let case = self.case.clone().unwrap_or_else(|| "without a title".into());
-            log.row(of_score(case, found.at(2), &score, line));
+            log.row(row_from_score(case, found.at(2), &score, line));
         } else if let Some(found) = RESULT.find(text) {
             if found.at(1) != "SUCCESS"
                 && let Some(row) = log.last(Suite::Chibios)
@@ -87,16 +87,16 @@ impl Reader for Chibios {
             }
             self.case = None;
         } else if LIKE.fits(text) {
-            log.unreadable(line, Suite::Chibios, "its score is not a number with a unit");
+            log.report_unreadable(line, Suite::Chibios, "its score is not a number with a unit");
         } else {
-            return Took::Nothing;
+            return LineMatch::NotMine;
         }
-        Took::Line
+        LineMatch::Consumed
     }
 }
 
 /// Converts a score in operations per second.
-fn of_score(case: String, unit: &str, score: &Number, line: &Line) -> Row {
+fn row_from_score(case: String, unit: &str, score: &Number, line: &Line) -> Row {
     let row = Row::new(Suite::Chibios, case, line.number, Basis::Ns);
     let count = score.value.filter(|score| *score >= 1.0);
     let mut row = match count {

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use rtmark_model::{Basis, Bin, Disturbance, FlagKind, Samples, Summarised};
 
-use super::{Reader, Took};
+use super::{LineMatch, Reader};
 use crate::Suite;
 use crate::form::form;
 use crate::lines::Line;
@@ -29,9 +29,9 @@ form! {
 const TOO_MANY: &str = "it has more threads than are kept";
 
 /// The number of threads, and of bins over all of them, that are kept.
-const MOST_THREADS: usize = 1024;
-const MOST_BINS: usize = 1 << 20;
-const MOST_RUNS: usize = 1 << 20;
+const MAX_THREADS: usize = 1024;
+const MAX_BINS: usize = 1 << 20;
+const MAX_RUNS: usize = 1 << 20;
 
 #[derive(Debug, Default)]
 struct Thread {
@@ -64,7 +64,7 @@ pub struct Cyclictest {
 }
 
 impl Reader for Cyclictest {
-    fn line(&mut self, line: &Line, log: &mut Log) -> Took {
+    fn line(&mut self, line: &Line, log: &mut Log) -> LineMatch {
         let text = line.text();
         if SIGN.fits(text) {
             if START.fits(text) {
@@ -77,7 +77,7 @@ impl Reader for Cyclictest {
             }
             self.seen = true;
             self.nanoseconds |= NANOSECONDS.fits(text);
-            return Took::Nothing;
+            return LineMatch::NotMine;
         }
         if HISTOGRAM.fits(text) {
             // The status lines of the same run precede it, those of another one do not.
@@ -85,13 +85,13 @@ impl Reader for Cyclictest {
                 self.end(log);
             }
             (self.in_histogram, self.seen) = (true, true);
-            self.begun(line, log);
-            return Took::Line;
+            self.start_run(line, log);
+            return LineMatch::Consumed;
         }
         if let Some(found) = TOTALS.find(text) {
-            self.begun(line, log);
+            self.start_run(line, log);
             self.totals(found.at(1), found.at(2), line, log);
-            return Took::Line;
+            return LineMatch::Consumed;
         }
         if let Some(found) = STATUS.find(text) {
             let index = found.count(1).and_then(|index| usize::try_from(index).ok());
@@ -99,7 +99,7 @@ impl Reader for Cyclictest {
             let status = value(4).zip(value(5)).zip(value(8));
             let status = status.map(|((count, min), max)| [count, min, max]);
             let known = index.and_then(|index| self.threads.get(&index)?.status);
-            let goes_on = |[count, min, max]: [f64; 3]| {
+            let continues_run = |[count, min, max]: [f64; 3]| {
                 status.is_none_or(|is| is[0] >= count && is[1] <= min && is[2] >= max)
             };
             let options = index.and_then(|index| self.threads.get(&index)).map(|t| &t.facts);
@@ -107,13 +107,13 @@ impl Reader for Cyclictest {
                 options.and_then(|f| f.get(fact)).is_none_or(|was| was == found.at(group))
             };
             let alike = [("priority", 2), ("interval_us", 3)].into_iter().all(same);
-            if !alike || !known.is_none_or(goes_on) {
+            if !alike || !known.is_none_or(continues_run) {
                 self.end(log);
             }
-            self.begun(line, log);
+            self.start_run(line, log);
             let Some(thread) = index.and_then(|index| self.thread(index)) else {
-                log.unreadable(line, Suite::Cyclictest, TOO_MANY);
-                return Took::Line;
+                log.report_unreadable(line, Suite::Cyclictest, TOO_MANY);
+                return LineMatch::Consumed;
             };
             thread.status = status;
             thread.facts.insert("priority".into(), found.at(2).to_owned());
@@ -122,20 +122,20 @@ impl Reader for Cyclictest {
             let figures = [value(5), value(7), value(8)];
             thread.negative |= figures.iter().flatten().any(|value| *value < 0.0);
             [thread.summary.min, thread.summary.mean, thread.summary.max] = figures;
-            return Took::Line;
+            return LineMatch::Consumed;
         }
         if self.in_histogram {
             if let Some(found) = BIN.find(text) {
                 self.bin(found.at(1), found.at(2), line, log);
-                return Took::Line;
+                return LineMatch::Consumed;
             }
             if text.starts_with(|c: char| c.is_ascii_digit()) {
-                log.unreadable(
+                log.report_unreadable(
                     line,
                     Suite::Cyclictest,
                     "is not a latency and how often it occurred",
                 );
-                return Took::Line;
+                return LineMatch::Consumed;
             }
         }
         if let Some(found) = VERBOSE.find(text) {
@@ -148,18 +148,18 @@ impl Reader for Cyclictest {
                 if known.is_some_and(|thread| number < thread.next) {
                     self.end(log);
                 }
-                self.begun(line, log);
+                self.start_run(line, log);
                 if !self.sample(index, number, found.at(3)) {
-                    log.unreadable(line, Suite::Cyclictest, TOO_MANY);
+                    log.report_unreadable(line, Suite::Cyclictest, TOO_MANY);
                 }
-                return Took::Line;
+                return LineMatch::Consumed;
             }
         }
         if LIKE.fits(text) {
-            log.unreadable(line, Suite::Cyclictest, "its numbers are not valid");
-            return Took::Line;
+            log.report_unreadable(line, Suite::Cyclictest, "its numbers are not valid");
+            return LineMatch::Consumed;
         }
-        Took::Nothing
+        LineMatch::NotMine
     }
 
     fn end(&mut self, log: &mut Log) {
@@ -181,30 +181,30 @@ impl Reader for Cyclictest {
 
 impl Cyclictest {
     /// A run is placed where its first figures are, in a section for its own kernel.
-    fn begun(&mut self, line: &Line, log: &mut Log) {
+    fn start_run(&mut self, line: &Line, log: &mut Log) {
         if self.line == 0 {
             self.line = line.number;
             log.of_kernel("linux");
-            self.section = log.claim();
+            self.section = log.reserve();
         }
     }
 
     fn thread(&mut self, index: usize) -> Option<&mut Thread> {
-        let room = self.threads.len() < MOST_THREADS || self.threads.contains_key(&index);
+        let room = self.threads.len() < MAX_THREADS || self.threads.contains_key(&index);
         room.then(|| self.threads.entry(index).or_default())
     }
 
     fn totals(&mut self, what: &str, numbers: &str, line: &Line, log: &mut Log) {
         // The totals of a run follow its bins, and its status lines may too.
         self.in_histogram = self.in_histogram && what == "Total";
-        for (index, text) in numbers.split_whitespace().enumerate().take(MOST_THREADS) {
+        for (index, text) in numbers.split_whitespace().enumerate().take(MAX_THREADS) {
             let Some(number) = Number::read(text) else {
-                log.unreadable(line, Suite::Cyclictest, "its numbers are not valid");
+                log.report_unreadable(line, Suite::Cyclictest, "its numbers are not valid");
                 return;
             };
             // With -H, an additional column has the sum over all threads.
             let Some(thread) = self.thread(index) else {
-                log.unreadable(line, Suite::Cyclictest, TOO_MANY);
+                log.report_unreadable(line, Suite::Cyclictest, TOO_MANY);
                 return;
             };
             thread.negative |= number.value.is_some_and(|value| value < 0.0);
@@ -220,12 +220,12 @@ impl Cyclictest {
 
     fn bin(&mut self, value: &str, counts: &str, line: &Line, log: &mut Log) {
         let Ok(value) = value.parse::<u64>() else {
-            log.unreadable(line, Suite::Cyclictest, "its latency does not fit into 64 bits");
+            log.report_unreadable(line, Suite::Cyclictest, "its latency does not fit into 64 bits");
             return;
         };
-        for (index, text) in counts.split_whitespace().enumerate().take(MOST_THREADS) {
+        for (index, text) in counts.split_whitespace().enumerate().take(MAX_THREADS) {
             let Ok(times) = text.parse::<u64>() else {
-                log.unreadable(line, Suite::Cyclictest, "a count does not fit into 64 bits");
+                log.report_unreadable(line, Suite::Cyclictest, "a count does not fit into 64 bits");
                 return;
             };
             if times == 0 {
@@ -233,7 +233,7 @@ impl Cyclictest {
                 let _ = self.thread(index);
                 continue;
             }
-            let room = self.bins < MOST_BINS;
+            let room = self.bins < MAX_BINS;
             let Some(thread) = self.thread(index) else { return };
             let ascending = thread.summary.histogram.last().is_none_or(|last| last.value < value);
             if room && ascending {
@@ -250,7 +250,7 @@ impl Cyclictest {
         let Some(thread) = index.and_then(|index| self.thread(index)) else { return false };
         thread.next = number.saturating_add(1);
         match text.parse::<u64>() {
-            Ok(value) if thread.samples.runs().len() < MOST_RUNS => {
+            Ok(value) if thread.samples.runs().len() < MAX_RUNS => {
                 thread.samples.push(value, Disturbance::NONE);
             }
             Ok(_) => thread.incomplete = true,
@@ -280,7 +280,7 @@ impl Thread {
             let mut all = Samples::new();
             for run in samples.runs() {
                 // The number of bins is bounded, but the counts in them need not be.
-                for _ in 0..run.times.min(MOST_RUNS as u64) {
+                for _ in 0..run.times.min(MAX_RUNS as u64) {
                     all.push(run.value.saturating_mul(scale), Disturbance::NONE);
                 }
             }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use rtmark_model::{Basis, Disturbance, Samples};
 
-use super::{Reader, Took};
+use super::{LineMatch, Reader};
 use crate::Suite;
 use crate::form::form;
 use crate::lines::Line;
@@ -38,7 +38,7 @@ const KERNEL: &str = "freertos";
 const TOO_MANY: &str = "too many functions were timed before";
 
 /// The number of functions whose times are kept separately.
-const MOST_FUNCTIONS: usize = 4096;
+const MAX_FUNCTIONS: usize = 4096;
 
 fn nanoseconds_of(unit: &str) -> u64 {
     match unit.to_lowercase().as_str() {
@@ -50,12 +50,12 @@ fn nanoseconds_of(unit: &str) -> u64 {
 }
 
 impl Reader for EspIdf {
-    fn line(&mut self, line: &Line, log: &mut Log) -> Took {
+    fn line(&mut self, line: &Line, log: &mut Log) -> LineMatch {
         let text = line.text();
         if BOOT.fits(text) {
             self.end(log);
             log.new_section();
-            return Took::Nothing;
+            return LineMatch::NotMine;
         }
         if let Some(found) = VERSION.find(text) {
             // Both the boot loader and the application print it, with the clock in between.
@@ -63,7 +63,7 @@ impl Reader for EspIdf {
             log.open_section();
             let version = format!("ESP-IDF {}", found.at(1));
             log.of_kernel(KERNEL).version = Some(version);
-            return Took::Line;
+            return LineMatch::Consumed;
         }
         if let Some(found) = CPU.find(text).filter(|_| line.tag.is_some()) {
             let scale = if found.at(2).eq_ignore_ascii_case("mhz") { 1e6 } else { 1.0 };
@@ -71,20 +71,20 @@ impl Reader for EspIdf {
             log.section().clock = clock
                 .filter(|clock| *clock < 1e10)
                 .map(|clock| (clock, crate::row::Rounding::Exact));
-            return Took::Line;
+            return LineMatch::Consumed;
         }
         if let Some(found) = ELAPSED.find(text) {
             let unit = nanoseconds_of(found.at(1));
             let whole = found.at(2).parse::<u64>().ok().and_then(|n| n.checked_mul(unit));
             let Some(ns) = whole else {
-                log.unreadable(line, Suite::EspIdf, "its time is not a possible number");
-                return Took::Line;
+                log.report_unreadable(line, Suite::EspIdf, "its time is not a possible number");
+                return LineMatch::Consumed;
             };
             let name = line.tag.clone().unwrap_or_else(|| "elapsed time".into());
-            self.begun(log);
-            let known = self.elapsed.contains_key(&name) || self.elapsed.len() < MOST_FUNCTIONS;
+            self.start_run(log);
+            let known = self.elapsed.contains_key(&name) || self.elapsed.len() < MAX_FUNCTIONS;
             if !known {
-                log.unreadable(line, Suite::EspIdf, TOO_MANY);
+                log.report_unreadable(line, Suite::EspIdf, TOO_MANY);
             }
             if known {
                 let entry = self
@@ -95,40 +95,40 @@ impl Reader for EspIdf {
                 // FreeRTOS' tick is ten milliseconds here.
                 entry.3 &= ns.is_multiple_of(10 * unit) && unit == 1_000_000;
             }
-            return Took::Line;
+            return LineMatch::Consumed;
         }
         if let Some(found) = CALLED.find(text) {
             let (Some(times), Some(us)) = (found.count(2), found.count(3)) else {
-                log.unreadable(line, Suite::EspIdf, "its numbers do not fit into 64 bits");
-                return Took::Line;
+                log.report_unreadable(line, Suite::EspIdf, "its numbers do not fit into 64 bits");
+                return LineMatch::Consumed;
             };
             let name = found.at(1).to_owned();
-            self.begun(log);
-            if !self.calls.contains_key(&name) && self.calls.len() >= MOST_FUNCTIONS {
-                log.unreadable(line, Suite::EspIdf, TOO_MANY);
+            self.start_run(log);
+            if !self.calls.contains_key(&name) && self.calls.len() >= MAX_FUNCTIONS {
+                log.report_unreadable(line, Suite::EspIdf, TOO_MANY);
             } else {
                 let entry = self.calls.entry(name).or_insert((line.number, 0, 0));
                 entry.1 = entry.1.saturating_add(times);
                 entry.2 = entry.2.saturating_add(us);
             }
-            return Took::Line;
+            return LineMatch::Consumed;
         }
         if let Some(found) = PERFORMANCE.find(text) {
             let (basis, scale) = match found.at(3) {
                 "cycles" => (Basis::Cycles, 1.0),
                 unit => (Basis::Ns, nanoseconds_of(unit) as f64),
             };
-            let Some(number) = found.number(2) else { return Took::Nothing };
+            let Some(number) = found.number(2) else { return LineMatch::NotMine };
             let row = Row::new(Suite::EspIdf, found.at(1), line.number, basis);
             log.of_kernel(KERNEL);
             log.row(row.mean(&number.scaled(scale)));
-            return Took::Line;
+            return LineMatch::Consumed;
         }
         if LIKE.fits(text) {
-            log.unreadable(line, Suite::EspIdf, "its number is not valid");
-            return Took::Line;
+            log.report_unreadable(line, Suite::EspIdf, "its number is not valid");
+            return LineMatch::Consumed;
         }
-        Took::Nothing
+        LineMatch::NotMine
     }
 
     fn end(&mut self, log: &mut Log) {
@@ -154,13 +154,13 @@ impl Reader for EspIdf {
 impl EspIdf {
     /// Rows made of several lines are placed where the first one is; those of another boot are
     /// separate.
-    fn begun(&mut self, log: &mut Log) {
+    fn start_run(&mut self, log: &mut Log) {
         if self.section.is_some_and(|section| section != log.current() || !log.in_use()) {
             self.end(log);
         }
         if self.section.is_none() {
             log.of_kernel(KERNEL);
-            self.section = Some(log.claim());
+            self.section = Some(log.reserve());
         }
     }
 }

@@ -25,11 +25,11 @@ pub use own::Document;
 
 /// Whether a line belongs to a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Took {
+pub enum LineMatch {
     /// It does, and no other reader needs to see it.
-    Line,
+    Consumed,
     /// It does not.
-    Nothing,
+    NotMine,
 }
 
 /// A reader of one family of logs.
@@ -38,11 +38,11 @@ pub trait Reader {
     fn named(&mut self, _name: &str) {}
 
     /// Examines a line.
-    fn line(&mut self, line: &Line, log: &mut Log) -> Took;
+    fn line(&mut self, line: &Line, log: &mut Log) -> LineMatch;
 
     /// Examines a line that no reader took, to report it if it resembles one of this reader's rows.
-    fn left(&mut self, _line: &Line, _log: &mut Log) -> Took {
-        Took::Nothing
+    fn unmatched(&mut self, _line: &Line, _log: &mut Log) -> LineMatch {
+        LineMatch::NotMine
     }
 
     /// Finishes what was begun at the end of the log.

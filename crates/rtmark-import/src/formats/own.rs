@@ -8,17 +8,17 @@ use rtmark_model::{
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{Reader, Took};
+use super::{LineMatch, Reader};
 use crate::Suite;
 use crate::lines::Line;
 use crate::log::Log;
-use crate::row::{Figures, Number, Row, Said};
+use crate::row::{Figures, Number, Row, StatedFacts};
 
 /// The supported version of the JSON format.
 const VERSION: u64 = 1;
 
 /// The number of samples that are kept of one series.
-const MOST_SAMPLES: u64 = 1 << 20;
+const MAX_SAMPLES: u64 = 1 << 20;
 
 const COLUMNS: &[&str] = &[
     "kernel",
@@ -83,7 +83,7 @@ impl Fields {
         found.map_or("", |(_, text)| text.trim())
     }
 
-    fn some(&self, column: &str) -> Option<String> {
+    fn optional(&self, column: &str) -> Option<String> {
         let text = self.get(column);
         (!text.is_empty()).then(|| text.to_owned())
     }
@@ -128,35 +128,35 @@ impl Fields {
                 &number.scaled(scale),
             );
         }
-        if let Some(text) = self.some("count") {
+        if let Some(text) = self.optional("count") {
             let count = text.parse().map_err(|_| "count is no number".to_owned())?;
             if let Some(summary) = row.summary_mut() {
                 summary.count = Some(count);
             }
         }
-        if let Some(why) = self.some("flag") {
+        if let Some(why) = self.optional("flag") {
             row.flag(FlagKind::Failed, format!("the file says: {why}"));
         }
-        row.facts.extend(self.some("note").map(|note| ("note".to_owned(), note)));
-        row.said = Some(Box::new(self.said(scenario)?));
+        row.facts.extend(self.optional("note").map(|note| ("note".to_owned(), note)));
+        row.stated = Some(Box::new(self.stated_facts(scenario)?));
         Ok((row, scale))
     }
 
-    fn said(&self, scenario: ScenarioId) -> Result<Said, String> {
-        let clock = self.some("clock_hz").map(|text| text.parse::<u32>());
-        let clock = clock.transpose().map_err(|_| "clock_hz is no number of 32 bits".to_owned())?;
-        let span = match (self.some("from"), self.some("to")) {
+    fn stated_facts(&self, scenario: ScenarioId) -> Result<StatedFacts, String> {
+        let clock = self.optional("clock_hz").map(|text| text.parse::<u32>());
+        let clock = clock.transpose().map_err(|_| "clock_hz is not a 32-bit number".to_owned())?;
+        let span = match (self.optional("from"), self.optional("to")) {
             (Some(from), Some(to)) => Some(Span {
                 from,
                 to,
                 counted: Counted::All,
-                switches: match self.some("switches") {
+                switches: match self.optional("switches") {
                     Some(text) => {
                         text.parse().map_err(|_| "switches is not a number".to_owned())?
                     }
                     None => 0,
                 },
-                overhead: match self.some("overhead") {
+                overhead: match self.optional("overhead") {
                     Some(text) => {
                         overhead(&text).ok_or("overhead must be none, subtracted or included")?
                     }
@@ -177,13 +177,13 @@ impl Fields {
                 );
             }
         };
-        Ok(Said {
-            kernel: self.some("kernel"),
-            version: self.some("version"),
-            soc: self.some("soc"),
-            core: self.some("core"),
+        Ok(StatedFacts {
+            kernel: self.optional("kernel"),
+            version: self.optional("version"),
+            soc: self.optional("soc"),
+            core: self.optional("core"),
             clock,
-            profile: self.some("profile"),
+            profile: self.optional("profile"),
             scenario: Some(scenario),
             span,
             catalogue_span,
@@ -196,7 +196,7 @@ impl Fields {
 pub struct Csv {
     header: Option<Vec<&'static str>>,
     /// The number of cells in rows that are skipped because their header is not valid.
-    passed: Option<usize>,
+    skipped_columns: Option<usize>,
     /// The series whose samples arrive line by line.
     open: Option<Open>,
 }
@@ -244,51 +244,51 @@ fn header(text: &str) -> Header {
 }
 
 impl Reader for Csv {
-    fn line(&mut self, line: &Line, log: &mut Log) -> Took {
+    fn line(&mut self, line: &Line, log: &mut Log) -> LineMatch {
         let text = line.raw.as_str();
         match header(text) {
             Header::Known(columns) => {
                 self.end(log);
                 // Information from other logs in the same file does not apply to these rows.
                 log.open_section();
-                (self.header, self.passed) = (Some(columns), None);
-                return Took::Line;
+                (self.header, self.skipped_columns) = (Some(columns), None);
+                return LineMatch::Consumed;
             }
             Header::Unknown(name) => {
                 self.end(log);
-                (self.header, self.passed) = (None, cells(text).map(|cells| cells.len()));
+                (self.header, self.skipped_columns) = (None, cells(text).map(|cells| cells.len()));
                 let known = COLUMNS.join(", ");
                 let what = format!(
                     "a header of rtmark's CSV, whose rows are not read because `{}` is not a column; \
                      these are: {known}",
                     name.chars().take(40).collect::<String>().escape_debug()
                 );
-                log.dropped(line, &what);
-                return Took::Line;
+                log.report_dropped(line, &what);
+                return LineMatch::Consumed;
             }
             Header::None => {}
         }
-        if let Some(passed) = self.passed
+        if let Some(skipped_columns) = self.skipped_columns
             && text.contains(',')
-            && cells(text).is_some_and(|cells| cells.len() == passed)
+            && cells(text).is_some_and(|cells| cells.len() == skipped_columns)
         {
             // One warning covers all of them.
             log.unreadable += 1;
-            return Took::Line;
+            return LineMatch::Consumed;
         }
-        let Some(columns) = &self.header else { return Took::Nothing };
+        let Some(columns) = &self.header else { return LineMatch::NotMine };
         if text.is_empty() || text.starts_with('#') || !text.contains(',') {
-            return Took::Nothing;
+            return LineMatch::NotMine;
         }
         let cells = cells(text).unwrap_or_default();
         if cells.len() != columns.len() {
             let problem =
                 format!("has {} fields where the first line has {}", cells.len(), columns.len());
-            log.unreadable(line, Suite::Rtmark, &problem);
-            return Took::Line;
+            log.report_unreadable(line, Suite::Rtmark, &problem);
+            return LineMatch::Consumed;
         }
         let fields = Fields { texts: columns.iter().copied().zip(cells).collect() };
-        let value = fields.some("value");
+        let value = fields.optional("value");
         let same = self.open.as_ref().is_some_and(|open| open.identity == fields.identity());
         if !same || value.is_none() {
             self.end(log);
@@ -296,20 +296,20 @@ impl Reader for Csv {
                 Ok((row, _)) if value.is_none() => log.row(row),
                 Ok((row, scale)) => {
                     let identity = fields.identity();
-                    let section = log.claim();
+                    let section = log.reserve();
                     self.open =
                         Some(Open { section, identity, row, samples: Samples::new(), scale });
                 }
-                Err(problem) => log.unreadable(line, Suite::Rtmark, &problem),
+                Err(problem) => log.report_unreadable(line, Suite::Rtmark, &problem),
             }
         }
         if let Some((open, value)) = self.open.as_mut().zip(value) {
             match Number::read(&value) {
                 Some(number) => open.push(number),
-                None => log.unreadable(line, Suite::Rtmark, "value is not a number"),
+                None => log.report_unreadable(line, Suite::Rtmark, "value is not a number"),
             }
         }
-        Took::Line
+        LineMatch::Consumed
     }
 
     fn end(&mut self, log: &mut Log) {
@@ -336,7 +336,7 @@ fn push(row: &mut Row, samples: &mut Samples, number: &Number) {
     row.set(|_, _| (), number);
     match value {
         Some(value) if value >= 0.0 && value < u64::MAX as f64 => {
-            if samples.runs().len() as u64 >= MOST_SAMPLES {
+            if samples.runs().len() as u64 >= MAX_SAMPLES {
                 row.flag(FlagKind::Incomplete, "not all of its samples could be kept");
             } else {
                 samples.push(value.round() as u64, Disturbance::NONE);
@@ -365,7 +365,7 @@ pub struct Document<'a> {
 
 impl<'a> Document<'a> {
     /// Tells whether the beginning of a file looks like this format.
-    pub fn recognised(head: &[u8]) -> bool {
+    pub fn is_recognised(head: &[u8]) -> bool {
         let text = String::from_utf8_lossy(head);
         text.trim_start_matches('\u{feff}').trim_start().starts_with('{')
             && text.contains("\"rtmark_import\"")
@@ -407,7 +407,7 @@ impl<'a> Document<'a> {
             let (mut found, samples) = match fields(raw.get()) {
                 Ok(read) => read,
                 Err(problem) => {
-                    log.unreadable(&line, Suite::Rtmark, &problem);
+                    log.report_unreadable(&line, Suite::Rtmark, &problem);
                     continue;
                 }
             };
@@ -427,7 +427,7 @@ impl<'a> Document<'a> {
                     }
                     log.row(row);
                 }
-                Err(problem) => log.unreadable(&line, Suite::Rtmark, &problem),
+                Err(problem) => log.report_unreadable(&line, Suite::Rtmark, &problem),
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use rtmark_model::{Basis, FlagKind};
 
-use super::{Reader, Took};
+use super::{LineMatch, Reader};
 use crate::Suite;
 use crate::form::form;
 use crate::lines::Line;
@@ -39,7 +39,7 @@ impl Reader for Riot {
             FILE.find(name.strip_prefix("tests_").unwrap_or(name)).map(|it| it.at(1).to_owned());
     }
 
-    fn line(&mut self, line: &Line, log: &mut Log) -> Took {
+    fn line(&mut self, line: &Line, log: &mut Log) -> LineMatch {
         // RIOT's terminal prefixes the board's output with this.
         let text = line.text().trim_start_matches("# ");
         if let Some(found) = NAME.find(text) {
@@ -56,27 +56,27 @@ impl Reader for Riot {
             section.kernel = Some(KERNEL.into());
             section.version = Some(found.at(1).to_owned());
             self.riot = true;
-            return Took::Line;
+            return LineMatch::Consumed;
         }
         let name = || self.name.clone().unwrap_or_else(|| "bench".to_owned());
         if let Some(found) = RESULT.find(text) {
             let (Some(result), ticks) = (found.number(1), found.number(2)) else {
-                return Took::Nothing;
+                return LineMatch::NotMine;
             };
             log.of_kernel(KERNEL);
-            log.row(of_a_second(name(), line, &result, ticks.as_ref()));
-            return Took::Line;
+            log.row(per_second_row(name(), line, &result, ticks.as_ref()));
+            return LineMatch::Consumed;
         }
         if let Some(found) = OLD_RESULT.find(text).filter(|_| self.riot) {
-            let Some(result) = found.number(1) else { return Took::Nothing };
+            let Some(result) = found.number(1) else { return LineMatch::NotMine };
             log.of_kernel(KERNEL);
-            log.row(of_a_second(name(), line, &result, None));
-            return Took::Line;
+            log.row(per_second_row(name(), line, &result, None));
+            return LineMatch::Consumed;
         }
         if let Some(found) = CALLS.find(text) {
             let (Some(total), Some(each)) = (found.number(2), found.number(3)) else {
-                log.unreadable(line, Suite::Riot, "its numbers are not valid");
-                return Took::Line;
+                log.report_unreadable(line, Suite::Riot, "its numbers are not valid");
+                return LineMatch::Consumed;
             };
             let calls = total.value.zip(each.value).map(|(total, each)| (total / each).round());
             let row =
@@ -87,24 +87,24 @@ impl Reader for Riot {
             }
             log.of_kernel(KERNEL);
             log.row(row);
-            return Took::Line;
+            return LineMatch::Consumed;
         }
         if let Some(found) = RS.find(text) {
-            let Some(ticks) = found.number(1) else { return Took::Nothing };
+            let Some(ticks) = found.number(1) else { return LineMatch::NotMine };
             log.of_kernel(KERNEL);
             log.row(Row::new(Suite::Riot, name(), line.number, Basis::Cycles).mean(&ticks));
-            return Took::Line;
+            return LineMatch::Consumed;
         }
         if LIKE.fits(text) {
-            log.unreadable(line, Suite::Riot, "its numbers are not valid");
-            return Took::Line;
+            log.report_unreadable(line, Suite::Riot, "its numbers are not valid");
+            return LineMatch::Consumed;
         }
-        Took::Nothing
+        LineMatch::NotMine
     }
 }
 
 /// Converts the result of a loop that counted for a second; the ticks are clock ticks per iteration.
-fn of_a_second(name: String, line: &Line, result: &Number, ticks: Option<&Number>) -> Row {
+fn per_second_row(name: String, line: &Line, result: &Number, ticks: Option<&Number>) -> Row {
     let count = result.value.filter(|count| *count >= 1.0 && *count < 1e15);
     let each = count.map(|count| 1e9 / count);
     let mut row = match ticks {

@@ -3,7 +3,7 @@
 
 use rtmark_model::{Basis, FlagKind};
 
-use super::{Reader, Took};
+use super::{LineMatch, Reader};
 use crate::Suite;
 use crate::form::form;
 use crate::lines::Line;
@@ -47,15 +47,15 @@ struct Before {
 }
 
 impl Reader for RtosBenchmark {
-    fn line(&mut self, line: &Line, log: &mut Log) -> Took {
+    fn line(&mut self, line: &Line, log: &mut Log) -> LineMatch {
         let text = line.text();
         if let Some(found) = GROUP.find(text) {
             // Information since the last group, or a boot that another reader saw, begins another run.
-            let goes_on = self.group.is_some()
+            let continues_run = self.group.is_some()
                 && self.before == Before::default()
                 && self.section == log.current()
                 && log.in_use();
-            if !goes_on {
+            if !continues_run {
                 self.begin(log);
             }
             let (basis, scale) = match found.at(2).to_lowercase().as_str() {
@@ -64,26 +64,26 @@ impl Reader for RtosBenchmark {
                 _ => (Basis::Ns, 1.0),
             };
             self.group = Some((found.at(1).trim().to_owned(), basis, scale));
-            return Took::Line;
+            return LineMatch::Consumed;
         }
         if END.fits(text) {
             *self = Self::default();
             log.end_section();
-            return Took::Line;
+            return LineMatch::Consumed;
         }
         if BEGIN.fits(text) {
             // The lines before it belong to this run.
             self.group = None;
-            return Took::Line;
+            return LineMatch::Consumed;
         }
         let Some((group, basis, scale)) = &self.group else {
             self.remember(text);
-            return Took::Nothing;
+            return LineMatch::NotMine;
         };
         if self.section != log.current() {
             // The rows belong to something else, after another boot.
             *self = Self::default();
-            return Took::Nothing;
+            return LineMatch::NotMine;
         }
         if let Some(found) = ROW.find(text) {
             let name = found.at(1).split_whitespace().collect::<Vec<_>>().join(" ");
@@ -93,7 +93,7 @@ impl Reader for RtosBenchmark {
             if [2, 3, 4].iter().all(|&group| found.at(group).eq_ignore_ascii_case("n/a")) {
                 row.figures = Figures::Absent;
                 log.row(row);
-                return Took::Line;
+                return LineMatch::Consumed;
             }
             if let [Some(mean), Some(min), Some(max)] = numbers {
                 let scaled = |number: Number| number.scaled(*scale);
@@ -101,12 +101,12 @@ impl Reader for RtosBenchmark {
                 row.set(|summary, value| summary.min = value, &scaled(min));
                 row.set(|summary, value| summary.max = value, &scaled(max));
                 log.row(row);
-                return Took::Line;
+                return LineMatch::Consumed;
             }
             if !text.contains("FAILED") {
                 let problem = "not all of avg, min and max are numbers";
-                log.unreadable(line, Suite::RtosBenchmark, problem);
-                return Took::Line;
+                log.report_unreadable(line, Suite::RtosBenchmark, problem);
+                return LineMatch::Consumed;
             }
         }
         if let Some(found) = FAILED.find(text) {
@@ -115,20 +115,20 @@ impl Reader for RtosBenchmark {
             let mut row = Row::new(Suite::RtosBenchmark, name, line.number, *basis);
             row.flag(FlagKind::Failed, "the suite prints FAILED instead of figures");
             log.row(row);
-            return Took::Line;
+            return LineMatch::Consumed;
         }
         self.configure(text);
-        Took::Nothing
+        LineMatch::NotMine
     }
 
-    fn left(&mut self, line: &Line, log: &mut Log) -> Took {
+    fn unmatched(&mut self, line: &Line, log: &mut Log) -> LineMatch {
         let text = line.text();
         let inside = self.group.is_some() && self.section == log.current();
         if inside && LIKE_ROW.fits(text) && !CONFIGURATION.fits(text) {
-            log.unreadable(line, Suite::RtosBenchmark, "is not `name: avg, min, max`");
-            return Took::Line;
+            log.report_unreadable(line, Suite::RtosBenchmark, "is not `name: avg, min, max`");
+            return LineMatch::Consumed;
         }
-        Took::Nothing
+        LineMatch::NotMine
     }
 }
 
@@ -175,6 +175,6 @@ impl RtosBenchmark {
         section.clock = before.clock.map(|clock| (clock, Rounding::Exact)).or(section.clock);
         section.resolution_ns = before.resolution;
         section.facts.extend(before.tick.map(|tick| ("tick_hz".to_owned(), tick)));
-        self.section = log.claim();
+        self.section = log.reserve();
     }
 }

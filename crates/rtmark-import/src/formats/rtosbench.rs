@@ -3,7 +3,7 @@
 
 use rtmark_model::Basis;
 
-use super::{Reader, Took};
+use super::{LineMatch, Reader};
 use crate::Suite;
 use crate::form::form;
 use crate::lines::Line;
@@ -25,7 +25,7 @@ pub struct Rtosbench {
 }
 
 impl Reader for Rtosbench {
-    fn line(&mut self, line: &Line, log: &mut Log) -> Took {
+    fn line(&mut self, line: &Line, log: &mut Log) -> LineMatch {
         let text = line.text();
         if let Some(found) = TITLE.find(text) {
             self.end(log);
@@ -33,11 +33,11 @@ impl Reader for Rtosbench {
             row.facts.insert("unit".into(), "not stated; assumed to be ns".into());
             self.row = Some(row);
             // It may belong to any other program.
-            return Took::Nothing;
+            return LineMatch::NotMine;
         }
-        let Some(row) = &mut self.row else { return Took::Nothing };
+        let Some(row) = &mut self.row else { return LineMatch::NotMine };
         if let Some(found) = FIGURE.find(text) {
-            let Some(number) = found.number(2) else { return Took::Nothing };
+            let Some(number) = found.number(2) else { return LineMatch::NotMine };
             let which = found.at(1);
             row.set(
                 |summary, value| match which {
@@ -47,14 +47,14 @@ impl Reader for Rtosbench {
                 },
                 &number,
             );
-            self.section.get_or_insert_with(|| log.claim());
-            return Took::Line;
+            self.section.get_or_insert_with(|| log.reserve());
+            return LineMatch::Consumed;
         }
         if LIKE.fits(text) {
-            log.unreadable(line, Suite::Rtosbench, "its number is not valid");
-            return Took::Line;
+            log.report_unreadable(line, Suite::Rtosbench, "its number is not valid");
+            return LineMatch::Consumed;
         }
-        Took::Nothing
+        LineMatch::NotMine
     }
 
     fn end(&mut self, log: &mut Log) {

@@ -2,7 +2,7 @@
 
 use rtmark_model::{Basis, FlagKind};
 
-use super::{Reader, Took};
+use super::{LineMatch, Reader};
 use crate::Suite;
 use crate::form::form;
 use crate::lines::Line;
@@ -40,24 +40,24 @@ struct Test {
 }
 
 impl Reader for ThreadMetric {
-    fn line(&mut self, line: &Line, log: &mut Log) -> Took {
+    fn line(&mut self, line: &Line, log: &mut Log) -> LineMatch {
         let text = line.text();
         if let Some(found) = TEST.find(text) {
             let Some(now) = Number::read(found.at(2)).and_then(|n| n.value) else {
-                log.unreadable(line, Suite::ThreadMetric, "its time is not a number");
-                return Took::Line;
+                log.report_unreadable(line, Suite::ThreadMetric, "its time is not a number");
+                return LineMatch::Consumed;
             };
             let here = (log.current(), log.in_use());
-            let goes_on = |test: &Test| {
+            let continues_test = |test: &Test| {
                 test.name == found.at(1) && now > test.now && (test.section, true) == here
             };
-            if !self.test.as_ref().is_some_and(goes_on) {
+            if !self.test.as_ref().is_some_and(continues_test) {
                 self.end(log);
                 let name = found.at(1).to_owned();
                 self.test = Some(Test {
                     name,
                     line: line.number,
-                    section: log.claim(),
+                    section: log.reserve(),
                     before: 0.0,
                     now: 0.0,
                     open: false,
@@ -73,14 +73,18 @@ impl Reader for ThreadMetric {
                 test.now = now;
                 test.open = true;
             }
-            return Took::Line;
+            return LineMatch::Consumed;
         }
         let Some(test) = &mut self.test else {
             if LIKE.fits(text) {
-                log.unreadable(line, Suite::ThreadMetric, "the line with test and time is missing");
-                return Took::Line;
+                log.report_unreadable(
+                    line,
+                    Suite::ThreadMetric,
+                    "the line with test and time is missing",
+                );
+                return LineMatch::Consumed;
             }
-            return Took::Nothing;
+            return LineMatch::NotMine;
         };
         if let Some(found) = TOTAL.find(text) {
             match Number::read(found.at(1)) {
@@ -91,25 +95,25 @@ impl Reader for ThreadMetric {
                     test.iterations += total;
                     test.bad = test.bad.or(flag);
                 }
-                _ => log.unreadable(
+                _ => log.report_unreadable(
                     line,
                     Suite::ThreadMetric,
                     "its total is not a number, or has no test",
                 ),
             }
-            return Took::Line;
+            return LineMatch::Consumed;
         }
         if let Some(found) = ERROR.find(text) {
             if test.errors.len() < 4 {
                 test.errors.push(found.at(1).chars().take(160).collect());
             }
-            return Took::Line;
+            return LineMatch::Consumed;
         }
         if LIKE.fits(text) {
-            log.unreadable(line, Suite::ThreadMetric, "test, time or total are missing");
-            return Took::Line;
+            log.report_unreadable(line, Suite::ThreadMetric, "test, time or total are missing");
+            return LineMatch::Consumed;
         }
-        Took::Nothing
+        LineMatch::NotMine
     }
 
     fn end(&mut self, log: &mut Log) {

@@ -2,7 +2,7 @@
 
 use rtmark_model::{Basis, FlagKind};
 
-use super::{Reader, Took};
+use super::{LineMatch, Reader};
 use crate::Suite;
 use crate::form::form;
 use crate::lines::Line;
@@ -25,7 +25,7 @@ pub struct Ti {
 }
 
 impl Reader for Ti {
-    fn line(&mut self, line: &Line, log: &mut Log) -> Took {
+    fn line(&mut self, line: &Line, log: &mut Log) -> LineMatch {
         let text = line.text();
         if let Some(found) = BANNER.find(text) {
             if found.at(2) == "start" {
@@ -38,7 +38,7 @@ impl Reader for Ti {
         } else if let Some(found) = COUNT.find(text) {
             self.count = found.count(2);
         } else if let Some(found) = EACH.find(text) {
-            let Some(ns) = found.number(2) else { return Took::Nothing };
+            let Some(ns) = found.number(2) else { return LineMatch::NotMine };
             let name = text.split(" = ").next().unwrap_or(text).trim();
             let cycles = found.number(3).filter(|cycles| cycles.value.is_some_and(|c| c > 0.0));
             let (basis, number) = match cycles {
@@ -52,19 +52,19 @@ impl Reader for Ti {
             }
             let (count, total) = (self.count.take(), self.total_ns.take());
             let expected = total.zip(count).map(|(total, count)| total / count.max(1) as f64);
-            if let Some((expected, told)) = expected.zip(ns.value)
-                && (expected - told).abs() > 1.0 + expected * 0.01
+            if let Some((expected, stated)) = expected.zip(ns.value)
+                && (expected - stated).abs() > 1.0 + expected * 0.01
             {
                 let why =
-                    format!("total and count give {expected:.0} ns, but the row says {told:.0}");
+                    format!("total and count give {expected:.0} ns, but the row says {stated:.0}");
                 row.flag(FlagKind::Contradiction, why);
             }
             log.row(row);
         } else if LIKE.fits(text) {
-            log.unreadable(line, Suite::TiMcuPlusSdk, "its time is not a number of ns");
+            log.report_unreadable(line, Suite::TiMcuPlusSdk, "its time is not a number of ns");
         } else {
-            return Took::Nothing;
+            return LineMatch::NotMine;
         }
-        Took::Line
+        LineMatch::Consumed
     }
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use rtmark_model::{Basis, FlagKind};
 
-use super::{Reader, Took};
+use super::{LineMatch, Reader};
 use crate::Suite;
 use crate::form::{Found, form};
 use crate::lines::Line;
@@ -44,7 +44,7 @@ const SUITES: [Suite; 3] =
     [Suite::ZephyrLatencyMeasure, Suite::ZephyrTimingInfo, Suite::ZephyrSchedQueues];
 
 /// No suite has this many rows.
-const MOST_NAMES: usize = 4096;
+const MAX_NAMES: usize = 4096;
 
 /// The reader.
 #[derive(Debug, Default)]
@@ -69,14 +69,14 @@ enum Place {
 }
 
 impl Reader for Zephyr {
-    fn line(&mut self, line: &Line, log: &mut Log) -> Took {
+    fn line(&mut self, line: &Line, log: &mut Log) -> LineMatch {
         let text = line.text();
         if let Some(found) = BOOT.find(text) {
             let section = log.new_section();
             section.kernel = Some("zephyr".into());
             section.version = Some(found.at(1).trim_end_matches('*').trim_matches('v').to_owned());
             *self = Self::default();
-            return Took::Line;
+            return LineMatch::Consumed;
         }
         if let Some(found) = CLOCK.find(text) {
             let mhz = found.at(1).parse::<f64>().ok();
@@ -85,14 +85,14 @@ impl Reader for Zephyr {
             if text.starts_with("Timing Results") {
                 self.place = Place::TimingInfo;
             }
-            return Took::Line;
+            return LineMatch::Consumed;
         }
         if START.fits(text) {
             // Without a boot in between, it is another log, about which nothing is known yet.
             log.open_section();
             let timing_info = text.starts_with("starting");
             self.place = if timing_info { Place::TimingInfo } else { Place::Latency };
-            return Took::Line;
+            return LineMatch::Consumed;
         }
         if let Some(found) = END.find(text) {
             if found.at(1) == "FAILED" && self.place != Place::Outside {
@@ -100,33 +100,33 @@ impl Reader for Zephyr {
             }
             self.place = Place::Outside;
             log.end_section();
-            return Took::Line;
+            return LineMatch::Consumed;
         }
         if RECORDING.fits(text) {
             log.open_section();
             self.place = Place::Recording;
-            return Took::Line;
+            return LineMatch::Consumed;
         }
-        self.table(line, log).or_else(|| self.row(line, log)).unwrap_or(Took::Nothing)
+        self.table(line, log).or_else(|| self.row(line, log)).unwrap_or(LineMatch::NotMine)
     }
 
-    fn left(&mut self, line: &Line, log: &mut Log) -> Took {
+    fn unmatched(&mut self, line: &Line, log: &mut Log) -> LineMatch {
         let text = line.text();
         let last = log.rows.last().map(|row| row.suite);
         let amid = last.is_some_and(|suite| SUITES.contains(&suite));
         let like = LIKE_ROW.fits(text) && !text.contains("switch (");
         if like || (amid && (TAG.fits(text) || LIKE_AMID.fits(text))) {
             let suite = last.filter(|_| amid).unwrap_or_else(|| self.suite(text));
-            log.unreadable(line, suite, "is not `name : N cycles , M ns`");
-            return Took::Line;
+            log.report_unreadable(line, suite, "is not `name : N cycles , M ns`");
+            return LineMatch::Consumed;
         }
-        Took::Nothing
+        LineMatch::NotMine
     }
 }
 
 impl Zephyr {
     /// Records a row's name. A repeated name begins another run of the suite.
-    fn begins(&mut self, name: &str, log: &mut Log) {
+    fn start_row(&mut self, name: &str, log: &mut Log) {
         log.of_kernel(KERNEL);
         if self.section != log.current() {
             self.names.clear();
@@ -137,12 +137,12 @@ impl Zephyr {
             log.of_kernel(KERNEL);
         }
         self.section = log.current();
-        if self.names.len() < MOST_NAMES {
+        if self.names.len() < MAX_NAMES {
             self.names.insert(name.to_owned());
         }
     }
 
-    fn table(&mut self, line: &Line, log: &mut Log) -> Option<Took> {
+    fn table(&mut self, line: &Line, log: &mut Log) -> Option<LineMatch> {
         let text = line.text();
         if let Some(found) = TABLE_CLOCK.find(text) {
             self.place = Place::Table;
@@ -151,13 +151,13 @@ impl Zephyr {
             let section = section_of(clock, log);
             section.clock = clock;
             section.facts.insert("tcs_ns".into(), found.at(1).to_owned());
-            return Some(Took::Line);
+            return Some(LineMatch::Consumed);
         }
         if self.place == Place::Table
             && let Some(found) = TABLE_TITLE.find(text)
         {
             found.at(1).clone_into(&mut self.title);
-            return Some(Took::Line);
+            return Some(LineMatch::Consumed);
         }
         if let Some(found) = TABLE_ROW.find(text) {
             let name = found.at(1);
@@ -168,7 +168,7 @@ impl Zephyr {
                 other => other.strip_suffix(" is").unwrap_or(other),
             };
             self.figures(name, &found, 2, line, log);
-            return Some(Took::Line);
+            return Some(LineMatch::Consumed);
         }
         if self.place != Place::Outside
             && let Some(found) = ERROR.find(text)
@@ -185,16 +185,16 @@ impl Zephyr {
             row.flag(kind, format!("the suite says: {}", found.at(1)));
             log.of_kernel(KERNEL);
             log.row(row);
-            return Some(Took::Line);
+            return Some(LineMatch::Consumed);
         }
         if self.place == Place::Table && LIKE_TABLE_ROW.fits(text) {
-            log.unreadable(line, Suite::ZephyrLatencyMeasure, "has no name, tcs and nsec");
-            return Some(Took::Line);
+            log.report_unreadable(line, Suite::ZephyrLatencyMeasure, "has no name, tcs and nsec");
+            return Some(LineMatch::Consumed);
         }
         None
     }
 
-    fn row(&mut self, line: &Line, log: &mut Log) -> Option<Took> {
+    fn row(&mut self, line: &Line, log: &mut Log) -> Option<LineMatch> {
         let text = line.text();
         if let Some(found) = ROW.find(text) {
             self.figures(found.at(1), &found, 2, line, log);
@@ -203,11 +203,11 @@ impl Zephyr {
             {
                 row.facts.insert("note".into(), found.at(4).to_owned());
             }
-            return Some(Took::Line);
+            return Some(LineMatch::Consumed);
         }
         if let Some(found) = FAILED.find(text).filter(|_| text.contains("FAILED")) {
             self.failed(found.at(1), found.at(2), line, log);
-            return Some(Took::Line);
+            return Some(LineMatch::Consumed);
         }
         let comma = match self.place {
             Place::Recording | Place::Latency | Place::TimingInfo => {
@@ -228,16 +228,16 @@ impl Zephyr {
             } else {
                 self.figures(&name, &found, first, line, log);
             }
-            return Some(Took::Line);
+            return Some(LineMatch::Consumed);
         }
         if self.place == Place::Recording && !text.is_empty() {
             if text.contains(',') {
-                log.unreadable(
+                log.report_unreadable(
                     line,
                     Suite::ZephyrLatencyMeasure,
                     "is not metric,cycles,nanoseconds",
                 );
-                return Some(Took::Line);
+                return Some(LineMatch::Consumed);
             }
             self.place = Place::Outside;
         }
@@ -258,7 +258,7 @@ impl Zephyr {
 
     fn figures(&mut self, name: &str, found: &Found<'_>, first: usize, line: &Line, log: &mut Log) {
         let (Some(cycles), Some(ns)) = (found.number(first), found.number(first + 1)) else {
-            log.unreadable(line, self.suite(name), "its numbers are not valid");
+            log.report_unreadable(line, self.suite(name), "its numbers are not valid");
             return;
         };
         let (tag, description) = tagged(name);
@@ -267,12 +267,12 @@ impl Zephyr {
         let statistic = STATISTIC.find(&tag).filter(|_| suite == Suite::ZephyrSchedQueues);
         let base = statistic.as_ref().map_or(tag.as_str(), |found| found.at(1));
         let twin = cycles.value.zip(ns.value);
-        self.begins(&tag, log);
+        self.start_row(&tag, log);
         let known = log.last(suite).filter(|row| statistic.is_some() && row.name == base);
         if let Some(row) = known {
-            let which = statistic.as_ref().map_or("", |found| found.at(2));
-            set_statistic(row, which, &cycles);
-            if matches!(which, "avg" | "mean") || row.twin.is_none() {
+            let statistic_name = statistic.as_ref().map_or("", |found| found.at(2));
+            set_statistic(row, statistic_name, &cycles);
+            if matches!(statistic_name, "avg" | "mean") || row.twin.is_none() {
                 row.twin = twin;
             }
             if let Some(flag) = ns.flag {
@@ -301,7 +301,7 @@ impl Zephyr {
     fn failed(&mut self, name: &str, why: &str, line: &Line, log: &mut Log) {
         let (tag, _) = tagged(name);
         let mut row = Row::new(self.suite(&tag), tag.as_str(), line.number, Basis::Cycles);
-        self.begins(&tag, log);
+        self.start_row(&tag, log);
         self.last_name = tag;
         let why = if why.is_empty() { "nothing more" } else { why };
         row.flag(FlagKind::Failed, format!("the suite says FAILED, and: {why}"));
@@ -317,9 +317,9 @@ fn section_of(clock: Option<(f64, Rounding)>, log: &mut Log) -> &mut Section {
     log.of_kernel(KERNEL)
 }
 
-fn set_statistic(row: &mut Row, which: &str, number: &Number) {
+fn set_statistic(row: &mut Row, statistic_name: &str, number: &Number) {
     row.set(
-        |summary, value| match which {
+        |summary, value| match statistic_name {
             "min" => summary.min = value,
             "max" => summary.max = value,
             "stddev" | "stdev" => summary.sigma = value,

@@ -4,7 +4,7 @@
 
 use rtmark_model::{Basis, FlagKind};
 
-use super::{Reader, Took};
+use super::{LineMatch, Reader};
 use crate::Suite;
 use crate::form::form;
 use crate::lines::Line;
@@ -54,24 +54,24 @@ enum Place {
 }
 
 impl Reader for ZephyrAppKernel {
-    fn line(&mut self, line: &Line, log: &mut Log) -> Took {
+    fn line(&mut self, line: &Line, log: &mut Log) -> LineMatch {
         let text = line.text();
         if TITLE.fits(text) {
             // One boot may print four of these tables, with threads in either mode.
-            let goes_on = self.place != Place::Outside && self.section == log.current();
-            if !goes_on {
+            let continues_run = self.place != Place::Outside && self.section == log.current();
+            if !continues_run {
                 log.open_section();
             }
             log.of_kernel("zephyr");
-            *self = Self { place: Place::Simple, section: log.claim(), ..Self::default() };
-            return Took::Line;
+            *self = Self { place: Place::Simple, section: log.reserve(), ..Self::default() };
+            return LineMatch::Consumed;
         }
         if self.place == Place::Outside {
-            return Took::Nothing;
+            return LineMatch::NotMine;
         }
         if self.section != log.current() {
             self.place = Place::Outside;
-            return Took::Nothing;
+            return LineMatch::NotMine;
         }
         if let Some(found) = DIRECTION.find(text) {
             let mode = |text: &str| if text.starts_with('K') { "kernel" } else { "user" };
@@ -97,9 +97,9 @@ impl Reader for ZephyrAppKernel {
             row.flag(FlagKind::Failed, format!("the suite says: {} {}", found.at(1), found.at(2)));
             log.row(row);
         } else if !self.row(line, log) {
-            return Took::Nothing;
+            return LineMatch::NotMine;
         }
-        Took::Line
+        LineMatch::Consumed
     }
 }
 
@@ -108,29 +108,29 @@ impl ZephyrAppKernel {
     fn row(&mut self, line: &Line, log: &mut Log) -> bool {
         let text = line.text();
         if let Some(found) = SIMPLE.find(text).filter(|_| self.place == Place::Simple) {
-            self.give(found.at(1).to_owned(), found.number(2), line, log);
+            self.add_row(found.at(1).to_owned(), found.number(2), line, log);
         } else if let Some(found) = MESSAGE.find(text).filter(|_| self.place == Place::Mailbox) {
-            self.give(format!("mailbox, {} bytes", found.at(1)), found.number(2), line, log);
+            self.add_row(format!("mailbox, {} bytes", found.at(1)), found.number(2), line, log);
         } else if let Some(found) = PACKETS.find(text).filter(|_| self.place == Place::Pipe) {
             let (put, get) = (found.at(1), found.at(2));
             for (pipe, group) in ["no buffer", "small buffer", "big buffer"].into_iter().zip(3..) {
                 let name = format!("pipe, {}, {put} to {get} bytes, {pipe}", self.sizes);
-                self.give(name, found.number(group), line, log);
+                self.add_row(name, found.number(group), line, log);
             }
             self.tick = None;
         } else if let Some(found) = OVERHEAD.find(text) {
-            self.give("mailbox, message overhead".to_owned(), found.number(1), line, log);
+            self.add_row("mailbox, message overhead".to_owned(), found.number(1), line, log);
         } else if RATE.fits(text) {
             // Not a time, and derived from the rows above.
         } else if LIKE.fits(text) {
-            log.unreadable(line, Suite::ZephyrAppKernel, "has no name and time");
+            log.report_unreadable(line, Suite::ZephyrAppKernel, "has no name and time");
         } else {
             return false;
         }
         true
     }
 
-    fn give(&mut self, name: String, number: Option<Number>, line: &Line, log: &mut Log) {
+    fn add_row(&mut self, name: String, number: Option<Number>, line: &Line, log: &mut Log) {
         let Some(number) = number else { return };
         let name = name + &self.direction;
         let mut row = Row::new(Suite::ZephyrAppKernel, name, line.number, Basis::Ns).mean(&number);

@@ -3,7 +3,7 @@
 
 use rtmark_model::{Basis, Disturbance, FlagKind, Samples};
 
-use super::{Reader, Took};
+use super::{LineMatch, Reader};
 use crate::Suite;
 use crate::form::form;
 use crate::lines::Line;
@@ -20,7 +20,7 @@ form! {
 const STEPS: [&str; 5] = ["unpend", "ready", "switch", "pend", "tot"];
 
 /// The number of rounds kept.
-const MOST: usize = 1 << 20;
+const MAX_ROUNDS: usize = 1 << 20;
 
 /// The reader.
 #[derive(Debug, Default)]
@@ -45,7 +45,7 @@ struct Step {
 }
 
 impl Reader for ZephyrSched {
-    fn line(&mut self, line: &Line, log: &mut Log) -> Took {
+    fn line(&mut self, line: &Line, log: &mut Log) -> LineMatch {
         let text = line.text();
         if let Some(found) = ROUND.find(text) {
             let elsewhere = |open: &Open| open.section != log.current() || !log.in_use();
@@ -57,33 +57,33 @@ impl Reader for ZephyrSched {
             }
             let open = self.open.get_or_insert_with(|| {
                 log.of_kernel("zephyr");
-                let section = log.claim();
+                let section = log.reserve();
                 Open { line: line.number, section, steps: Default::default(), warming: 0 }
             });
             if warming {
                 open.warming += 1;
-                return Took::Line;
+                return LineMatch::Consumed;
             }
             for (step, group) in open.steps.iter_mut().zip(1..) {
                 match found.at(group).parse::<u64>() {
-                    Ok(_) if step.samples.runs().len() >= MOST => step.beyond += 1,
+                    Ok(_) if step.samples.runs().len() >= MAX_ROUNDS => step.beyond += 1,
                     Ok(cycles) => step.samples.push(cycles, Disturbance::NONE),
                     Err(_) => step.negative += 1,
                 }
             }
-            return Took::Line;
+            return LineMatch::Consumed;
         }
         if self.open.is_some() && END.fits(text) {
             self.end(log);
             log.end_section();
-            return Took::Line;
+            return LineMatch::Consumed;
         }
         if LIKE.fits(text) {
             let problem = "is not `unpend N ready N switch N pend N tot N (avg N)`";
-            log.unreadable(line, Suite::ZephyrSched, problem);
-            return Took::Line;
+            log.report_unreadable(line, Suite::ZephyrSched, problem);
+            return LineMatch::Consumed;
         }
-        Took::Nothing
+        LineMatch::NotMine
     }
 
     fn end(&mut self, log: &mut Log) {

@@ -3,7 +3,7 @@
 
 use rtmark_model::{Basis, FlagKind};
 
-use super::{Reader, Took};
+use super::{LineMatch, Reader};
 use crate::Suite;
 use crate::form::form;
 use crate::lines::Line;
@@ -30,14 +30,14 @@ pub struct ZephyrSysKernel {
 }
 
 impl Reader for ZephyrSysKernel {
-    fn line(&mut self, line: &Line, log: &mut Log) -> Took {
+    fn line(&mut self, line: &Line, log: &mut Log) -> LineMatch {
         let text = line.text();
         if MODULE.fits(text) {
             self.end(log);
             *self = Self { inside: true, ..Self::default() };
             log.open_section();
             log.of_kernel("zephyr");
-            return Took::Line;
+            return LineMatch::Consumed;
         }
         if let Some(found) = CASE.find(text) {
             self.end(log);
@@ -45,11 +45,11 @@ impl Reader for ZephyrSysKernel {
             if !self.inside {
                 // Its beginning was cut off, or it belongs to something else: a time will show.
                 self.case = Some((log.current(), row));
-                return Took::Nothing;
+                return LineMatch::NotMine;
             }
             log.of_kernel("zephyr");
-            self.case = Some((log.claim(), row));
-            return Took::Line;
+            self.case = Some((log.reserve(), row));
+            return LineMatch::Consumed;
         }
         if self.inside && self.case.is_none() {
             if let Some(found) = VERSION.find(text) {
@@ -58,19 +58,19 @@ impl Reader for ZephyrSysKernel {
                     version.map(|v| format!("{}.{}.{}", v >> 24, v >> 16 & 255, v >> 8 & 255));
                 let section = log.section();
                 section.version = section.version.take().or(version);
-                return Took::Line;
+                return LineMatch::Consumed;
             }
             if let Some(found) = COUNT.find(text) {
                 self.count = found.count(1);
-                return Took::Line;
+                return LineMatch::Consumed;
             }
         }
-        let Some((section, row)) = &mut self.case else { return Took::Nothing };
+        let Some((section, row)) = &mut self.case else { return LineMatch::NotMine };
         if let Some(found) = TIME.find(text) {
-            let Some(number) = found.number(1) else { return Took::Nothing };
+            let Some(number) = found.number(1) else { return LineMatch::NotMine };
             if !self.inside {
                 log.of_kernel("zephyr");
-                *section = log.claim();
+                *section = log.reserve();
                 self.inside = true;
             }
             let count = self.count;
@@ -82,28 +82,28 @@ impl Reader for ZephyrSysKernel {
                 },
                 &number,
             );
-            return Took::Line;
+            return LineMatch::Consumed;
         }
         if !self.inside {
-            return Took::Nothing;
+            return LineMatch::NotMine;
         }
         if let Some(found) = RESULT.find(text) {
             if found.at(1) != "SUCCESSFUL" {
                 row.flag(FlagKind::Failed, format!("the suite says {}", found.at(1)));
             }
-            return Took::Line;
+            return LineMatch::Consumed;
         }
         if let Some(found) = DETAILS.find(text) {
             let tick = found.at(1).contains("tick happened");
             let kind = if tick { FlagKind::Tick } else { FlagKind::Failed };
             row.flag(kind, format!("the suite says: {}", found.at(1)));
-            return Took::Line;
+            return LineMatch::Consumed;
         }
         if END_CASE.fits(text) {
             self.end(log);
-            return Took::Line;
+            return LineMatch::Consumed;
         }
-        Took::Nothing
+        LineMatch::NotMine
     }
 
     fn end(&mut self, log: &mut Log) {

@@ -3,7 +3,7 @@
 use rtmark_model::{Basis, FlagKind};
 use serde::Deserialize;
 
-use super::{Reader, Took};
+use super::{LineMatch, Reader};
 use crate::Suite;
 use crate::form::form;
 use crate::lines::Line;
@@ -39,28 +39,28 @@ struct Record {
 pub struct ZephyrTimer;
 
 impl Reader for ZephyrTimer {
-    fn line(&mut self, line: &Line, log: &mut Log) -> Took {
+    fn line(&mut self, line: &Line, log: &mut Log) -> LineMatch {
         if let Some(found) = RATE.find(line.text()) {
             log.open_section();
             let section = log.of_kernel("zephyr");
             section.clock = found.at(1).parse().ok().map(|rate| (rate, Rounding::Exact));
             section.facts.insert("tick_hz".into(), found.at(2).to_owned());
-            return Took::Line;
+            return LineMatch::Consumed;
         }
-        let Some(found) = RECORD.find(line.text()) else { return Took::Nothing };
+        let Some(found) = RECORD.find(line.text()) else { return LineMatch::NotMine };
         match serde_json::from_str::<Record>(found.at(1)) {
             Ok(record) => {
                 log.of_kernel("zephyr");
                 log.row(record.row(line.number));
             }
             // Records of other tests belong to them.
-            Err(error) if error.is_data() => return Took::Nothing,
+            Err(error) if error.is_data() => return LineMatch::NotMine,
             Err(error) => {
                 let problem = format!("its JSON is broken: {error}");
-                log.unreadable(line, Suite::ZephyrTimerBehavior, &problem);
+                log.report_unreadable(line, Suite::ZephyrTimerBehavior, &problem);
             }
         }
-        Took::Line
+        LineMatch::Consumed
     }
 }
 

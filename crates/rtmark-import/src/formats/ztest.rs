@@ -2,7 +2,7 @@
 
 use rtmark_model::{Basis, Percentile};
 
-use super::{Reader, Took};
+use super::{LineMatch, Reader};
 use crate::Suite;
 use crate::form::form;
 use crate::lines::Line;
@@ -32,12 +32,12 @@ pub struct Ztest {
 }
 
 impl Reader for Ztest {
-    fn line(&mut self, line: &Line, log: &mut Log) -> Took {
+    fn line(&mut self, line: &Line, log: &mut Log) -> LineMatch {
         let text = line.text();
         if let Some(found) = GROUP.find(text) {
             self.end(log);
             found.at(1).clone_into(&mut self.group);
-            return Took::Line;
+            return LineMatch::Consumed;
         }
         if let Some(found) = NAME.find(text) {
             self.end(log);
@@ -48,28 +48,28 @@ impl Reader for Ztest {
             };
             let row = Row::new(Suite::ZephyrZtest, name, line.number, Basis::Cycles);
             self.row = Some((None, row));
-            return Took::Line;
+            return LineMatch::Consumed;
         }
         if text == "[...]" {
             self.end(log);
             self.group.clear();
-            return Took::Nothing;
+            return LineMatch::NotMine;
         }
         if self.row.is_none() {
-            return Took::Nothing;
+            return LineMatch::NotMine;
         }
         if self.read(line) {
             if let Some((section @ None, _)) = &mut self.row {
                 log.of_kernel("zephyr");
-                *section = Some(log.claim());
+                *section = Some(log.reserve());
             }
-            return Took::Line;
+            return LineMatch::Consumed;
         }
         if LIKE.fits(text) {
-            log.unreadable(line, Suite::ZephyrZtest, "its number is not valid");
-            return Took::Line;
+            log.report_unreadable(line, Suite::ZephyrZtest, "its number is not valid");
+            return LineMatch::Consumed;
         }
-        Took::Nothing
+        LineMatch::NotMine
     }
 
     fn end(&mut self, log: &mut Log) {

@@ -44,7 +44,7 @@ fn figures(series: &Series) -> String {
     }
 }
 
-fn told(imported: &Imported) -> String {
+fn render(imported: &Imported) -> String {
     let mut text = String::new();
     for answer in &imported.answers {
         let key = answer.key();
@@ -78,7 +78,7 @@ fn told(imported: &Imported) -> String {
 }
 
 #[test]
-fn every_form_is_read() {
+fn every_format_parses() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
     let catalogue = Catalogue::builtin().expect("good");
     let mut logs: Vec<_> = std::fs::read_dir(&folder)
@@ -91,7 +91,7 @@ fn every_form_is_read() {
     for path in &logs {
         let name = path.file_name().expect("a name").to_string_lossy().into_owned();
         let bytes = std::fs::read(path).expect("readable");
-        let found = told(&import(&*bytes, &name, &catalogue, &Options::default()).expect("read"));
+        let found = render(&import(&*bytes, &name, &catalogue, &Options::default()).expect("read"));
         let expected = path.with_file_name(format!("{name}.found"));
         if std::env::var_os("RTMARK_BLESS").is_some() {
             std::fs::write(&expected, &found).expect("writable");

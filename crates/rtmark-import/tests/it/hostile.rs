@@ -13,7 +13,7 @@ fn read(bytes: &[u8], format: Option<Format>) -> Imported {
 }
 
 #[test]
-fn figures_below_zero_are_rows_that_are_not_compared() {
+fn negative_figures_are_kept_but_not_compared() {
     for log in [
         "a.b - c : -5 cycles , 1000 ns :\n",
         "a.b - c : 5 cycles , -1000 ns :\n",
@@ -59,12 +59,12 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..2000), format in format()) {
+    fn arbitrary_bytes_are_handled(bytes in proptest::collection::vec(any::<u8>(), 0..2000), format in format()) {
         check(&read(&bytes, format));
     }
 
     #[test]
-    fn damaged_logs(
+    fn damaged_logs_are_handled(
         which in any::<proptest::sample::Index>(),
         cuts in proptest::collection::vec((any::<proptest::sample::Index>(), 0_u8..7, any::<u8>()), 1..12),
         format in format(),
@@ -89,7 +89,7 @@ proptest! {
 }
 
 #[test]
-fn names_from_logs_are_only_names() {
+fn names_from_logs_are_sanitised() {
     let log = "** <script>alert(1)</script>\u{1b}]0;x\u{7} stats [avg, min, max] in nanoseconds **\n\
                ../../etc/passwd\u{202e} : 1, 1, 2\n";
     let imported = read(log.as_bytes(), None);
@@ -100,7 +100,7 @@ fn names_from_logs_are_only_names() {
 }
 
 #[test]
-fn a_line_without_end_takes_no_memory() {
+fn endless_lines_take_bounded_memory() {
     // 256 MiB from a reader that generates them.
     let row = " Give (no context switch) : 10, 10, 10\n";
     let head = "** Semaphore stats [avg, min, max] in nanoseconds **\n".as_bytes();
@@ -114,13 +114,13 @@ fn a_line_without_end_takes_no_memory() {
 }
 
 #[test]
-fn rows_beyond_counting_are_passed_over() {
+fn rows_beyond_the_limit_are_skipped() {
     let mut log = String::from("** A stats [avg, min, max] in nanoseconds **\n");
-    for _ in 0..rtmark_import::MOST_ROWS + 5 {
+    for _ in 0..rtmark_import::MAX_ROWS + 5 {
         log.push_str("a : 1,1,1\n");
     }
     let imported = read(log.as_bytes(), None);
-    assert_eq!(imported.answers.len(), rtmark_import::MOST_ROWS);
+    assert_eq!(imported.answers.len(), rtmark_import::MAX_ROWS);
     assert!(imported.warnings.iter().any(|w| w.message.contains("passed over")));
 }
 

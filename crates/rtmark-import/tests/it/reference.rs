@@ -73,7 +73,7 @@ const EXPECTED: &[(&str, usize, usize, u64)] = &[
 ];
 
 #[test]
-fn every_row_is_found_and_every_absurd_one_flagged() {
+fn every_row_is_found_and_every_absurd_row_flagged() {
     let logs = logs();
     for (name, log) in &logs {
         let expected = EXPECTED.iter().find(|(known, ..)| known == name);

@@ -10,7 +10,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::answer::{Document, KernelPlan, TaskPlan, TaskRun, WitnessPlan};
 use crate::term::{Kind, Term};
-use crate::timeline::{Timeline, Who};
+use crate::timeline::{Actor, Timeline};
 
 const STYLE: &str = include_str!("page.css");
 
@@ -263,9 +263,9 @@ impl KernelPlan {
         let scale = Scale::new(since(timeline.from), since(timeline.until));
         let mut lanes: Vec<&TaskPlan> = self.tasks.iter().collect();
         lanes.sort_by_key(|lane| std::cmp::Reverse(lane.priority));
-        let lane = |who: &Who| match who {
-            Who::Task(name) => lanes.iter().position(|lane| lane.name == *name).map(|at| at + 1),
-            Who::Interrupt(_) | Who::Clock => Some(0),
+        let lane = |who: &Actor| match who {
+            Actor::Task(name) => lanes.iter().position(|lane| lane.name == *name).map(|at| at + 1),
+            Actor::Interrupt(_) | Actor::Clock => Some(0),
         };
         let top = |at: usize| 6.0 + at as f64 * LANE;
         let bottom = top(lanes.len() + 1);
@@ -285,7 +285,7 @@ impl KernelPlan {
                         @if let Some(at) = lane(&ran.who) {
                             @let (from, until) = (scale.at(since(ran.from)), scale.at(since(ran.until)));
                             (rect(colour(&ran.who, &task.name).class(), from, top(at), until - from,
-                                BAR, &said(&ran.who, ran.from, ran.until, ran.lock.as_deref(), witness)))
+                                BAR, &slice_title(&ran.who, ran.from, ran.until, ran.lock.as_deref(), witness)))
                             @if ran.lock.is_some() {
                                 line.holds x1=(place(from)) x2=(place(until))
                                     y1=(place(top(at) + BAR)) y2=(place(top(at) + BAR)) {}
@@ -293,7 +293,7 @@ impl KernelPlan {
                         }
                     }
                     @for release in &timeline.releases {
-                        @if let Some(at) = lane(&Who::Task(release.task.clone())) {
+                        @if let Some(at) = lane(&Actor::Task(release.task.clone())) {
                             (line("release", scale.at(since(release.at)), top(at) - 4.0, top(at) + BAR))
                         }
                     }
@@ -310,23 +310,29 @@ impl KernelPlan {
     }
 }
 
-fn colour(who: &Who, own: &str) -> Colour {
+fn colour(who: &Actor, own: &str) -> Colour {
     match who {
-        Who::Task(name) if name == own => Colour::Own,
-        Who::Task(_) => Colour::Before,
-        Who::Interrupt(_) => Colour::Interrupt,
-        Who::Clock => Colour::Kernel,
+        Actor::Task(name) if name == own => Colour::Own,
+        Actor::Task(_) => Colour::Before,
+        Actor::Interrupt(_) => Colour::Interrupt,
+        Actor::Clock => Colour::Kernel,
     }
 }
 
-fn name(who: &Who) -> &str {
+fn name(who: &Actor) -> &str {
     match who {
-        Who::Task(name) | Who::Interrupt(name) => name,
-        Who::Clock => "the timer's handler",
+        Actor::Task(name) | Actor::Interrupt(name) => name,
+        Actor::Clock => "the timer's handler",
     }
 }
 
-fn said(who: &Who, from: u64, until: u64, lock: Option<&str>, witness: &WitnessPlan) -> String {
+fn slice_title(
+    who: &Actor,
+    from: u64,
+    until: u64,
+    lock: Option<&str>,
+    witness: &WitnessPlan,
+) -> String {
     let holding = lock.map_or_else(String::new, |lock| format!(", holding {lock}"));
     let after = from as i64 - witness.released as i64;
     format!("{}{holding}: {} cycles, from {after} on", name(who), until - from)
@@ -416,7 +422,7 @@ fn shares(own: &str, witness: &WitnessPlan, timeline: &Timeline) -> Pieces {
     let known: u64 = shares.iter().map(|(_, cycles)| cycles).sum();
     let rest = (witness.ended - witness.released).saturating_sub(known);
     let piece =
-        |(who, cycles): &(Who, u64)| (colour(who, own), name(who).to_owned(), *cycles as f64);
+        |(who, cycles): &(Actor, u64)| (colour(who, own), name(who).to_owned(), *cycles as f64);
     let mut pieces: Vec<_> = shares.iter().map(piece).collect();
     pieces.push((Colour::Kernel, "the kernel".to_owned(), rest as f64));
     let order = |colour: Colour| Colour::ALL.iter().position(|it| *it == colour);

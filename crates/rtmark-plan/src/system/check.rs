@@ -8,7 +8,7 @@ use super::{LockFile, Priority, QueueFile, System, TaskFile, Time, Work};
 use crate::set::{Interrupt, Queue, Release, Section, Set, Task};
 
 /// The most tasks, interrupts or locks in a file.
-const MOST: usize = 1_000;
+const MAX_ENTRIES: usize = 1_000;
 
 /// Timer units per second for kernels that do not count ticks.
 const MICROSECONDS: u64 = 1_000_000;
@@ -85,7 +85,7 @@ impl System {
     }
 
     /// Returns whether priorities are to be assigned automatically.
-    pub fn assigns(&self) -> bool {
+    pub fn assigns_priorities(&self) -> bool {
         self.task.iter().any(|task| matches!(task.priority.get_ref(), Priority::Word(_)))
     }
 
@@ -126,8 +126,8 @@ impl System {
             let hint = "name one, for example [\"freertos\"]";
             return Err(self.refuse(&self.soc, "kernels", problem, hint));
         }
-        if self.task.len().max(self.interrupt.len()).max(self.locks.len()) > MOST {
-            let problem = format!("more than {MOST} tasks, interrupts or locks");
+        if self.task.len().max(self.interrupt.len()).max(self.locks.len()) > MAX_ENTRIES {
+            let problem = format!("more than {MAX_ENTRIES} tasks, interrupts or locks");
             return Err(self.refuse(&self.soc, "task", problem, "split the system"));
         }
         self.unique(self.task.iter().map(|task| &task.name), "task")?;
@@ -213,7 +213,7 @@ impl System {
                 let problem = format!("`{word}` is neither a number nor \"assign\"");
                 return Err(self.refuse(&task.priority, of("priority"), problem, "correct it"));
             }
-            Priority::Level(_) if self.assigns() => {
+            Priority::Level(_) if self.assigns_priorities() => {
                 let problem =
                     "it is a number, but the priorities of other tasks are to be assigned";
                 let hint = "write \"assign\" for every task, or for none";
@@ -312,7 +312,7 @@ impl System {
             Ok(found)
         };
         let mut set = Set {
-            tick: self.some(self.tick.as_ref(), "tick", chip)?.unwrap_or(chip.clock / 1000),
+            tick: self.optional(self.tick.as_ref(), "tick", chip)?.unwrap_or(chip.clock / 1000),
             granule: chip.clock.div_ceil(MICROSECONDS),
             locks: self.locks.iter().map(|lock| lock.get_ref().clone()).collect(),
             ..Set::default()
@@ -373,10 +373,10 @@ impl System {
         };
         let (from, to) = (place(&queue.from), place(&queue.to));
         let (name, items) = (queue.name.get_ref().clone(), *queue.items.get_ref());
-        set.connect(Queue { name, from, to, items }).map_err(|gathered| {
+        set.connect(Queue { name, from, to, items }).map_err(|accumulated| {
             let key = format!("items of queue {}", queue.name.get_ref());
             let problem = format!(
-                "{gathered} messages can accumulate from one job of {} to the end of the next, \
+                "{accumulated} messages can accumulate from one job of {} to the end of the next, \
                  but it holds {items}",
                 queue.to.get_ref()
             );
@@ -398,7 +398,7 @@ impl System {
         Ok(cycles)
     }
 
-    fn some(
+    fn optional(
         &self,
         at: Option<&Spanned<Time>>,
         key: &str,
@@ -428,7 +428,8 @@ impl System {
                 (distance, Release::Interrupt(index))
             }
         };
-        let deadline = self.some(file.deadline.as_ref(), &of("deadline"), chip)?.unwrap_or(period);
+        let deadline =
+            self.optional(file.deadline.as_ref(), &of("deadline"), chip)?.unwrap_or(period);
         let zero = |time: &Option<Spanned<Time>>| {
             time.as_ref().map_or(0, |time| time.get_ref().cycles(chip.clock)).min(1 << 46)
         };

@@ -16,42 +16,42 @@ pub use time::{Function, Time, Work};
 /// An example with every key, printed by `rtmark plan --init`.
 pub const EXAMPLE: &str = include_str!("example.toml");
 
-/// A system: tasks with deadlines, what they share, and where they are to run.
+/// A system: tasks with deadlines, what they share, and where they run.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct System {
-    /// The soc, by name or by the path of its file; times in units are cycles of its clock.
+    /// The soc, by name or by the path of its file. Its clock converts times with units to cycles.
     #[schemars(with = "String")]
     pub soc: Spanned<String>,
     /// The kernels to consider.
     #[schemars(with = "Vec<String>")]
     pub kernels: Vec<Spanned<String>>,
-    /// The set of build settings: `product` without.
+    /// The set of build settings; `product` by default.
     #[schemars(with = "Option<String>")]
     pub profile: Option<Spanned<String>>,
-    /// From one tick to the next, where the kernel has a tick: a millisecond without.
+    /// The time between ticks, if the kernel has a tick; one millisecond by default.
     #[schemars(with = "Option<Time>")]
     pub tick: Option<Spanned<Time>>,
-    /// How much of each deadline must be left, in percent: a plan that leaves less is refused.
+    /// The slack that each deadline must leave, in percent. A plan that leaves less fails.
     #[schemars(with = "Option<f64>")]
     pub slack_percent: Option<Spanned<f64>>,
-    /// What tasks lock.
+    /// The names of the locks.
     #[serde(default)]
     #[schemars(with = "Vec<String>")]
     pub locks: Vec<Spanned<String>>,
     /// The tasks.
     #[serde(default)]
     pub task: Vec<TaskFile>,
-    /// The interrupts besides the kernel's own.
+    /// The interrupts other than the kernel's own.
     #[serde(default)]
     pub interrupt: Vec<InterruptFile>,
     /// Queues between tasks.
     #[serde(default)]
     pub queue: Vec<QueueFile>,
-    /// The text, to find lines in.
+    /// The text of the file, to find the lines of errors.
     #[serde(skip)]
     text: String,
-    /// What the file is called.
+    /// The file's name.
     #[serde(skip)]
     file: String,
 }
@@ -63,31 +63,31 @@ pub struct TaskFile {
     /// Its name.
     #[schemars(with = "String")]
     pub name: Spanned<String>,
-    /// From one job to the next, where the clock releases them.
+    /// The time between jobs, if the clock releases them.
     #[schemars(with = "Option<Time>")]
     pub period: Option<Spanned<Time>>,
-    /// The interrupt that releases them instead.
+    /// The interrupt that releases jobs, instead of the clock.
     #[schemars(with = "Option<String>")]
     pub on: Option<Spanned<String>>,
-    /// From a release to when its job must be done: the period without.
+    /// The time from a release to the deadline of its job; the period by default.
     #[schemars(with = "Option<Time>")]
     pub deadline: Option<Spanned<Time>>,
-    /// How urgent it is, larger being more urgent, or `assign`.
+    /// The priority, a larger number being more urgent, or `assign`.
     #[schemars(with = "Priority")]
     pub priority: Spanned<Priority>,
-    /// What a job executes, the kernel's own doings apart.
+    /// The execution time of a job, without the kernel's share.
     #[schemars(with = "Work")]
     pub work: Spanned<Work>,
-    /// From the start to the first release.
+    /// The time from the start to the first release.
     #[schemars(with = "Option<Time>")]
     pub offset: Option<Spanned<Time>>,
-    /// By how much a release may be late for reasons outside the system.
+    /// The maximum delay of a release for reasons outside the system.
     #[schemars(with = "Option<Time>")]
     pub jitter: Option<Spanned<Time>>,
-    /// Bytes of its stack: 512 without.
+    /// The size of its stack in bytes; 512 by default.
     #[schemars(with = "Option<u64>")]
     pub stack: Option<Spanned<u64>>,
-    /// For how much of its work it holds locks.
+    /// The critical sections of a job.
     #[serde(default)]
     pub lock: Vec<LockFile>,
 }
@@ -96,24 +96,24 @@ pub struct TaskFile {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(untagged, expecting = "expected a number from 0 to 4294967295, or \"assign\"")]
 pub enum Priority {
-    /// This one.
+    /// This priority.
     Level(u32),
-    /// `assign`: one with which all deadlines are met, if there is any.
+    /// `assign`: a priority with which all deadlines are met, if there is one.
     Word(String),
 }
 
-/// A stretch of a job in which it holds a lock.
+/// A critical section of a job.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LockFile {
-    /// Which.
+    /// The lock.
     #[schemars(with = "String")]
     pub name: Spanned<String>,
-    /// For how much of the job's work.
+    /// The part of the job's work during which the lock is held.
     #[serde(rename = "for")]
     #[schemars(with = "Time")]
     pub length: Spanned<Time>,
-    /// The lock that it holds already.
+    /// The lock that is already held, if the section is nested.
     #[schemars(with = "Option<String>")]
     pub inside: Option<Spanned<String>>,
 }
@@ -125,15 +125,16 @@ pub struct InterruptFile {
     /// Its name.
     #[schemars(with = "String")]
     pub name: Spanned<String>,
-    /// From one to the next, at least.
+    /// The minimum time between two of them.
     #[schemars(with = "Time")]
     pub distance: Spanned<Time>,
-    /// What its handler executes, the kernel's own doings apart.
+    /// The execution time of its handler, without the kernel's share.
     #[schemars(with = "Work")]
     pub work: Spanned<Work>,
 }
 
-/// A queue: each job of one task sends a message, each of another receives what has gathered.
+/// A queue: each job of one task sends a message, and each job of another receives all messages that
+/// have accumulated.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct QueueFile {
@@ -146,7 +147,7 @@ pub struct QueueFile {
     /// The task that receives.
     #[schemars(with = "String")]
     pub to: Spanned<String>,
-    /// How many messages it holds.
+    /// The capacity in messages.
     #[schemars(with = "u64")]
     pub items: Spanned<u64>,
 }

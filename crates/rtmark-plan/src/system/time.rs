@@ -124,13 +124,13 @@ pub enum Work {
     Scenario(String),
 }
 
-/// A function of a firmware that is run on the soc.
+/// A function of firmware that runs on the soc.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Function {
-    /// The ELF file, from the folder of the system's file.
+    /// The ELF file, relative to the folder of the system's file.
     pub elf: String,
-    /// The function's name in it.
+    /// The function's name in that file.
     pub function: String,
 }
 

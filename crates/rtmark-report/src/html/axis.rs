@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_factors_are_equally_far_apart() {
+    fn equal_factors_are_equidistant() {
         let axis = Axis::logarithmic(1.0, 1000.0);
         assert!((axis.place(10.0) - 1.0 / 3.0).abs() < 1e-9);
         assert!((axis.place(100.0) - 2.0 / 3.0).abs() < 1e-9);
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_at_axes_are_short() {
+    fn axis_numbers_are_short() {
         let shown = [0.0, 1.0, 500.0, 9000.0, 25_000.0, 1_500_000.0, 0.5].map(short);
         assert_eq!(shown, ["0", "1", "500", "9000", "25k", "1.5M", "0.5"]);
         assert_eq!(

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use maud::{Markup, PreEscaped, html};
 
 use super::axis::{Axis, part, short};
-use crate::kernels::{Looks, written};
+use crate::kernels::{KernelStyles, written};
 use crate::sheet::{Chart, Line, Scales, Style};
 
 /// The nominal size of a chart; the page scales it.
@@ -16,7 +16,7 @@ const TOP: f64 = 20.0;
 const BOTTOM: f64 = HEIGHT - 34.0;
 const LEFT: f64 = 44.0;
 /// The right end of a chart whose lines are labelled at their ends.
-const NAMED: f64 = WIDTH - 92.0;
+const LABELLED_RIGHT: f64 = WIDTH - 92.0;
 const RIGHT: f64 = WIDTH - 14.0;
 /// The minimum distance between line labels.
 const NAME_HEIGHT: f64 = 12.5;
@@ -62,7 +62,7 @@ impl Frame {
                 let (low, top) = (least(|p| p.1).max(1.0) * 0.9, top.max(1.0) * 1.1);
                 let wider = (DECADE * low / top).max(1.0).sqrt();
                 let y = Axis::logarithmic((low / wider).max(0.9), top * wider);
-                Self { x, y, right: NAMED }
+                Self { x, y, right: LABELLED_RIGHT }
             }
             Scales::Exceedance => {
                 let x = if high > 3.0 * low.max(1.0) {
@@ -74,7 +74,7 @@ impl Frame {
                 let y = Axis::logarithmic(least(|p| p.1) * 0.8, 1.0);
                 let parts: Vec<_> =
                     y.ticks.iter().map(|(value, _)| (*value, part(*value))).collect();
-                Self { x, y: y.with_ticks(parts), right: NAMED }
+                Self { x, y: y.with_ticks(parts), right: LABELLED_RIGHT }
             }
         }
     }
@@ -93,14 +93,14 @@ impl Frame {
 }
 
 /// Draws a chart with its title.
-pub fn chart(chart: &Chart, looks: &Looks) -> Markup {
+pub fn chart(chart: &Chart, styles: &KernelStyles) -> Markup {
     let frame = Frame::of(chart);
     let mut picture = axes(&frame, chart);
     if chart.scales == Scales::Growth {
         picture.push_str(&guides(&frame));
     }
     for (index, line) in chart.lines.iter().enumerate() {
-        let class = line.kernel.as_deref().map_or_else(|| "kx".to_owned(), |k| looks.class(k));
+        let class = line.kernel.as_deref().map_or_else(|| "kx".to_owned(), |k| styles.class(k));
         let before = index.checked_sub(1).and_then(|before| chart.lines.get(before));
         let drawn = match line.style {
             Style::Band => before.map(|low| band(&frame, low, line)).unwrap_or_default(),
@@ -114,8 +114,8 @@ pub fn chart(chart: &Chart, looks: &Looks) -> Markup {
         );
     }
     match chart.scales {
-        Scales::Growth => picture.push_str(&names(&frame, chart, looks)),
-        Scales::Exceedance => picture.push_str(&longest(chart, looks)),
+        Scales::Growth => picture.push_str(&names(&frame, chart, styles)),
+        Scales::Exceedance => picture.push_str(&longest(chart, styles)),
         Scales::Even => {}
     }
     html! {
@@ -330,7 +330,7 @@ pub fn slope(points: &[(f64, f64)]) -> Option<f64> {
 }
 
 /// Labels the lines with their names and slopes, moved apart where they would overlap.
-fn names(frame: &Frame, chart: &Chart, looks: &Looks) -> String {
+fn names(frame: &Frame, chart: &Chart, styles: &KernelStyles) -> String {
     let mut names: Vec<(f64, f64, &Line)> = Vec::new();
     for line in &chart.lines {
         let Some(last) = line.points.last() else { continue };
@@ -356,15 +356,15 @@ fn names(frame: &Frame, chart: &Chart, looks: &Looks) -> String {
         let slope =
             if slope == "-0.00" { "0.00".to_owned() } else { slope.replace('-', "\u{2212}") };
         let from = x + 3.0;
-        let to = NAMED + 8.0;
+        let to = LABELLED_RIGHT + 8.0;
         let _ = write!(
             out,
             "<g class=\"{}\"{}><path class=\"lead\" d=\"M{from:.1} {y:.1}L{to:.1} {place:.1}\"/>\
              <text class=\"name\" x=\"{:.1}\" y=\"{:.1}\">{}</text>\
              <text class=\"n\" x=\"{WIDTH}\" y=\"{:.1}\">{slope}</text></g>",
-            looks.class(kernel),
+            styles.class(kernel),
             data_kernel(kernel),
-            NAMED + 10.0,
+            LABELLED_RIGHT + 10.0,
             place + 3.5,
             escaped(written(kernel)),
             place + 3.5
@@ -375,20 +375,20 @@ fn names(frame: &Frame, chart: &Chart, looks: &Looks) -> String {
 }
 
 /// Names the lines with their longest samples, the longest first.
-fn longest(chart: &Chart, looks: &Looks) -> String {
+fn longest(chart: &Chart, styles: &KernelStyles) -> String {
     let of = |line: &&Line| line.points.last().map_or(0.0, |point| point.0);
     let mut lines: Vec<&Line> = chart.lines.iter().collect();
     lines.sort_by(|a, b| of(b).total_cmp(&of(a)));
     let mut out = format!("<text class=\"n\" x=\"{WIDTH}\" y=\"10\">longest</text>");
     let mut y = TOP + 8.0;
     for line in lines {
-        let class = line.kernel.as_deref().map_or_else(|| "kx".to_owned(), |k| looks.class(k));
+        let class = line.kernel.as_deref().map_or_else(|| "kx".to_owned(), |k| styles.class(k));
         let kernel = line.kernel.as_deref().map(data_kernel).unwrap_or_default();
         let _ = write!(
             out,
             "<g class=\"{class}\"{kernel}><text class=\"name\" x=\"{:.1}\" y=\"{y:.1}\">{}</text>\
              <text class=\"n\" x=\"{WIDTH}\" y=\"{y:.1}\">{}</text></g>",
-            NAMED + 10.0,
+            LABELLED_RIGHT + 10.0,
             escaped(&line.name),
             short(of(&line))
         );
@@ -402,7 +402,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slopes_are_the_powers_of_what_grows() {
+    fn slopes_are_the_exponents_of_growth() {
         let counts = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
         let of = |cost: fn(f64) -> f64| {
             let points: Vec<_> = counts.iter().map(|n| (*n, cost(*n))).collect();
@@ -432,11 +432,11 @@ mod tests {
             places: Vec::new(),
             lines: vec![line("freertos"), line("embassy"), line("lilos")],
         };
-        chart(&drawn, &Looks::default()).into_string()
+        chart(&drawn, &KernelStyles::default()).into_string()
     }
 
     #[test]
-    fn names_of_lines_that_end_together_do_not_touch() {
+    fn labels_of_lines_that_end_together_do_not_overlap() {
         for last in [1.0, 100.0, 5000.0] {
             let drawn = growth(&[(1.0, 1.0), (2.0, 5000.0), (64.0, last)]);
             let mut places: Vec<f64> = drawn
@@ -455,7 +455,7 @@ mod tests {
     }
 
     #[test]
-    fn odd_figures_are_drawn_all_the_same() {
+    fn odd_figures_are_drawn() {
         for points in
             [&[][..], &[(1.0, 0.0)], &[(0.0, 0.0), (0.0, 0.0)], &[(1.0, 1e19), (64.0, 1e19)]]
         {

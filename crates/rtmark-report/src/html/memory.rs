@@ -4,11 +4,11 @@ use maud::{Markup, html};
 
 use super::text::{breakable, swatch};
 use super::view::View;
-use crate::kernels::Looks;
+use crate::kernels::KernelStyles;
 use crate::matrix::grouped;
 
 /// Renders flash and RAM of each image, with a column for each kernel; nothing if no image is known.
-pub fn memory(view: &View<'_>, looks: &Looks) -> Markup {
+pub fn memory(view: &View<'_>, styles: &KernelStyles) -> Markup {
     let block = &view.block;
     let firmware: Vec<_> =
         block.kernels.iter().map(|kernel| (kernel, block.firmware(*kernel))).collect();
@@ -39,7 +39,7 @@ pub fn memory(view: &View<'_>, looks: &Looks) -> Markup {
                                     th scope="col" { "image" }
                                     @for column in &block.kernels {
                                         th.n scope="col" colspan="2" data-kernel=(column.0) {
-                                            (swatch(&looks.class(column.0.as_str()))) " " (view.name(*column))
+                                            (swatch(&styles.class(column.0.as_str()))) " " (view.name(*column))
                                         }
                                     }
                                 }

@@ -23,7 +23,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
 
 use crate::imported::{empty_sheet, rows};
-use crate::kernels::{LOOKS, Looks, written};
+use crate::kernels::{KERNEL_STYLES, KernelStyles, written};
 use crate::notes::{Notes, one_line};
 use crate::report::{Report, RunFacts, of_block};
 use crate::sections::curves;
@@ -35,7 +35,7 @@ const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
 /// The marks of kernels, drawn around the origin, in the order of their looks.
-const MARKS: [&str; LOOKS] = [
+const MARKS: [&str; KERNEL_STYLES] = [
     "M-.9 -8h1.8V8h-1.8z",
     "M-5 0a5 5 0 1 0 10 0a5 5 0 1 0 -10 0",
     "M-4.5 -4.5h9v9h-9z",
@@ -76,16 +76,16 @@ impl Report<'_> {
         let views = view::views(self);
         let kernels =
             views.iter().flat_map(|view| view.block.kernels.iter().map(|column| column.0));
-        let looks = Looks::of(kernels);
+        let styles = KernelStyles::of(kernels);
         let sheets = self.sheets_with(None);
         let mut part = |markup: Markup| to.write_all(markup.into_string().as_bytes());
         part(head(self))?;
         part(PreEscaped("<body>".to_owned()))?;
         part(marks())?;
-        part(top(self, &views, &sheets, &looks))?;
+        part(top(self, &views, &sheets, &styles))?;
         part(PreEscaped("<main id=\"tables\">".to_owned()))?;
         for view in &views {
-            self.view_to(view, &looks, &sheets, &mut part)?;
+            self.view_to(view, &styles, &sheets, &mut part)?;
         }
         part(html! { h2 #beside { "Other results" } })?;
         let others = self.runs.iter().map(|other| other.answers.as_slice());
@@ -97,7 +97,7 @@ impl Report<'_> {
             sheets::streamed(&logs, rows(answers, self.catalogue), &mut part)?;
         }
         for sheet in &sheets {
-            part(sheets::sheet(sheet, &looks))?;
+            part(sheets::sheet(sheet, &styles))?;
         }
         part(PreEscaped("</main><script>".to_owned()))?;
         part(PreEscaped(SCRIPT.to_owned()))?;
@@ -108,7 +108,7 @@ impl Report<'_> {
     fn view_to(
         &self,
         view: &View<'_>,
-        looks: &Looks,
+        styles: &KernelStyles,
         others: &[Sheet],
         part: &mut impl FnMut(Markup) -> io::Result<()>,
     ) -> io::Result<()> {
@@ -116,8 +116,8 @@ impl Report<'_> {
         part(html! {
             h2 id=(view.id("heading")) { (breakable(&view.chip)) " " small { (breakable(&view.about())) } }
         })?;
-        part(overview::overview(view, looks, self.worst))?;
-        part(operations::operations(view, looks))?;
+        part(overview::overview(view, styles, self.worst))?;
+        part(operations::operations(view, styles))?;
         let mut missing = Notes::default();
         let curves = curves(&view.block, self.catalogue, &view.id("curve"), &mut missing);
         if !curves.is_empty() {
@@ -131,7 +131,7 @@ impl Report<'_> {
             })?;
             part(PreEscaped("<div class=\"curves\">".to_owned()))?;
             for curve in &curves {
-                part(sheets::curve(curve, looks))?;
+                part(sheets::curve(curve, styles))?;
             }
             part(PreEscaped("</div>".to_owned()))?;
             part(html! {
@@ -153,9 +153,9 @@ impl Report<'_> {
                 }
                 (scenario::marks())
             })?;
-            part(html! { div.charts { @for chart in &late { (draw::chart(chart, looks)) } } })?;
+            part(html! { div.charts { @for chart in &late { (draw::chart(chart, styles)) } } })?;
         }
-        part(memory::memory(view, looks))?;
+        part(memory::memory(view, styles))?;
         let (mut folded, mut open) = (Vec::new(), Vec::new());
         for mut sheet in of_block(&view.block, &format!("-{}", view.number)) {
             let small = sheet.id.starts_with("cold") || sheet.id.starts_with("longest-held");
@@ -175,7 +175,7 @@ impl Report<'_> {
                 rows.len()
             )))?;
             for row in rows {
-                part(scenario::scenario(self, view, row, looks, others))?;
+                part(scenario::scenario(self, view, row, styles, others))?;
             }
             part(PreEscaped("</details>".to_owned()))?;
         }
@@ -184,7 +184,7 @@ impl Report<'_> {
             p.key { (view.rests_on()) }
         })?;
         for sheet in open.iter().chain(&folded) {
-            part(sheets::sheet(sheet, looks))?;
+            part(sheets::sheet(sheet, styles))?;
         }
         part(PreEscaped("</section>".to_owned()))
     }
@@ -240,15 +240,15 @@ fn marks() -> Markup {
     }
 }
 
-fn top(report: &Report<'_>, views: &[View<'_>], sheets: &[Sheet], looks: &Looks) -> Markup {
+fn top(report: &Report<'_>, views: &[View<'_>], sheets: &[Sheet], styles: &KernelStyles) -> Markup {
     html! {
         a.skip href="#tables" { "Skip to the figures" }
         header {
             h1 { (breakable(report.title)) }
             details.made {
                 summary { "About this page" }
-                @if let Some(run) = report.run { (made(run)) }
-                @for other in report.runs { (made(&other.run)) }
+                @if let Some(run) = report.run { (run_facts(run)) }
+                @for other in report.runs { (run_facts(&other.run)) }
                 p { "Written by " (report.generator) ". Every figure is exact unless marked otherwise." }
                 nav aria-label="Contents" {
                     ul.contents {
@@ -263,11 +263,11 @@ fn top(report: &Report<'_>, views: &[View<'_>], sheets: &[Sheet], looks: &Looks)
                 }
             }
         }
-        (controls(views, looks))
+        (controls(views, styles))
     }
 }
 
-fn made(run: &RunFacts) -> Markup {
+fn run_facts(run: &RunFacts) -> Markup {
     html! {
         p {
             "Run " code { (run.id) } " of " (run.when) " UTC"
@@ -289,7 +289,7 @@ fn distinct<'a>(views: &'a [View<'_>], of: fn(&'a View<'_>) -> &'a str) -> Vec<&
     names
 }
 
-fn controls(views: &[View<'_>], looks: &Looks) -> Markup {
+fn controls(views: &[View<'_>], styles: &KernelStyles) -> Markup {
     let chips = distinct(views, |view| &view.chip);
     let builds = distinct(views, |view| &view.build);
     let kernels = distinct(views, |_| "");
@@ -318,7 +318,7 @@ fn controls(views: &[View<'_>], looks: &Looks) -> Markup {
                 @for kernel in &kernels {
                     label {
                         input type="checkbox" name="kernel" value=(kernel) checked;
-                        span { (swatch(&looks.class(kernel))) (written(kernel)) }
+                        span { (swatch(&styles.class(kernel))) (written(kernel)) }
                     }
                 }
             }

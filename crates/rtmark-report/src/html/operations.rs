@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use super::text::{breakable, swatch};
 use super::view::View;
 use crate::groups::Group;
-use crate::kernels::{Looks, written};
+use crate::kernels::{KernelStyles, written};
 use crate::matrix::{FLOOR, KernelColumn, grouped, short_count};
 use crate::notes::{Notes, one_line, remarks, summary, without_figures};
 use crate::rank::{Ranking, heat};
@@ -28,7 +28,7 @@ pub fn by_group<'a>(view: &View<'a>) -> Vec<(Group, Vec<&'a ScenarioId>)> {
 }
 
 /// Renders the table of a view, or nothing if it has no rows.
-pub fn operations(view: &View<'_>, looks: &Looks) -> Markup {
+pub fn operations(view: &View<'_>, styles: &KernelStyles) -> Markup {
     let groups = by_group(view);
     if groups.is_empty() {
         return html! {};
@@ -61,7 +61,7 @@ pub fn operations(view: &View<'_>, looks: &Looks) -> Markup {
                         tr {
                             th scope="col" aria-sort="none" { span.sort { "operation" } }
                             @for column in &view.block.kernels {
-                                (head(view, column, looks, &mut heads))
+                                (head(view, column, styles, &mut heads))
                             }
                         }
                     }
@@ -101,10 +101,10 @@ fn placements(view: &View<'_>) -> u64 {
 fn head<'a>(
     view: &View<'a>,
     column: &KernelColumn<'a>,
-    looks: &Looks,
+    styles: &KernelStyles,
     notes: &mut Notes,
 ) -> Markup {
-    let class = looks.class(column.0.as_str());
+    let class = styles.class(column.0.as_str());
     html! {
         th scope="col" data-kernel=(column.0) aria-sort="none" {
             (swatch(&class))
@@ -186,8 +186,8 @@ fn cell<'a>(
     }
     let Some(series) = answer.series() else { return html! { td data-kernel=(kernel) {} } };
     let Some(statistics) = series.statistics() else {
-        let told = summary(series).unwrap_or_default();
-        return html! { td data-kernel=(kernel) class="why" { (told) } };
+        let text = summary(series).unwrap_or_default();
+        return html! { td data-kernel=(kernel) class="why" { (text) } };
     };
     let typical = statistics.typical();
     let emptied = series.emptied.as_ref().and_then(rtmark_model::Samples::statistics);

@@ -10,20 +10,20 @@ use super::text::{breakable, list, swatch};
 use super::view::View;
 use crate::findings::{Evidence, Wait, findings, held_scenario, lines, waits};
 use crate::groups::Group;
-use crate::kernels::Looks;
+use crate::kernels::KernelStyles;
 use crate::matrix::{FLOOR, KernelColumn, grouped, short_count};
 use crate::notes::{one_line, without_figures};
 use crate::worst::Worst;
 
 /// The number of operations that represent a group.
-const STAND: usize = 2;
+const PER_GROUP: usize = 2;
 /// The chart width, in pixels, at which labels are kept from overlapping.
 const NOMINAL: f64 = 480.0;
 /// The width reserved for a label at that size.
 const NUMBER: f64 = 34.0;
 
 /// Renders the first screen of a view.
-pub fn overview(view: &View<'_>, looks: &Looks, worst: &[Worst]) -> Markup {
+pub fn overview(view: &View<'_>, styles: &KernelStyles, worst: &[Worst]) -> Markup {
     let found = findings(&view.block);
     let rows = headlines(view);
     html! {
@@ -40,8 +40,8 @@ pub fn overview(view: &View<'_>, looks: &Looks, worst: &[Worst]) -> Markup {
                 }
             }
             div.first {
-                @if !rows.is_empty() { (costs(view, looks, &rows)) }
-                (card(view, looks, worst))
+                @if !rows.is_empty() { (costs(view, styles, &rows)) }
+                (card(view, styles, worst))
             }
         }
     }
@@ -87,7 +87,7 @@ fn headlines<'a>(view: &View<'a>) -> Vec<Row<'a>> {
         };
         let mut rows: Vec<_> = listed.filter(|row| of_kernels(row) > 0).collect();
         rows.sort_by_key(|row| of_kernels(row) < 2);
-        rows.truncate(STAND);
+        rows.truncate(PER_GROUP);
         if rows.is_empty() && !matches!(group, Group::Programs) {
             let any = scenarios.iter().map(|id| row(view, group, id, id.as_str()));
             rows.extend(any.rev().max_by_key(of_kernels).filter(|row| of_kernels(row) > 0));
@@ -101,7 +101,7 @@ fn percent(axis: &Axis, value: u64) -> f64 {
     3.0 + axis.place(value as f64) * 94.0
 }
 
-fn costs(view: &View<'_>, looks: &Looks, rows: &[Row<'_>]) -> Markup {
+fn costs(view: &View<'_>, styles: &KernelStyles, rows: &[Row<'_>]) -> Markup {
     let figures = || rows.iter().flat_map(|row| &row.figures).map(|figure| figure.1.max(1) as f64);
     let low = figures().fold(f64::INFINITY, f64::min);
     let high = figures().fold(1.0, f64::max);
@@ -144,7 +144,7 @@ fn costs(view: &View<'_>, looks: &Looks, rows: &[Row<'_>]) -> Markup {
                                         " " small { (without(row, view)) }
                                     }
                                 }
-                                td { (strip(view, row, &axis, looks)) }
+                                td { (strip(view, row, &axis, styles)) }
                             }
                         }
                     }
@@ -169,8 +169,8 @@ fn without(row: &Row<'_>, view: &View<'_>) -> String {
 }
 
 /// Draws the marks of one operation, with as many labels as fit.
-fn strip(view: &View<'_>, row: &Row<'_>, axis: &Axis, looks: &Looks) -> Markup {
-    let told: Vec<_> = row
+fn strip(view: &View<'_>, row: &Row<'_>, axis: &Axis, styles: &KernelStyles) -> Markup {
+    let descriptions: Vec<_> = row
         .figures
         .iter()
         .map(|(column, figure)| format!("{} {}", view.name(*column), grouped(*figure)))
@@ -190,14 +190,14 @@ fn strip(view: &View<'_>, row: &Row<'_>, axis: &Axis, looks: &Looks) -> Markup {
         }
     }
     html! {
-        svg.marks role="img" aria-label=(told.join(", ")) {
+        svg.marks role="img" aria-label=(descriptions.join(", ")) {
             @for (value, _) in &axis.ticks {
                 @let at = format!("{:.2}%", 3.0 + axis.place(*value) * 94.0);
                 line.grid x1=(at) x2=(at) y1="0" y2="30" {}
             }
             line.base x1="0" x2="100%" y1="20" y2="20" {}
             @for (column, figure) in &row.figures {
-                @let class = looks.class(column.0.as_str());
+                @let class = styles.class(column.0.as_str());
                 g class=(class) data-kernel=(column.0) {
                     title { (view.name(*column)) " " (grouped(*figure)) }
                     use href=(format!("#{}", class.replace('k', "m")))
@@ -205,7 +205,7 @@ fn strip(view: &View<'_>, row: &Row<'_>, axis: &Axis, looks: &Looks) -> Markup {
                 }
             }
             @for (column, figure, class) in &numbers {
-                text class=(format!("{} {class}", looks.class(column.0.as_str()))) data-kernel=(column.0)
+                text class=(format!("{} {class}", styles.class(column.0.as_str()))) data-kernel=(column.0)
                     x=(format!("{:.2}%", percent(axis, *figure))) y="10" { (short_count(*figure)) }
             }
         }
@@ -240,7 +240,7 @@ fn image<'a>(view: &View<'a>) -> Option<&'a str> {
 }
 
 /// Renders how long interrupts are held back, by which line, and the memory used.
-fn card(view: &View<'_>, looks: &Looks, worst: &[Worst]) -> Markup {
+fn card(view: &View<'_>, styles: &KernelStyles, worst: &[Worst]) -> Markup {
     let (urgent, calling) =
         (waits(&view.block, Victim::MostUrgent), waits(&view.block, Victim::MayCall));
     let image = image(view);
@@ -290,7 +290,7 @@ fn card(view: &View<'_>, looks: &Looks, worst: &[Worst]) -> Markup {
                     }
                     tbody {
                         @for line in &lines {
-                            (card_line(view, looks, line, longest, most, any_wait))
+                            (card_line(view, styles, line, longest, most, any_wait))
                         }
                     }
                 }
@@ -309,14 +309,14 @@ fn linked(view: &View<'_>, victim: Victim, [text, more]: [&str; 2]) -> Markup {
 
 fn card_line(
     view: &View<'_>,
-    looks: &Looks,
+    styles: &KernelStyles,
     line: &Line<'_>,
     longest: u64,
     most: (u64, u64),
     any_wait: bool,
 ) -> Markup {
     let kernel = line.column.0.as_str();
-    let class = looks.class(kernel);
+    let class = styles.class(kernel);
     let wait = |wait: &Option<Wait<'_>>| wait.map(|wait| wait.held.cycles);
     html! {
         tr.least[kernel == FLOOR] data-kernel=(kernel) {

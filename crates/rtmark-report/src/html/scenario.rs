@@ -7,11 +7,11 @@ use rtmark_model::{Backend, Basis, DEFAULT_PROFILE, Samples, ScenarioId, Series,
 
 use super::draw::chart;
 use super::operations::{by_group, kernels_of};
-use super::spent::spent;
+use super::spent::cost_bars;
 use super::text::{breakable, command, short_hash, swatch};
 use super::view::View;
 use crate::groups::Group;
-use crate::kernels::Looks;
+use crate::kernels::KernelStyles;
 use crate::matrix::{KernelColumn, grouped, short_time};
 use crate::notes::{one_line, remarks, without_figures};
 use crate::report::Report;
@@ -27,7 +27,7 @@ pub fn scenario<'a>(
     report: &Report<'a>,
     view: &View<'a>,
     scenario: &'a ScenarioId,
-    looks: &Looks,
+    styles: &KernelStyles,
     others: &[Sheet],
 ) -> Markup {
     let name = scenario.as_str();
@@ -44,12 +44,12 @@ pub fn scenario<'a>(
             }
             @if let Some(series) = any { (span(series)) }
             div.wide tabindex="0" role="region" aria-label=(format!("Figures of {name}")) {
-                (figures(view, scenario, looks))
+                (figures(view, scenario, styles))
             }
             (remark_list(view, scenario))
-            (spent(report, view, scenario, looks))
+            (cost_bars(report, view, scenario, styles))
             @if let Some(distribution) = &distribution {
-                div.charts { (chart(distribution, looks)) }
+                div.charts { (chart(distribution, styles)) }
                 (marks())
             }
             (published(scenario, others))
@@ -59,7 +59,7 @@ pub fn scenario<'a>(
             p.aside {
                 a href=(format!("#{}", view.id_of("r", name))) { "Back to the table" } ", "
                 a href=(format!("#{}", view.id("settings"))) { "settings side by side" } ". To repeat the measurement: "
-                (command(&again(view, scenario)))
+                (command(&rerun_command(view, scenario)))
             }
         }
     }
@@ -112,7 +112,7 @@ enum KernelLine {
     Word(&'static str, String),
 }
 
-fn figures<'a>(view: &View<'a>, scenario: &'a ScenarioId, looks: &Looks) -> Markup {
+fn figures<'a>(view: &View<'a>, scenario: &'a ScenarioId, styles: &KernelStyles) -> Markup {
     let lines: Vec<(KernelColumn<'a>, KernelLine)> = view
         .block
         .kernels
@@ -138,7 +138,7 @@ fn figures<'a>(view: &View<'a>, scenario: &'a ScenarioId, looks: &Looks) -> Mark
                 @for (column, line) in &lines {
                     @let kernel = column.0.as_str();
                     tr data-kernel=(kernel) {
-                        th scope="row" { (swatch(&looks.class(kernel))) " " (view.name(*column)) }
+                        th scope="row" { (swatch(&styles.class(kernel))) " " (view.name(*column)) }
                         @match line {
                             KernelLine::Figures(cells, image, elf) => {
                                 @for at in &shown { td.n { (cells[*at]) } }
@@ -221,11 +221,11 @@ fn remark_list<'a>(view: &View<'a>, scenario: &'a ScenarioId) -> Markup {
 }
 
 /// The number of scenarios whose latency distribution is shown up front.
-const LATE: usize = 4;
+const MAX_LATENCY_CHARTS: usize = 4;
 /// The minimum number of samples of each kernel that has any.
-const MANY: u64 = 100;
+const MIN_SAMPLES: u64 = 100;
 /// The minimum ratio of the longest sample to the typical one.
-const FAR: f64 = 1.25;
+const MIN_LATENESS: f64 = 1.25;
 
 /// Selects latency distributions: those of the scenarios about interrupts and time whose longest
 /// sample is furthest from the typical one.
@@ -242,12 +242,17 @@ pub fn lateness(view: &View<'_>) -> Vec<Chart> {
             longest as f64 / s.typical().max(1) as f64
         };
         let furthest = all.iter().map(far).fold(0.0, f64::max);
-        if furthest >= FAR && all.iter().all(|statistics| statistics.count >= MANY) {
+        if furthest >= MIN_LATENESS && all.iter().all(|statistics| statistics.count >= MIN_SAMPLES)
+        {
             found.push((furthest, scenario));
         }
     }
     found.sort_by(|a, b| b.0.total_cmp(&a.0));
-    found.into_iter().take(LATE).filter_map(|(_, id)| distribution(view, id)).collect()
+    found
+        .into_iter()
+        .take(MAX_LATENCY_CHARTS)
+        .filter_map(|(_, id)| distribution(view, id))
+        .collect()
 }
 
 /// Returns the share of samples that take at least each length, if any kernel's samples differ at all.
@@ -328,7 +333,7 @@ fn links(
     scenario: &ScenarioId,
 ) -> Vec<(String, &'static str)> {
     let mut links = Vec::new();
-    for worst in report.worst.iter().filter(|w| w.is_of(view.block.soc, scenario.as_str())) {
+    for worst in report.worst.iter().filter(|w| w.is_about(view.block.soc, scenario.as_str())) {
         let Some(timed) = worst.handler() else { continue };
         let mut text = format!("Worst case: {} cycles, {}", timed.max, worst.title());
         if let Some(witness) = timed.witnesses.first() {
@@ -340,7 +345,7 @@ fn links(
 }
 
 /// Returns the command that measures a row of a view again.
-fn again(view: &View<'_>, scenario: &ScenarioId) -> String {
+fn rerun_command(view: &View<'_>, scenario: &ScenarioId) -> String {
     let block = &view.block;
     let mut command = format!(
         "rtmark run --scenario {scenario} --soc {} --kernel {}",

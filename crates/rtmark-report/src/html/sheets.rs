@@ -6,14 +6,14 @@ use maud::{Markup, PreEscaped, html};
 
 use super::draw::chart;
 use super::text::{breakable, command};
-use crate::kernels::{Looks, written};
+use crate::kernels::{KernelStyles, written};
 use crate::sheet::{Cell, Kind, Place, Row, Sheet};
 
 /// The number of rows above which a sheet is folded.
 const LONG: usize = 12;
 
 /// Renders a sheet with its heading, folded if it is long.
-pub fn sheet(sheet: &Sheet, looks: &Looks) -> Markup {
+pub fn sheet(sheet: &Sheet, styles: &KernelStyles) -> Markup {
     let class = if sheet.place == Place::Below { "sheet below" } else { "sheet" };
     let folded = sheet.place == Place::Folded || sheet.rows.len() > LONG;
     html! {
@@ -27,7 +27,7 @@ pub fn sheet(sheet: &Sheet, looks: &Looks) -> Markup {
             } @else {
                 h4 { (sheet.title) }
                 @if !sheet.about.is_empty() { p { (breakable(&sheet.about)) } }
-                (charts(sheet, looks))
+                (charts(sheet, styles))
                 @if folded {
                     details { summary { "Its " (sheet.rows.len()) " rows" } (table(sheet)) }
                 } @else if !sheet.rows.is_empty() { (table(sheet)) }
@@ -37,21 +37,21 @@ pub fn sheet(sheet: &Sheet, looks: &Looks) -> Markup {
 }
 
 /// Renders a curve: its question, its chart, and its figures folded below.
-pub fn curve(sheet: &Sheet, looks: &Looks) -> Markup {
+pub fn curve(sheet: &Sheet, styles: &KernelStyles) -> Markup {
     html! {
         section.curve id=(sheet.id) data-scenario=[sheet.rows.first().and_then(|row| row.scenario.as_deref())] {
             h4 { (breakable(&sheet.title)) }
             p { (breakable(&sheet.about)) }
-            (charts(sheet, looks))
+            (charts(sheet, styles))
             details { summary { "Figures and orders" } (table(sheet)) }
         }
     }
 }
 
-fn charts(sheet: &Sheet, looks: &Looks) -> Markup {
+fn charts(sheet: &Sheet, styles: &KernelStyles) -> Markup {
     html! {
         @if !sheet.charts.is_empty() {
-            div.charts { @for each in &sheet.charts { (chart(each, looks)) } }
+            div.charts { @for each in &sheet.charts { (chart(each, styles)) } }
         }
     }
 }

@@ -5,10 +5,10 @@ use rtmark_model::{ScenarioId, Series};
 
 use super::text::{breakable, short_hash, swatch};
 use super::view::View;
-use crate::kernels::Looks;
+use crate::kernels::KernelStyles;
 use crate::matrix::grouped;
 use crate::report::Report;
-use crate::why::{Cost, Part, Spent};
+use crate::why::{Cost, Explained, Part};
 
 /// The kinds of work: their names in data and in words, in the order of the bars.
 const ROLES: [(&str, &str); 10] = [
@@ -24,7 +24,7 @@ const ROLES: [(&str, &str); 10] = [
     ("sleep", "sleep"),
 ];
 /// The number of functions named for each kind of work.
-const MOST: usize = 4;
+const MAX_FUNCTIONS: usize = 4;
 
 /// A kind of work in one sample.
 struct Kind<'a> {
@@ -36,16 +36,16 @@ struct Kind<'a> {
 }
 
 /// Renders the bars; nothing if `rtmark why` was not run for the scenario.
-pub fn spent<'a>(
+pub fn cost_bars<'a>(
     report: &Report<'a>,
     view: &View<'a>,
     scenario: &'a ScenarioId,
-    looks: &Looks,
+    styles: &KernelStyles,
 ) -> Markup {
     let of = |series: &Series| {
-        let same = |spent: &&Spent| {
+        let same = |explained: &&Explained| {
             let rules = series.provenance.timing_model.as_deref();
-            spent.key == series.key && rules == Some(spent.timing_model.as_str())
+            explained.key == series.key && rules == Some(explained.timing_model.as_str())
         };
         report.why.iter().find(same)
     };
@@ -54,10 +54,10 @@ pub fn spent<'a>(
         Some((*column, series, of(series)?))
     });
     let bars: Vec<_> = series.collect();
-    let Some(most) = bars.iter().map(|(_, _, spent)| total(&spent.cost)).max() else {
+    let Some(most) = bars.iter().map(|(_, _, explained)| total(&explained.cost)).max() else {
         return html! {};
     };
-    let kinds: Vec<_> = bars.iter().map(|(_, _, spent)| kinds(&spent.cost)).collect();
+    let kinds: Vec<_> = bars.iter().map(|(_, _, explained)| kinds(&explained.cost)).collect();
     let shown = (0..=ROLES.len())
         .filter(|number| kinds.iter().flatten().any(|kind| kind.number == *number));
     html! {
@@ -68,16 +68,16 @@ pub fn spent<'a>(
             }
         }
         table.spent {
-            @for ((column, series, spent), kinds) in bars.iter().zip(&kinds) {
+            @for ((column, series, explained), kinds) in bars.iter().zip(&kinds) {
                 @let kernel = column.0.as_str();
                 tr data-kernel=(kernel) {
-                    th scope="row" { (swatch(&looks.class(kernel))) " " (view.name(*column)) }
-                    td.n { (grouped(spent.cost.cycles)) }
+                    th scope="row" { (swatch(&styles.class(kernel))) " " (view.name(*column)) }
+                    td.n { (grouped(explained.cost.cycles)) }
                     td {
                         svg.parts aria-hidden="true" { (pieces(kinds, most)) }
                         (breakable(&described(kinds)))
-                        @if spent.elf_sha256 != series.provenance.firmware.elf_sha256 {
-                            " (in placement " code { (short_hash(&spent.elf_sha256)) } ")"
+                        @if explained.elf_sha256 != series.provenance.firmware.elf_sha256 {
+                            " (in placement " code { (short_hash(&explained.elf_sha256)) } ")"
                         }
                     }
                 }
@@ -127,7 +127,7 @@ fn described(kinds: &[Kind<'_>]) -> String {
     let functions = |kind: &Kind<'_>| {
         let named = kind.parts.iter().filter(|part| !part.function.starts_with('['));
         let named: Vec<_> = named
-            .take(MOST)
+            .take(MAX_FUNCTIONS)
             .map(|part| format!("{} {}", part.function, grouped(part.cycles)))
             .collect();
         if named.is_empty() { String::new() } else { format!(" ({})", named.join(", ")) }

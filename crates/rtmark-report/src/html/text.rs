@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_break_at_their_joints_and_nothing_becomes_markup() {
+    fn names_break_at_separators_and_never_become_markup() {
         let shown = |text: &str| breakable(text).into_string();
         assert_eq!(shown("semaphore.give.wake+ctx"), "semaphore.<wbr>give.<wbr>wake+<wbr>ctx");
         assert_eq!(shown("16.9 at lilos-1.2/b.c"), "16.9 at lilos-1.2/<wbr>b.<wbr>c");

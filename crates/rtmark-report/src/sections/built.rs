@@ -7,7 +7,7 @@ use rtmark_model::{SETTINGS, Setting, SettingInfo, Weight};
 use crate::matrix::{Block, KernelColumn as Kernel};
 use crate::notes::one_line;
 use crate::sheet::{Cell, Column, Place, Row, Sheet};
-use crate::unequal::{usual, value};
+use crate::unequal::{most_common, value};
 
 /// Renders the settings as rows and the kernels as columns; relevant differences are marked.
 pub fn settings(block: &Block<'_>, id: &str) -> Option<Sheet> {
@@ -23,11 +23,11 @@ pub fn settings(block: &Block<'_>, id: &str) -> Option<Sheet> {
 }
 
 fn known(block: &Block<'_>, info: &SettingInfo) -> Option<Row> {
-    let usual = usual(block, info)?;
+    let most_common = most_common(block, info)?;
     let matters = matches!(info.weight, Weight::Matters(_));
     let cell = |kernel: &Kernel<'_>| {
         let value = value(block, kernel, info);
-        let marked = matters && value.as_ref().is_some_and(|value| *value != usual);
+        let marked = matters && value.as_ref().is_some_and(|value| *value != most_common);
         Cell { text: value.unwrap_or_default(), marked }
     };
     let mut row = Row::new([info.id.to_owned()]);
@@ -35,7 +35,7 @@ fn known(block: &Block<'_>, info: &SettingInfo) -> Option<Row> {
     row.cells.push(match info.weight {
         Weight::Matters(how) => format!("{}: {how}", info.meaning).into(),
         Weight::Inherent(how) => format!("{}: {how}, and it cannot be chosen", info.meaning).into(),
-        Weight::Told => info.meaning.into(),
+        Weight::Informational => info.meaning.into(),
     });
     Some(row)
 }
@@ -68,7 +68,7 @@ fn own(block: &Block<'_>) -> Vec<Row> {
 }
 
 /// Lists what produced the figures of each column.
-pub fn made(block: &Block<'_>, id: &str) -> Option<Sheet> {
+pub fn provenance(block: &Block<'_>, id: &str) -> Option<Sheet> {
     let about = "Everything that produced each kernel\u{2019}s figures: with all of it equal, the \
                  figures are equal on every computer.";
     let mut sheet = Sheet::new(id, "What produced the figures", about);
@@ -89,27 +89,27 @@ fn facts(block: &Block<'_>, kernel: Kernel<'_>) -> Vec<(String, String)> {
         return Vec::new();
     };
     let mut facts: Vec<(String, String)> = Vec::new();
-    let mut tell = |what: &str, which: &str| {
+    let mut add = |what: &str, which: &str| {
         if !which.is_empty() {
             facts.push((what.to_owned(), one_line(which)));
         }
     };
-    tell("version", kernel.1);
-    tell("profile", kernel.2);
-    tell("compiler", &provenance.compiler.version);
-    tell("flags", &provenance.compiler.flags.join(" "));
-    tell("rtmark", &provenance.rtmark);
-    tell("rtmark, SHA-256", provenance.rtmark_sha256.as_deref().unwrap_or_default());
-    tell("timing model", provenance.timing_model.as_deref().unwrap_or_default());
-    tell("emulator", provenance.emulator.as_deref().unwrap_or_default());
-    tell("soc file, SHA-256", &provenance.soc_sha256);
-    tell("commit of the firmware sources", provenance.commit.as_deref().unwrap_or_default());
+    add("version", kernel.1);
+    add("profile", kernel.2);
+    add("compiler", &provenance.compiler.version);
+    add("flags", &provenance.compiler.flags.join(" "));
+    add("rtmark", &provenance.rtmark);
+    add("rtmark, SHA-256", provenance.rtmark_sha256.as_deref().unwrap_or_default());
+    add("timing model", provenance.timing_model.as_deref().unwrap_or_default());
+    add("emulator", provenance.emulator.as_deref().unwrap_or_default());
+    add("soc file, SHA-256", &provenance.soc_sha256);
+    add("commit of the firmware sources", provenance.commit.as_deref().unwrap_or_default());
     for (image, firmware) in block.firmware(kernel) {
-        tell(&format!("image {image}, SHA-256"), &firmware.elf_sha256);
+        add(&format!("image {image}, SHA-256"), &firmware.elf_sha256);
     }
     let logs = series().filter_map(|series| series.provenance.log.as_ref());
     for log in logs.take(1) {
-        tell("read from", &format!("{}, line {} ({})", log.file, log.line, log.suite));
+        add("read from", &format!("{}, line {} ({})", log.file, log.line, log.suite));
     }
     facts
 }

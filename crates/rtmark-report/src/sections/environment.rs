@@ -14,28 +14,28 @@ pub fn environment(report: &Report<'_>) -> Sheet {
                  load, or the time.";
     let mut sheet = Sheet::new("environment", "Environment", about);
     sheet.columns = vec![Column::text("item"), Column::text("value")];
-    let mut tell = |what: &str, which: String| {
+    let mut add = |what: &str, which: String| {
         if !which.is_empty() {
             sheet.rows.push(Row::new([what.to_owned(), which]));
         }
     };
     if let Some(run) = report.run {
         let word = if run.complete { "" } else { ", incomplete" };
-        tell("run", format!("{} of {} UTC{word}", run.id, run.when));
-        tell("command", run.command.clone());
-        tell("commit", run.revision.clone().unwrap_or_default());
+        add("run", format!("{} of {} UTC{word}", run.id, run.when));
+        add("command", run.command.clone());
+        add("commit", run.revision.clone().unwrap_or_default());
     }
     let series = || report.answers.iter().filter_map(Answer::series);
     let each = |of: &dyn Fn(&Series) -> Option<String>| {
         let all: BTreeSet<String> = series().filter_map(of).filter(|s| !s.is_empty()).collect();
         all.into_iter().collect::<Vec<_>>().join("; ")
     };
-    tell("rtmark", each(&|s| Some(s.provenance.rtmark.clone())));
-    tell("rtmark, SHA-256", each(&|s| s.provenance.rtmark_sha256.clone()));
-    tell("timing model", each(&|s| s.provenance.timing_model.clone()));
-    tell("emulator", each(&|s| s.provenance.emulator.clone()));
-    tell("compilers", each(&|s| Some(s.provenance.compiler.version.clone())));
-    tell("firmware commit", each(&|s| s.provenance.commit.clone()));
+    add("rtmark", each(&|s| Some(s.provenance.rtmark.clone())));
+    add("rtmark, SHA-256", each(&|s| s.provenance.rtmark_sha256.clone()));
+    add("timing model", each(&|s| s.provenance.timing_model.clone()));
+    add("emulator", each(&|s| s.provenance.emulator.clone()));
+    add("compilers", each(&|s| Some(s.provenance.compiler.version.clone())));
+    add("firmware commit", each(&|s| s.provenance.commit.clone()));
     let soc = |s: &Series| {
         let (p, clock) = (&s.provenance, s.clock);
         let sha = p.soc_sha256.get(..16).unwrap_or(&p.soc_sha256);
@@ -43,7 +43,7 @@ pub fn environment(report: &Report<'_>) -> Sheet {
         let soc = &s.key.soc;
         Some(format!("{soc}: {} at {clock}{basis}, SHA-256 {sha}\u{2026}", p.core))
     };
-    tell("socs", each(&soc));
-    tell("report", report.generator.to_owned());
+    add("socs", each(&soc));
+    add("report", report.generator.to_owned());
     sheet
 }

@@ -8,7 +8,7 @@ mod held;
 mod history;
 mod worst;
 
-pub use built::{made, settings};
+pub use built::{provenance, settings};
 pub use cold::cold;
 pub use curves::curves;
 pub use environment::environment;

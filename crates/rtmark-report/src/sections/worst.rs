@@ -108,7 +108,7 @@ fn latencies(report: &Report<'_>, worst: &Worst, number: usize) -> Sheet {
 fn is_of_the_same_firmware(report: &Report<'_>, worst: &Worst) -> bool {
     let of_it = report.answers.iter().filter_map(Answer::series).filter(|series| {
         Some(series.key.kernel.as_str()) == worst.kernel.as_deref()
-            && worst.is_of(&series.key.soc, series.key.scenario.as_str())
+            && worst.is_about(&series.key.soc, series.key.scenario.as_str())
     });
     let mut images = of_it.map(|series| &series.provenance.firmware.elf_sha256).peekable();
     images.peek().is_none() || images.any(|sha256| *sha256 == worst.elf_sha256)

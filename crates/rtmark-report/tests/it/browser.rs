@@ -65,10 +65,10 @@ fn verdicts(browser: &str, report: &str, script: &str, size: (u32, u32)) -> Vec<
     );
     let checks = home.path().join("checks.html");
     std::fs::write(&checks, page).expect("writable");
-    let (dom, said) = loaded(browser, &checks, home.path());
-    assert!(!said.contains("CONSOLE"), "{said}");
+    let (dom, stderr) = loaded(browser, &checks, home.path());
+    assert!(!stderr.contains("CONSOLE"), "{stderr}");
     let open = "<pre id=\"verdicts\">";
-    let begin = dom.find(open).unwrap_or_else(|| panic!("the checks came to their end: {said}"));
+    let begin = dom.find(open).unwrap_or_else(|| panic!("the checks came to their end: {stderr}"));
     let text = &dom[begin + open.len()..];
     let text = text[..text.find("</pre>").expect("an end")].replace("&gt;", ">");
     serde_json::from_str(&text.replace("&lt;", "<").replace("&amp;", "&")).expect("JSON")
@@ -84,7 +84,7 @@ fn assert_all(verdicts: &[(String, bool)], least: usize) {
 }
 
 #[test]
-fn every_control_does_what_it_says() {
+fn every_control_works() {
     let Some(browser) = found() else { return };
     let fixture = Fixture::new();
     let report = fixture.report().html().expect("rendered");
@@ -139,7 +139,7 @@ fn the_page_is_readable_at_each_width_in_light_and_dark() {
 }
 
 #[test]
-fn a_page_of_nothing_is_quiet() {
+fn an_empty_page_logs_no_errors() {
     let Some(browser) = found() else { return };
     let catalogue = Catalogue::builtin().expect("good");
     let report = Report::of(&[], &catalogue).html().expect("rendered");
@@ -149,7 +149,7 @@ fn a_page_of_nothing_is_quiet() {
 }
 
 #[test]
-fn the_page_asks_for_nothing_and_runs_nothing_else() {
+fn the_page_loads_nothing_and_runs_only_its_own_script() {
     let fixture = Fixture::new();
     let report = fixture.report().html().expect("rendered");
     assert!(report.contains("default-src 'none'"));

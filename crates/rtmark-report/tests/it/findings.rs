@@ -53,7 +53,7 @@ fn waits(freertos: u64, lilos: u64) -> Vec<Answer> {
 }
 
 #[test]
-fn who_holds_interrupts_back_turns_with_the_figures() {
+fn findings_about_held_interrupts_follow_the_figures() {
     let (text, link) = sentences(&waits(14, 2835)).remove(0);
     assert_eq!(
         text,
@@ -81,7 +81,7 @@ fn who_holds_interrupts_back_turns_with_the_figures() {
 }
 
 #[test]
-fn a_line_of_the_languages_library_is_told_with_who_called_it() {
+fn library_lines_are_shown_with_their_caller() {
     let mut all = waits(100, 2835);
     for each in &mut all {
         let Answer::Measured(series) = each else { continue };
@@ -112,7 +112,7 @@ fn operations(embassy: [u64; 3], freertos: [u64; 3]) -> Vec<Answer> {
 }
 
 #[test]
-fn who_is_the_fastest_turns_with_the_figures() {
+fn findings_about_the_fastest_kernel_follow_the_figures() {
     let found = sentences(&operations([50, 100, 170], [150, 110, 160]));
     let texts: Vec<&str> = found.iter().map(|(text, _)| text.as_str()).collect();
     assert_eq!(
@@ -136,7 +136,7 @@ fn who_is_the_fastest_turns_with_the_figures() {
 }
 
 #[test]
-fn where_nothing_can_be_said_nothing_is() {
+fn without_data_there_are_no_findings() {
     assert!(sentences(&[]).is_empty());
     let alone = [answer("freertos", "thread.yield", 100, "")];
     assert!(sentences(&alone).is_empty());

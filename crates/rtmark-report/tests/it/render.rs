@@ -108,7 +108,7 @@ fn plain(text: &str) -> String {
 }
 
 #[test]
-fn the_table_reads_as_promised() {
+fn the_table_shows_the_expected_text() {
     let styled = rtmark_report::table(&answers(), 100);
     let text = plain(&styled);
     assert!(
@@ -132,7 +132,7 @@ fn the_table_reads_as_promised() {
 }
 
 #[test]
-fn kernels_that_do_not_fit_beside_each_other_have_narrow_columns() {
+fn wide_tables_get_narrow_columns() {
     let mut answers = answers();
     for kernel in ["embassy", "lilos", "rtic"] {
         answers.push(measured(kernel, "thread.yield", &[100, 90, 90, 91, 142, 1093]));
@@ -168,20 +168,20 @@ fn bases_never_share_a_table() {
 }
 
 #[test]
-fn summaries_say_which_figure_they_are_and_flagged_ones_are_not_shown_as_figures() {
-    let mut told = series("freertos", "thread.yield", &[]);
-    told.readings = Readings::Summarised(Summarised {
+fn summaries_name_their_statistic_and_flagged_ones_show_no_figure() {
+    let mut summarised = series("freertos", "thread.yield", &[]);
+    summarised.readings = Readings::Summarised(Summarised {
         mean: Some(240.0),
         max: Some(9000.0),
         ..Summarised::default()
     });
-    let mut flagged = told.clone();
+    let mut flagged = summarised.clone();
     flagged.key.scenario = "thread.create".parse().expect("good");
     flagged.flags =
         vec![rtmark_model::Flag::new(rtmark_model::FlagKind::Zero, "all of it is zero")];
     let answers = [
         measured("floor", "thread.yield", &[60; 3]),
-        Answer::Measured(Box::new(told)),
+        Answer::Measured(Box::new(summarised)),
         Answer::Measured(Box::new(flagged)),
     ];
     for text in [plain(&rtmark_report::table(&answers, 100)), rtmark_report::markdown(&answers)] {
@@ -193,7 +193,7 @@ fn summaries_say_which_figure_they_are_and_flagged_ones_are_not_shown_as_figures
 }
 
 #[test]
-fn unequal_spans_have_no_multiple() {
+fn unequal_spans_have_no_ratio() {
     let mut other = series("freertos", "thread.yield", &[240; 3]);
     other.span.switches = 2;
     let answers = [measured("floor", "thread.yield", &[60; 3]), Answer::Measured(Box::new(other))];
@@ -201,7 +201,7 @@ fn unequal_spans_have_no_multiple() {
 }
 
 #[test]
-fn a_row_whose_floor_is_not_the_least_has_no_multiple_but_a_reason() {
+fn rows_below_their_floor_have_a_reason_and_no_ratio() {
     let of = |kernel: &str, value| {
         let mut series = series(kernel, "tm.basic", &[value; 3]);
         series.no_multiple = Some("no kernel takes part".into());
@@ -230,7 +230,7 @@ fn csv_has_one_line_for_each_answer() {
 }
 
 #[test]
-fn json_follows_the_published_form() {
+fn json_matches_the_published_schema() {
     let text = rtmark_report::json("rtmark 0.1.0", &answers()).expect("rendered");
     let document: rtmark_model::Document = serde_json::from_str(&text).expect("reads back");
     assert_eq!(document.schema_version, rtmark_model::SCHEMA_VERSION);
@@ -251,7 +251,7 @@ fn markdown_escapes_what_would_break_the_table() {
 }
 
 #[test]
-fn what_holds_an_interrupt_back_for_longest_has_its_place() {
+fn the_longest_held_interval_has_a_location() {
     let place = |function: &str, line| Place {
         address: 0x0800_0100,
         function: Some(function.into()),
@@ -272,20 +272,20 @@ fn what_holds_an_interrupt_back_for_longest_has_its_place() {
         to: place("leave", 21),
     });
     let answers = [Answer::Measured(Box::new(load))];
-    let said = "freertos load.held.may_call: by BASEPRI and SysTick, from xQueueSend > enter \
+    let expected = "freertos load.held.may_call: by BASEPRI and SysTick, from xQueueSend > enter \
                 (tasks.c:17) to xQueueSend > leave (tasks.c:21)";
     let wide = rtmark_report::table(&answers, 200);
-    assert!(wide.contains("312") && wide.contains("[1]") && wide.contains(said), "{wide}");
+    assert!(wide.contains("312") && wide.contains("[1]") && wide.contains(expected), "{wide}");
     let markdown = rtmark_report::markdown(&answers);
     assert!(markdown.contains("(1)") && markdown.contains("by BASEPRI and SysTick"), "{markdown}");
     let csv = rtmark_report::csv(&answers).expect("renders");
-    let told =
+    let expected =
         "\"BASEPRI, SysTick\",xQueueSend > enter (tasks.c:17),xQueueSend > leave (tasks.c:21)";
-    assert!(csv.contains(told), "{csv}");
+    assert!(csv.contains(expected), "{csv}");
 }
 
 #[test]
-fn of_samples_with_several_modes_the_mean_and_the_modes_are_shown() {
+fn multimodal_samples_show_mean_and_modes() {
     let lengths: Vec<u64> = std::iter::once(140).chain([135, 249].repeat(50)).collect();
     let answers = [Answer::Measured(Box::new(series("lilos", "thread.yield", &lengths)))];
     for width in [100, 200] {
@@ -299,7 +299,7 @@ fn of_samples_with_several_modes_the_mean_and_the_modes_are_shown() {
 }
 
 #[test]
-fn what_caches_hide_is_shown_apart() {
+fn cold_cache_figures_are_shown_separately() {
     let mut cached = series("freertos", "thread.yield", &[310, 240, 240, 240]);
     let mut emptied = Samples::new();
     (0..4).for_each(|_| emptied.push(377, Disturbance::NONE));
@@ -316,19 +316,20 @@ fn what_caches_hide_is_shown_apart() {
 
 /// Returns a row of a log: its name in the suite, a mean in cycles, and its core.
 fn of_a_log(suite: Suite, row: &str, mean: f64, core: &str) -> Series {
-    let mut told = series("zephyr", "x.y", &[]);
-    told.key.backend = Backend::Log;
-    told.key.soc = "<b>board</b>".into();
-    told.clock = Hertz(120_000_000);
-    told.readings = Readings::Summarised(Summarised { mean: Some(mean), ..Summarised::default() });
-    told.provenance.core = core.into();
-    told.provenance.log =
+    let mut summarised = series("zephyr", "x.y", &[]);
+    summarised.key.backend = Backend::Log;
+    summarised.key.soc = "<b>board</b>".into();
+    summarised.clock = Hertz(120_000_000);
+    summarised.readings =
+        Readings::Summarised(Summarised { mean: Some(mean), ..Summarised::default() });
+    summarised.provenance.core = core.into();
+    summarised.provenance.log =
         Some(LogSource { file: "uart.log".into(), line: 7, suite, row: row.into(), near: None });
-    told
+    summarised
 }
 
 #[test]
-fn figures_of_others_stand_beside_ours_where_spans_and_cores_are_equal() {
+fn others_figures_appear_beside_ours_if_span_and_core_match() {
     let catalogue = rtmark_model::Catalogue::builtin().expect("good");
     let ours = [
         measured("floor", "thread.yield", &[50; 3]),
@@ -358,7 +359,7 @@ fn figures_of_others_stand_beside_ours_where_spans_and_cores_are_equal() {
     .into_iter()
     .map(|series| Answer::Measured(Box::new(series)))
     .collect();
-    let text = plain(&rtmark_report::beside(&ours, &theirs, &catalogue, 120));
+    let text = plain(&rtmark_report::related(&ours, &theirs, &catalogue, 120));
     let line = |part: &str| {
         text.lines()
             .find(|line| line.contains(part))
@@ -378,7 +379,7 @@ fn figures_of_others_stand_beside_ours_where_spans_and_cores_are_equal() {
 }
 
 #[test]
-fn imported_rows_say_what_they_are_equal_to() {
+fn imported_rows_name_their_equal_scenario() {
     let catalogue = rtmark_model::Catalogue::builtin().expect("good");
     let suite = Suite::ZephyrLatencyMeasure;
     let answers: Vec<Answer> = ["thread.yield.preemptive.ctx.k_to_k", "of.another.kind"]
@@ -391,7 +392,7 @@ fn imported_rows_say_what_they_are_equal_to() {
 }
 
 #[test]
-fn imported_rows_stand_below_each_other_whatever_they_are_called() {
+fn imported_rows_are_aligned_whatever_their_names() {
     let catalogue = rtmark_model::Catalogue::builtin().expect("good");
     let long = "time per task switch with a name that is longer than its column is wide";
     let row = |row: &str| {
@@ -424,7 +425,7 @@ fn curve() -> Vec<Answer> {
 }
 
 #[test]
-fn curves_have_a_table_of_their_own() {
+fn curves_have_their_own_table() {
     let mut answers = answers();
     answers.extend(curve());
     let text = anstream::adapter::strip_str(&rtmark_report::table(&answers, 100)).to_string();
@@ -444,7 +445,7 @@ fn curves_have_a_table_of_their_own() {
 }
 
 #[test]
-fn curves_are_in_every_form() {
+fn curves_are_in_every_format() {
     let answers = curve();
     let json = rtmark_report::json("test", &answers).expect("rendered");
     let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");

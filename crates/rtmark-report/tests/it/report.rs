@@ -20,7 +20,7 @@ const PARTS: &[&str] = &[
 ];
 
 #[test]
-fn both_forms_have_the_same_parts() {
+fn both_formats_have_the_same_parts() {
     let fixture = Fixture::new();
     let html = fixture.report().html().expect("rendered");
     let markdown = fixture.report().markdown();
@@ -35,7 +35,7 @@ fn both_forms_have_the_same_parts() {
 }
 
 #[test]
-fn hostile_text_is_text_in_markdown() {
+fn hostile_text_is_escaped_in_markdown() {
     let fixture = Fixture::new();
     let markdown = fixture.report().markdown();
     assert!(markdown.contains(HOSTILE), "as code, it is what it was");
@@ -52,7 +52,7 @@ fn hostile_text_is_text_in_markdown() {
 }
 
 #[test]
-fn markdown_fits_a_comment_and_says_what_is_left_out() {
+fn markdown_fits_into_a_comment_and_lists_omissions() {
     let fixture = Fixture::new();
     let report = fixture.report();
     assert!(!report.markdown().contains("Shortened"), "a short one is whole");
@@ -81,7 +81,7 @@ fn markdown_fits_a_comment_and_says_what_is_left_out() {
 }
 
 #[test]
-fn two_versions_of_a_kernel_are_told_apart() {
+fn two_versions_of_a_kernel_are_distinguished() {
     let fixture = Fixture::new();
     let report = fixture.report();
     let newer = |answer: &Answer| {
@@ -99,7 +99,7 @@ fn two_versions_of_a_kernel_are_told_apart() {
 }
 
 #[test]
-fn other_forms_of_worst_cases_are_refused() {
+fn unknown_versions_of_worst_cases_are_rejected() {
     let refused = |text: &str| rtmark_report::worst(text).expect_err(text).to_string();
     assert!(refused("\u{1b}[2J").contains("not a result of `rtmark worst --format json`"));
     assert!(refused("{}").contains("schema_version"));
@@ -109,7 +109,7 @@ fn other_forms_of_worst_cases_are_refused() {
 }
 
 #[test]
-fn a_report_of_nothing_measured_is_one_all_the_same() {
+fn a_report_without_measurements_renders() {
     let catalogue = rtmark_model::Catalogue::builtin().expect("good");
     let report = Report::of(&[], &catalogue);
     assert!(report.html().expect("rendered").contains("Environment"));
@@ -117,7 +117,7 @@ fn a_report_of_nothing_measured_is_one_all_the_same() {
 }
 
 #[test]
-fn a_bar_for_each_kernel_says_what_its_sample_was_spent_on() {
+fn each_kernel_has_a_bar_of_its_sample_by_cost() {
     let fixture = Fixture::new();
     let html = fixture.report().html().expect("rendered");
     let (_, bars) = html.split_once("<table class=\"spent\">").expect("bars");
@@ -146,7 +146,7 @@ fn a_bar_for_each_kernel_says_what_its_sample_was_spent_on() {
 }
 
 #[test]
-fn other_forms_of_what_cycles_were_spent_on_are_refused() {
+fn unknown_versions_of_explanations_are_rejected() {
     let refused = |text: &str| rtmark_report::why(text).expect_err(text).to_string();
     assert!(refused("{}").contains("schema_version"));
     assert!(refused("{\"schema_version\": 2}").contains("version 2"));

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use rtmark_calls::{Api, Called, EqualCalls, Origin, Outcome};
-use rtmark_import::{ImportError, Options, Reading, Told};
+use rtmark_calls::{Api, CalledFunction, EqualCalls, Origin, Outcome};
+use rtmark_import::{GivenFacts, ImportError, Options, Reading};
 use rtmark_model::{
     Answer, Backend, Basis, Counted, Disturbance, Exact, Expected, Failure, FailureKind, Firmware,
     Key, LONGEST_ID, LogSource, Near, Overhead, Percentile, Provenance, Readings, Samples,
     ScenarioId, Series, Span, Suite, Summarised, Unpaired, visible,
 };
 
-use super::{Asked, Column, Foreign};
+use super::{Column, ColumnOptions, ForeignImage};
 use crate::platform::Platform;
 use crate::socs::SocFile;
 
@@ -25,7 +25,7 @@ const ALL_CALLS: &str = "these are all of its calls that went on so, whatever wa
 /// Fields common to all answers of an image on a soc.
 #[derive(Clone, Debug)]
 pub(super) struct Source<'a> {
-    pub foreign: &'a Foreign,
+    pub foreign: &'a ForeignImage,
     pub soc: &'a SocFile,
     /// The version that the image prints.
     pub version: String,
@@ -45,13 +45,13 @@ impl Source<'_> {
         }
     }
 
-    fn provenance(&self, asked: &Asked<'_>) -> Provenance {
+    fn provenance(&self, options: &ColumnOptions<'_>) -> Provenance {
         let platform = Platform::Sim(Box::new(self.soc.clone()), Basis::Cycles);
-        let Foreign { path, image, sha256, .. } = self.foreign;
+        let ForeignImage { path, image, sha256, .. } = self.foreign;
         let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
         Provenance {
-            rtmark: asked.rtmark.to_owned(),
-            rtmark_sha256: asked.rtmark_sha256.map(str::to_owned),
+            rtmark: options.rtmark.to_owned(),
+            rtmark_sha256: options.rtmark_sha256.map(str::to_owned),
             timing_model: Some(rtmark_sim::TIMING_MODEL.to_owned()),
             timing_basis: platform.timing_basis(),
             soc_sha256: self.soc.sha256.clone(),
@@ -99,10 +99,11 @@ impl Source<'_> {
     }
 
     /// Turns calls that match a scenario's span into samples of that scenario.
-    pub fn scenarios(&self, all: &[EqualCalls], asked: &Asked<'_>) -> Vec<Answer> {
+    pub fn scenarios(&self, all: &[EqualCalls], options: &ColumnOptions<'_>) -> Vec<Answer> {
         let mut found: Vec<(usize, Answer)> = Vec::new();
         for EqualCalls { scenario, functions, calls, .. } in all {
-            let Some(scenario) = asked.catalogue.get(scenario).filter(|one| asked.wants(one))
+            let Some(scenario) =
+                options.catalogue.get(scenario).filter(|one| options.includes(one))
             else {
                 continue;
             };
@@ -115,10 +116,10 @@ impl Source<'_> {
             let key = self.key(scenario.id.clone(), Backend::Sim);
             let readings = Readings::Exact(Exact(samples));
             let mut series =
-                self.series(key, scenario.span.clone(), readings, self.provenance(asked));
+                self.series(key, scenario.span.clone(), readings, self.provenance(options));
             series.facts.insert("calls".to_owned(), functions.join(", "));
             series.no_multiple.clone_from(&scenario.no_multiple);
-            let position = asked.catalogue.position(&scenario.id);
+            let position = options.catalogue.position(&scenario.id);
             found.push((position, Answer::Measured(Box::new(series))));
         }
         found.sort_by_key(|(position, _)| *position);
@@ -126,8 +127,8 @@ impl Source<'_> {
     }
 
     /// Reports all calls by function and outcome, in a section of their own.
-    pub fn near(&self, called: &[Called], equal: &[EqualCalls], api: &Api) -> Vec<Answer> {
-        let row = |called: &Called| {
+    pub fn near(&self, called: &[CalledFunction], equal: &[EqualCalls], api: &Api) -> Vec<Answer> {
+        let row = |called: &CalledFunction| {
             let cycles = called.cycles?;
             let (how, to) = match called.outcome {
                 Outcome::Returned => ("returns", "the instruction after it"),
@@ -194,9 +195,13 @@ impl Source<'_> {
     ///
     /// # Errors
     /// When it looks like a document of rtmark's own but is not valid.
-    pub fn read(&self, console: &[u8], asked: &Asked<'_>) -> Result<Reading, ImportError> {
+    pub fn read(
+        &self,
+        console: &[u8],
+        options: &ColumnOptions<'_>,
+    ) -> Result<Reading, ImportError> {
         let soc = &self.soc.soc;
-        let told = Told {
+        let given = GivenFacts {
             soc: Some(soc.name.clone()),
             core: Some(soc.core.name().to_owned()),
             clock: None,
@@ -205,30 +210,35 @@ impl Source<'_> {
             version: None,
             profile: Some(PROFILE.to_owned()),
         };
-        let options = Options { format: None, told, rtmark: asked.rtmark.to_owned() };
-        rtmark_import::read(console, &self.foreign.path, &options)
+        let import_options = Options { format: None, given, rtmark: options.rtmark.to_owned() };
+        rtmark_import::read(console, &self.foreign.path, &import_options)
     }
 
     /// Returns a row that has a scenario's span as that scenario's answer, if there are no calls for
     /// it. Whether the cost of reading the clock is included or was subtracted is stated in the row's
     /// span. Its cycles must be the core's, as a suite may count those of another clock.
-    fn promoted(&self, series: &Series, asked: &Asked<'_>, known: &[Answer]) -> Option<Answer> {
+    fn promote(
+        &self,
+        series: &Series,
+        options: &ColumnOptions<'_>,
+        known: &[Answer],
+    ) -> Option<Answer> {
         let log = series.provenance.log.as_ref()?;
-        let (scenario, equal) = asked.catalogue.equal_to(log.suite, &log.row)?;
+        let (scenario, equal) = options.catalogue.equal_to(log.suite, &log.row)?;
         let key = self.key(scenario.id.clone(), Backend::Sim);
         let is_sound = series.flags.is_empty() && equal.times.get() == 1;
         let is_new = known.iter().all(|answer| *answer.key() != key);
         let (counted, core) = (f64::from(series.clock.0), f64::from(self.soc.soc.clock.0));
         // Suites truncate clocks to whole megahertz.
         let is_cores = series.basis == Basis::Cycles && (counted - core).abs() <= 1e6;
-        let fits = is_sound && is_new && is_cores && asked.wants(scenario);
+        let fits = is_sound && is_new && is_cores && options.includes(scenario);
         fits.then(|| Answer::Measured(Box::new(Series { key, ..series.clone() })))
     }
 
     /// Adds the printed rows under the column's name, with notes on anything unusual about them.
-    pub fn rows(&self, reading: &Reading, asked: &Asked<'_>, column: &mut Column) {
+    pub fn rows(&self, reading: &Reading, options: &ColumnOptions<'_>, column: &mut Column) {
         let mut promoted = Vec::new();
-        for mut answer in reading.answers(asked.catalogue) {
+        for mut answer in reading.answers(options.catalogue) {
             let key = match &mut answer {
                 Answer::Measured(series) => &mut series.key,
                 Answer::NotApplicable { key, .. } | Answer::Failed { key, .. } => key,
@@ -237,13 +247,13 @@ impl Source<'_> {
             key.version.clone_from(&self.version);
             key.soc.clone_from(&self.soc.soc.name);
             if let Answer::Measured(series) = &mut answer {
-                let own = self.provenance(asked);
+                let own = self.provenance(options);
                 let provenance = &mut series.provenance;
                 provenance.timing_model = own.timing_model;
                 provenance.timing_basis = own.timing_basis;
                 provenance.soc_sha256 = own.soc_sha256;
                 provenance.firmware = own.firmware;
-                promoted.extend(self.promoted(series, asked, &column.answers));
+                promoted.extend(self.promote(series, options, &column.answers));
             }
             column.answers.push(answer);
         }

@@ -7,37 +7,42 @@ use rtmark_units::Cycles;
 use crate::run::{Ending, Session};
 
 /// The most console output to keep, in bytes; no suite prints this much.
-const LONGEST: usize = 64 << 20;
+const MAX_CONSOLE: usize = 64 << 20;
 
 /// Cycles for which a program may continue to print the line that announces its end.
 const REST_OF_LINE: u64 = 10_000_000;
 
 /// The result of a run at full speed.
 #[derive(Debug)]
-pub(super) struct Printed {
+pub(super) struct ConsoleRun {
     pub console: Vec<u8>,
     pub ending: Ending,
     /// The ending, in words.
-    pub told: String,
+    pub ending_text: String,
     /// How long the run was.
     pub ran: Cycles,
     /// Whether the program announced its end, and with which result.
-    pub said: Option<Said>,
+    pub announced: Option<AnnouncedResult>,
 }
 
 /// How a benchmark program announces its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Said {
+pub(super) enum AnnouncedResult {
     Well,
     Failed,
 }
 
 /// Makes a machine stop when the program prints one of its end texts. Returns the number of each text
 /// with its meaning.
-pub(super) fn stop_at_end(machine: &mut Machine, program: &Program) -> Vec<(usize, Said)> {
-    let ends = program.ends.iter().map(|text| (text, Said::Well));
-    let fails = program.fails.iter().map(|text| (text, Said::Failed));
-    ends.chain(fails).map(|(text, said)| (machine.stop_at_output(text.as_bytes()), said)).collect()
+pub(super) fn stop_at_end(
+    machine: &mut Machine,
+    program: &Program,
+) -> Vec<(usize, AnnouncedResult)> {
+    let ends = program.ends.iter().map(|text| (text, AnnouncedResult::Well));
+    let fails = program.fails.iter().map(|text| (text, AnnouncedResult::Failed));
+    ends.chain(fails)
+        .map(|(text, announced)| (machine.stop_at_output(text.as_bytes()), announced))
+        .collect()
 }
 
 /// Runs an image until it ends, the program announces its end, or the given number of cycles has
@@ -48,13 +53,13 @@ pub(super) fn run(
     program: Option<&Program>,
     limit: Cycles,
     advanced: &mut impl FnMut(Cycles, Cycles),
-) -> Printed {
+) -> ConsoleRun {
     let texts = program.map(|program| stop_at_end(&mut machine, program)).unwrap_or_default();
     let mut session = Session::with(machine, image);
     let mut console = Vec::new();
     let keep = |machine: &mut Machine, console: &mut Vec<u8>| {
         let printed = machine.take_console();
-        if console.len() < LONGEST {
+        if console.len() < MAX_CONSOLE {
             console.extend(printed);
         }
     };
@@ -63,19 +68,19 @@ pub(super) fn run(
         advanced(machine.cycles(), limit);
     });
     let ran = session.machine.cycles();
-    let said = match ending {
+    let announced = match ending {
         Ending::Output(text) => {
-            texts.iter().find(|(number, _)| *number == text).map(|(_, said)| *said)
+            texts.iter().find(|(number, _)| *number == text).map(|(_, announced)| *announced)
         }
         _ => None,
     };
-    let told = session.tell(&ending);
+    let ending_text = session.describe(&ending);
     // The line continues after the text, perhaps with the figure.
     let last = ran.saturating_add(Cycles(REST_OF_LINE));
     let mut at = ran;
-    while said.is_some() && at < last && !console.ends_with(b"\n") {
+    while announced.is_some() && at < last && !console.ends_with(b"\n") {
         at = at.saturating_add(Cycles(REST_OF_LINE / 100));
         session.run(at, |machine| keep(machine, &mut console));
     }
-    Printed { console, ending, told, ran, said }
+    ConsoleRun { console, ending, ending_text, ran, announced }
 }

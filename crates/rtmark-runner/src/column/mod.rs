@@ -20,14 +20,14 @@ use rtmark_model::{Answer, Catalogue, IdError, KernelId, Pattern, Scenario, visi
 use rtmark_sim::{Image, Machine};
 use rtmark_units::Cycles;
 
-use crate::given;
+use crate::input_file;
 use crate::socs::SocFile;
 
 pub use observed::ImageFootprint;
 
 /// A foreign firmware image and the name of its column.
 #[derive(Clone, Debug)]
-pub struct Foreign {
+pub struct ForeignImage {
     /// The column's name.
     pub name: KernelId,
     path: String,
@@ -64,7 +64,7 @@ pub enum ColumnError {
 
 /// The measurements requested of each image.
 #[derive(Clone, Debug)]
-pub struct Asked<'a> {
+pub struct ColumnOptions<'a> {
     /// The scenario definitions.
     pub catalogue: &'a Catalogue,
     /// The scenarios to measure; all if empty.
@@ -87,15 +87,15 @@ pub struct Column {
     pub notes: Vec<String>,
 }
 
-impl Asked<'_> {
-    fn wants(&self, scenario: &Scenario) -> bool {
+impl ColumnOptions<'_> {
+    fn includes(&self, scenario: &Scenario) -> bool {
         let names = [scenario.id.as_str(), scenario.in_firmware().as_str()];
         let fits = |pattern: &Pattern| names.iter().any(|name| pattern.matches(name));
         self.scenarios.is_empty() || self.scenarios.iter().any(fits)
     }
 }
 
-impl Foreign {
+impl ForeignImage {
     /// Reads an image.
     ///
     /// # Errors
@@ -103,7 +103,7 @@ impl Foreign {
     pub fn read(name: &str, path: &Path) -> Result<Self, ColumnError> {
         let name = name.parse()?;
         let shown = visible(path.display().to_string().as_bytes());
-        let elf = given::read_bytes(path)
+        let elf = input_file::read_bytes(path)
             .map_err(|error| ColumnError::File { path: shown.clone(), error })?;
         let refuse = |problem: String| ColumnError::Image { path: shown.clone(), problem };
         let image = Image::from_elf(&elf).map_err(|error| refuse(error.to_string()))?;
@@ -126,7 +126,7 @@ impl Foreign {
     /// Identifies the benchmark program in the image, if it is a known one.
     fn known_program(&self) -> Option<Program> {
         let names: BTreeSet<String> = self.image.symbols().names().collect();
-        Program::recognised(|name| names.contains(name))
+        Program::recognise(|name| names.contains(name))
     }
 
     /// Runs the image on a soc and measures its calls and its output. `advanced` is called now and then
@@ -134,21 +134,21 @@ impl Foreign {
     pub fn measure(
         &self,
         soc: &SocFile,
-        asked: &Asked<'_>,
+        options: &ColumnOptions<'_>,
         mut advanced: impl FnMut(Cycles, Cycles),
     ) -> Column {
         let mut machine = Machine::new(&soc.soc);
         if let Err(error) = machine.load(&self.image) {
-            return self.refused(soc, &error.to_string());
+            return self.rejected(soc, &error.to_string());
         }
         if probes::scenarios(&self.records).next().is_some() {
-            return self.own(soc, &machine, asked, &mut advanced);
+            return self.measure_own(soc, &machine, options, &mut advanced);
         }
         let program = self.known_program();
         if let Some(program) = &program {
             // On a soc without a UART the program waits for ever, and the report says so.
             let _ = machine.connect_uart(None, program.sent.as_bytes());
         }
-        self.program(soc, &machine, program.as_ref(), asked, &mut advanced)
+        self.program(soc, &machine, program.as_ref(), options, &mut advanced)
     }
 }

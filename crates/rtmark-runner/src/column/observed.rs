@@ -10,10 +10,10 @@ use rtmark_sim::Machine;
 use rtmark_units::Cycles;
 
 use super::answers::Source;
-use super::watched::why_untold;
-use super::{Asked, Foreign, console};
+use super::watched::describe_ambiguity;
+use super::{ColumnOptions, ForeignImage, console};
 use crate::explain::{LEAD, representative};
-use crate::mistake;
+use crate::internal_error;
 use crate::run::{Ending, Session};
 use crate::socs::SocFile;
 use crate::suite::Explanation;
@@ -33,7 +33,7 @@ pub struct ImageFootprint {
     pub ended: String,
 }
 
-impl Foreign {
+impl ForeignImage {
     /// Prepares a machine with the image, and identifies its benchmark program, if any.
     fn ready(&self, soc: &SocFile) -> Result<(Machine, Option<Program>), Failure> {
         let mut machine = Machine::new(&soc.soc);
@@ -61,7 +61,7 @@ impl Foreign {
     pub fn explain(
         &self,
         soc: &SocFile,
-        asked: &Asked<'_>,
+        options: &ColumnOptions<'_>,
         scenario: &Scenario,
         mut advanced: impl FnMut(Cycles, Cycles),
     ) -> Result<Explanation, Box<Answer>> {
@@ -73,26 +73,29 @@ impl Foreign {
         let failed = |failure| Box::new(Answer::Failed { key: key.clone(), failure });
         let none = |reason| Box::new(Answer::NotApplicable { key: key.clone(), reason });
         let (mut machine, _) = self.ready(soc).map_err(failed)?;
-        let api = api.ok_or_else(|| none(self.no_calls(&known)))?;
+        let api = api.ok_or_else(|| none(self.why_no_calls(&known)))?;
         if probes::scenarios(&self.records).next().is_some() {
             select(&mut machine, &self.image, &self.records, &scenario.id)
                 .map_err(|error| none(error.to_string()))?;
         }
         let second = Cycles(soc.soc.clock.0.into());
-        let limit = asked.max_cycles.unwrap_or(second);
+        let limit = options.max_cycles.unwrap_or(second);
         let watched = self.watch(machine.clone(), api, limit, &mut advanced);
         if matches!(watched.ending, Ending::Internal(_)) {
-            return Err(failed(mistaken(watched.told)));
+            return Err(failed(internal_failure(watched.ending_text)));
         }
-        let mut equal = watched.paid.equal;
+        let mut equal = watched.kernel_cost.equal;
         equal.retain(|calls| calls.scenario == scenario.id);
-        let answer = source.scenarios(&equal, asked).into_iter().next();
+        let answer = source.scenarios(&equal, options).into_iter().next();
         let (Some(EqualCalls { calls, .. }), Some(Answer::Measured(series))) =
             (equal.first(), answer)
         else {
-            let untold = &watched.paid.untold;
-            let reason = if untold.scenarios.contains(&scenario.id) {
-                format!("its calls cannot be told from others: {}.", why_untold(untold))
+            let ambiguous = &watched.kernel_cost.ambiguous;
+            let reason = if ambiguous.scenarios.contains(&scenario.id) {
+                format!(
+                    "its calls cannot be distinguished from others: {}.",
+                    describe_ambiguity(ambiguous)
+                )
             } else {
                 format!("no call of {} in its first {limit} has that span.", api.name)
             };
@@ -112,7 +115,11 @@ impl Foreign {
             machine.take_console();
         });
         if let Ending::Internal(error) = ending {
-            return Err(failed(mistaken(mistake::told(&error, &self.image, &self.elf))));
+            return Err(failed(internal_failure(internal_error::describe(
+                &error,
+                &self.image,
+                &self.elf,
+            ))));
         }
         let (series, cost) = (*series, attribution.cost());
         Ok(Explanation { series, sample: sample as u64, began: from, cost })
@@ -142,20 +149,20 @@ impl Foreign {
             advanced(machine.cycles(), limit);
         });
         if let Ending::Internal(error) = &ending {
-            return Err(mistaken(mistake::told(error, &self.image, &self.elf)));
+            return Err(internal_failure(internal_error::describe(error, &self.image, &self.elf)));
         }
         Ok(ImageFootprint {
             flash_bytes: self.image.flash_bytes(),
             ram_bytes: self.image.ram_bytes(),
             stacks: stacks.uses(),
             ran: session.machine.cycles(),
-            ended: session.tell(&ending),
+            ended: session.describe(&ending),
         })
     }
 }
 
 /// Returns the failure that reports a mistake of the simulator.
-fn mistaken(message: String) -> Failure {
-    let hint = mistake::hint();
+fn internal_failure(message: String) -> Failure {
+    let hint = internal_error::hint();
     Failure { kind: FailureKind::Internal, message, hint, console: String::new() }
 }

@@ -2,18 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use rtmark_calls::{Api, CallRecorder, Paid, Untold};
+use rtmark_calls::{AmbiguousScenarios, Api, CallRecorder, KernelCost};
 use rtmark_firmware::{probes, select};
 use rtmark_import::Program;
 use rtmark_model::{Answer, FailureKind, Scenario, ScenarioId};
-use rtmark_observe::{Lines, untold};
+use rtmark_observe::{Lines, missing_debug_info};
 use rtmark_sim::Machine;
 use rtmark_units::Cycles;
 
 use super::answers::Source;
-use super::console::{self, Printed, Said};
-use super::{Asked, Column, Foreign};
-use crate::mistake;
+use super::console::{self, AnnouncedResult, ConsoleRun};
+use super::{Column, ColumnOptions, ForeignImage};
+use crate::internal_error;
 use crate::run::{Ending, Session};
 use crate::socs::SocFile;
 
@@ -21,15 +21,15 @@ use crate::socs::SocFile;
 const SECONDS: u64 = 60;
 
 /// The result of an observed run.
-pub(super) struct Watched {
-    pub(super) paid: Paid,
+pub(super) struct ObservedRun {
+    pub(super) kernel_cost: KernelCost,
     pub(super) ending: Ending,
-    pub(super) told: String,
+    pub(super) ending_text: String,
 }
 
-impl Foreign {
+impl ForeignImage {
     /// Returns the column of an image that does not run on a soc at all.
-    pub(super) fn refused(&self, soc: &SocFile, problem: &str) -> Column {
+    pub(super) fn rejected(&self, soc: &SocFile, problem: &str) -> Column {
         let source = Source { foreign: self, soc, version: self.short(), kernel: None };
         let message = format!("{}: {problem}", self.path);
         let hint = "it is linked for another chip: choose that one with --soc, or link it again";
@@ -43,7 +43,7 @@ impl Foreign {
     }
 
     pub(super) fn api<'a>(&self, known: &'a [Api]) -> Option<&'a Api> {
-        Api::recognised(known, self.image.symbols())
+        Api::recognise(known, self.image.symbols())
     }
 
     /// Runs the image with a recorder of calls as observer.
@@ -53,7 +53,7 @@ impl Foreign {
         api: &Api,
         limit: Cycles,
         advanced: &mut impl FnMut(Cycles, Cycles),
-    ) -> Watched {
+    ) -> ObservedRun {
         let lines = Lines::new(&self.elf);
         let mut recorder =
             CallRecorder::matching(&machine, &self.image, &self.elf, api, lines.as_ref());
@@ -63,21 +63,21 @@ impl Foreign {
             machine.take_console();
             advanced(machine.cycles(), limit);
         });
-        let told = match &ending {
-            Ending::Internal(error) => mistake::told(error, &self.image, &self.elf),
-            other => session.tell(other),
+        let ending_text = match &ending {
+            Ending::Internal(error) => internal_error::describe(error, &self.image, &self.elf),
+            other => session.describe(other),
         };
-        Watched { paid: recorder.finish(&session.machine), ending, told }
+        ObservedRun { kernel_cost: recorder.finish(&session.machine), ending, ending_text }
     }
 
     /// Warns if the file has no debug information, which would describe the kernel's structures among
     /// others.
     fn without_debug_information(&self) -> Option<String> {
-        untold(&self.elf).map(|untold| format!("{}: {untold}", self.name))
+        missing_debug_info(&self.elf).map(|reason| format!("{}: {reason}", self.name))
     }
 
     /// Explains why no calls are timed.
-    pub(super) fn no_calls(&self, known: &[Api]) -> String {
+    pub(super) fn why_no_calls(&self, known: &[Api]) -> String {
         let names: Vec<&str> = known.iter().map(|api| api.name.as_str()).collect();
         if self.image.symbols().names().next().is_none() {
             return format!(
@@ -100,34 +100,35 @@ impl Foreign {
         soc: &SocFile,
         machine: &Machine,
         program: Option<&Program>,
-        asked: &Asked<'_>,
+        options: &ColumnOptions<'_>,
         advanced: &mut impl FnMut(Cycles, Cycles),
     ) -> Column {
         let second = Cycles(soc.soc.clock.0.into());
         let whole = program.map_or(second, |_| Cycles(second.0.saturating_mul(SECONDS)));
-        let limit = asked.max_cycles.unwrap_or(whole);
+        let limit = options.max_cycles.unwrap_or(whole);
         let printed = console::run(machine.clone(), &self.image, program, limit, advanced);
         let mut column = Column::default();
         let source = Source { foreign: self, soc, version: self.short(), kernel: None };
         if let Ending::Internal(error) = &printed.ending {
-            let told = mistake::told(error, &self.image, &self.elf);
-            let failed = source.failed(FailureKind::Internal, told, &mistake::hint(), &[]);
+            let ending_text = internal_error::describe(error, &self.image, &self.elf);
+            let failed =
+                source.failed(FailureKind::Internal, ending_text, &internal_error::hint(), &[]);
             column.answers.push(failed);
             return column;
         }
-        let reading = source.read(&printed.console, asked);
+        let reading = source.read(&printed.console, options);
         let version = reading.as_ref().ok().and_then(|reading| reading.version());
         let source =
             Source { version: version.map_or_else(|| self.short(), str::to_owned), ..source };
         let known = Api::builtin().unwrap_or_default();
         match self.api(&known) {
-            None => column.notes.push(self.no_calls(&known)),
+            None => column.notes.push(self.why_no_calls(&known)),
             Some(api) => {
                 column.notes.extend(self.without_debug_information());
-                let until = printed.ran.min(asked.max_cycles.unwrap_or(second));
+                let until = printed.ran.min(options.max_cycles.unwrap_or(second));
                 let watched = self.watch(machine.clone(), api, until, advanced);
                 let source = Source { kernel: Some(&api.name), ..source.clone() };
-                self.calls(&source, &watched, api, asked, &mut column);
+                self.calls(&source, &watched, api, options, &mut column);
                 if until < printed.ran {
                     column.notes.push(format!(
                         "{}: calls are those of the first {until}, of {} that it ran; \
@@ -138,7 +139,7 @@ impl Foreign {
             }
         }
         match reading {
-            Ok(reading) => source.rows(&reading, asked, &mut column),
+            Ok(reading) => source.rows(&reading, options, &mut column),
             Err(error) => column.notes.push(format!("{}: its console: {error}", self.name)),
         }
         column.answers.extend(self.cut_short(&source, program, &printed, &column));
@@ -149,21 +150,26 @@ impl Foreign {
     fn calls(
         &self,
         source: &Source<'_>,
-        watched: &Watched,
+        watched: &ObservedRun,
         api: &Api,
-        asked: &Asked<'_>,
+        options: &ColumnOptions<'_>,
         column: &mut Column,
     ) {
-        let Watched { paid, ending, told } = watched;
+        let ObservedRun { kernel_cost, ending, ending_text } = watched;
         if let Ending::Internal(_) = ending {
-            let failed = source.failed(FailureKind::Internal, told.clone(), &mistake::hint(), &[]);
+            let failed = source.failed(
+                FailureKind::Internal,
+                ending_text.clone(),
+                &internal_error::hint(),
+                &[],
+            );
             column.answers.push(failed);
             return;
         }
-        column.answers.extend(source.scenarios(&paid.equal, asked));
-        column.answers.extend(source.near(&paid.called, &paid.equal, api));
-        column.notes.extend(self.untold(&paid.untold));
-        if paid.called.is_empty() && !paid.inlined.is_empty() {
+        column.answers.extend(source.scenarios(&kernel_cost.equal, options));
+        column.answers.extend(source.near(&kernel_cost.called, &kernel_cost.equal, api));
+        column.notes.extend(self.ambiguity_note(&kernel_cost.ambiguous));
+        if kernel_cost.called.is_empty() && !kernel_cost.inlined.is_empty() {
             column.notes.push(format!(
                 "{}: the compiler has inlined every function of {} that it uses: no call can be timed",
                 self.name, api.name
@@ -172,10 +178,10 @@ impl Foreign {
     }
 
     /// Lists the scenarios whose calls could not be distinguished from others, and why.
-    fn untold(&self, untold: &Untold) -> Option<String> {
+    fn ambiguity_note(&self, ambiguous: &AmbiguousScenarios) -> Option<String> {
         let list = |names: &mut dyn Iterator<Item = &str>| names.collect::<Vec<_>>().join(", ");
-        let scenarios = list(&mut untold.scenarios.iter().map(ScenarioId::as_str));
-        let (name, why) = (&self.name, why_untold(untold));
+        let scenarios = list(&mut ambiguous.scenarios.iter().map(ScenarioId::as_str));
+        let (name, why) = (&self.name, describe_ambiguity(ambiguous));
         (!scenarios.is_empty())
             .then(|| format!("{name}: {why}, so these scenarios cannot be distinguished from other calls: {scenarios}"))
     }
@@ -185,10 +191,10 @@ impl Foreign {
         &self,
         source: &Source<'_>,
         program: Option<&Program>,
-        printed: &Printed,
+        printed: &ConsoleRun,
         column: &Column,
     ) -> Option<Answer> {
-        let Printed { ending, told, console, said, .. } = printed;
+        let ConsoleRun { ending, ending_text, console, announced, .. } = printed;
         let rows = column.answers.iter().filter_map(Answer::series).count();
         let until = format!("results up to that point are kept: {rows} series");
         let fault = matches!(
@@ -200,16 +206,16 @@ impl Foreign {
         };
         let again =
             format!("`rtmark sim {} --soc {}` shows the same run", self.path, source.soc.soc.name);
-        match (program, said) {
-            (_, Some(Said::Well)) => None,
-            (Some(program), Some(Said::Failed)) => {
+        match (program, announced) {
+            (_, Some(AnnouncedResult::Well)) => None,
+            (Some(program), Some(AnnouncedResult::Failed)) => {
                 let message = format!("{} says that it failed", program.name);
                 failed(FailureKind::Check, message, &again)
             }
-            _ if fault => failed(FailureKind::Fault, told.clone(), &again),
+            _ if fault => failed(FailureKind::Fault, ending_text.clone(), &again),
             (Some(program), _) => {
                 let message = format!(
-                    "{} did not announce its end (`{}`): {told}",
+                    "{} did not announce its end (`{}`): {ending_text}",
                     program.name,
                     program.ends.join("`, `")
                 );
@@ -217,7 +223,7 @@ impl Foreign {
                 failed(FailureKind::Budget, message, &hint)
             }
             (None, _) if rows == 0 => {
-                let message = format!("nothing of it could be measured: {told}");
+                let message = format!("nothing of it could be measured: {ending_text}");
                 failed(FailureKind::Budget, message, &again)
             }
             (None, _) => None,
@@ -225,25 +231,26 @@ impl Foreign {
     }
 
     /// Measures an image of rtmark's own: one run per scenario, timed by its calls.
-    pub(super) fn own(
+    pub(super) fn measure_own(
         &self,
         soc: &SocFile,
         machine: &Machine,
-        asked: &Asked<'_>,
+        options: &ColumnOptions<'_>,
         advanced: &mut impl FnMut(Cycles, Cycles),
     ) -> Column {
         let mut column = Column::default();
         let known = Api::builtin().unwrap_or_default();
         let Some(api) = self.api(&known) else {
-            column.notes.push(self.no_calls(&known));
+            column.notes.push(self.why_no_calls(&known));
             return column;
         };
         column.notes.extend(self.without_debug_information());
         let source = Source { foreign: self, soc, version: self.short(), kernel: Some(&api.name) };
         let held = probes::scenarios(&self.records);
-        let held = held.filter_map(|id| asked.catalogue.get(id)).filter(|one| asked.wants(one));
+        let held =
+            held.filter_map(|id| options.catalogue.get(id)).filter(|one| options.includes(one));
         let (mut without, mut ran) = (Vec::new(), 0);
-        let mut untold = Untold::default();
+        let mut ambiguous = AmbiguousScenarios::default();
         for scenario in held {
             ran += 1;
             let mut machine = machine.clone();
@@ -253,26 +260,27 @@ impl Foreign {
                 column.answers.push(failed);
                 continue;
             }
-            let watched = self.watch(machine, api, budget(scenario, soc, asked), advanced);
+            let watched = self.watch(machine, api, budget(scenario, soc, options), advanced);
             if !matches!(watched.ending, Ending::Exit(_)) {
-                let message = format!("{}: {}", scenario.id, watched.told);
+                let message = format!("{}: {}", scenario.id, watched.ending_text);
                 let hint = "if it needs longer, allow more with --max-cycles";
                 column.answers.push(source.failed(FailureKind::Budget, message, hint, &[]));
                 continue;
             }
-            let Untold { members, specialised, scenarios } = watched.paid.untold;
+            let AmbiguousScenarios { members, specialised, scenarios } =
+                watched.kernel_cost.ambiguous;
             if scenarios.contains(&scenario.id) {
-                untold.members.extend(members);
-                untold.specialised.extend(specialised);
-                untold.scenarios.insert(scenario.id.clone());
+                ambiguous.members.extend(members);
+                ambiguous.specialised.extend(specialised);
+                ambiguous.scenarios.insert(scenario.id.clone());
                 continue;
             }
-            let mut equal = watched.paid.equal;
+            let mut equal = watched.kernel_cost.equal;
             equal.retain(|calls| calls.scenario == scenario.id);
             if equal.is_empty() {
                 without.push(scenario.id.as_str());
             }
-            column.answers.extend(source.scenarios(&equal, asked));
+            column.answers.extend(source.scenarios(&equal, options));
         }
         if ran == 0 {
             column.notes.push(format!(
@@ -280,7 +288,7 @@ impl Foreign {
                 self.name
             ));
         }
-        column.notes.extend(self.untold(&untold));
+        column.notes.extend(self.ambiguity_note(&ambiguous));
         if !without.is_empty() {
             column.notes.push(format!(
                 "{}: no call of {} has the span of {}",
@@ -294,9 +302,9 @@ impl Foreign {
 }
 
 /// Explains why calls cannot be distinguished from each other.
-pub(super) fn why_untold(untold: &Untold) -> String {
+pub(super) fn describe_ambiguity(ambiguous: &AmbiguousScenarios) -> String {
     let list = |names: &BTreeSet<String>| names.iter().cloned().collect::<Vec<_>>().join(", ");
-    let (members, specialised) = (list(&untold.members), list(&untold.specialised));
+    let (members, specialised) = (list(&ambiguous.members), list(&ambiguous.specialised));
     let mut why = Vec::new();
     if !members.is_empty() {
         why.push(format!("its debug information does not describe {members}"));
@@ -308,8 +316,8 @@ pub(super) fn why_untold(untold: &Untold) -> String {
 }
 
 /// Returns the number of cycles after which a scenario is abandoned.
-fn budget(scenario: &Scenario, soc: &SocFile, asked: &Asked<'_>) -> Cycles {
+fn budget(scenario: &Scenario, soc: &SocFile, options: &ColumnOptions<'_>) -> Cycles {
     let clock = u64::from(soc.soc.clock.0);
     let usual = Cycles(scenario.budget_ms.saturating_mul(clock) / 1000);
-    asked.max_cycles.unwrap_or(usual)
+    options.max_cycles.unwrap_or(usual)
 }

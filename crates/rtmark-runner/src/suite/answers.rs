@@ -1,6 +1,6 @@
 //! Turns the results of runs into answers with their provenance.
 
-use rtmark_board::Heard;
+use rtmark_board::Capture;
 use rtmark_model::{Answer, Basis, Board, Key, Overhead, Provenance, Readings, Sampled, Series};
 use rtmark_units::Cycles;
 
@@ -63,7 +63,7 @@ impl Suite {
         let image = layouts.get(middle).copied().unwrap_or(task.image);
         let masked = measured.masked;
         let mut series = self.series(task, key, measured, commit);
-        if let (Some(masked), Program::Watched(probed)) = (masked, &image.program) {
+        if let (Some(masked), Program::Observed(probed)) = (masked, &image.program) {
             let map = probed.map(&image.firmware.elf_sha256, lines);
             series.masked = Some(map.masked(&masked));
         }
@@ -145,13 +145,13 @@ impl Suite {
     pub(super) fn recorded(
         &self,
         task: &Task<'_>,
-        heard: Heard,
+        capture: Capture,
         commit: Option<&str>,
     ) -> Option<Recorded> {
         let Program::Clocked(image) = &task.image.program else { return None };
         let mut provenance = self.provenance(task, commit);
         if let Some(board) = &mut provenance.board {
-            board.chip_id = heard.chip_id;
+            board.chip_id = capture.chip_id;
         }
         Some(Recorded::new(
             task.unit.key(task.scenario),
@@ -159,7 +159,7 @@ impl Suite {
             provenance,
             image,
             task.scenario,
-            &heard.console,
+            &capture.console,
         ))
     }
 }

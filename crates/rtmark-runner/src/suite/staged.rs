@@ -10,13 +10,13 @@ use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
-use rtmark_board::Heard;
+use rtmark_board::Capture;
 use rtmark_firmware::FirmwareError;
 use rtmark_model::{Answer, Board};
 use rtmark_store::Fingerprint;
 use rtmark_units::Cycles;
 
-use super::{Ask, Built, Done, LineTables, Suite, Task, checked, firmwares};
+use super::{Built, Done, LineTables, Resolution, Suite, Task, checked, firmwares};
 use crate::boards::rehearse;
 use crate::emulate::{DEADLINE, emulate};
 use crate::images::{Images, Program};
@@ -35,18 +35,18 @@ enum Message {
     /// This many cycles have passed.
     Advanced(Cycles),
     /// A board printed this.
-    Heard(At, Heard),
+    Captured(At, Capture),
     /// A run is over.
-    Done(At, Over),
+    Done(At, FinishedRun),
 }
 
 /// The result of a finished run.
-struct Over {
+struct FinishedRun {
     done: Done,
     /// The unused part of its budget, in cycles.
-    rest: Cycles,
+    unused_budget: Cycles,
     /// Its wall-clock time.
-    took: Duration,
+    duration: Duration,
 }
 
 /// The measurements on one platform.
@@ -59,7 +59,7 @@ struct Stage {
 }
 
 /// A plan in progress. Images and tasks are stored elsewhere, because threads borrow them.
-struct Staged<'a, 'o, O> {
+struct PlanExecution<'a, 'o, O> {
     suite: &'a Suite,
     plan: &'a Plan,
     images: &'a [OnceLock<Images>],
@@ -91,7 +91,7 @@ impl Suite {
         let stages = plan.platforms();
         let tasks: Vec<_> = stages.iter().map(|_| OnceLock::new()).collect();
         let stage = |units| Stage { units, answers: Vec::new(), running: 0 };
-        let mut staged = Staged {
+        let mut execution = PlanExecution {
             suite: self,
             plan,
             images: &images,
@@ -104,38 +104,38 @@ impl Suite {
             lines: LineTables::new(),
             chips: BTreeMap::new(),
         };
-        staged.carry_out()?;
+        execution.execute()?;
         let mut answers: Vec<_> =
-            staged.stages.into_iter().flat_map(|stage| stage.answers).collect();
+            execution.stages.into_iter().flat_map(|stage| stage.answers).collect();
         answers.sort_by_cached_key(|answer| plan.position(answer.key()));
         Ok(answers)
     }
 }
 
-impl<O: SuiteObserver> Staged<'_, '_, O> {
-    fn carry_out(&mut self) -> Result<(), O::Error> {
+impl<O: SuiteObserver> PlanExecution<'_, '_, O> {
+    fn execute(&mut self) -> Result<(), O::Error> {
         let (sender, receiver) = std::sync::mpsc::channel();
         let (suite, plan) = (self.suite, self.plan);
         std::thread::scope(|scope| {
             // If this function returns early, the receiver is dropped, and builds and runs stop.
             let receiver = receiver;
-            let told = sender.clone();
-            let told = move |at, built| told.send(Message::Built(at, built)).is_ok();
-            scope.spawn(move || suite.build_all(plan, suite.placements, &told));
+            let builds = sender.clone();
+            let report_build = move |at, built| builds.send(Message::Built(at, built)).is_ok();
+            scope.spawn(move || suite.build_all(plan, suite.placements, &report_build));
             // Kept while there are stages to begin.
             let mut sender = Some(sender);
             loop {
                 while let Some(stage) = self.next_stage() {
-                    let asked = self.begin(stage)?;
-                    let asked = self.tasks[stage].get_or_init(|| asked);
+                    let tasks = self.begin(stage)?;
+                    let tasks = self.tasks[stage].get_or_init(|| tasks);
                     if let Some(sender) = sender.clone() {
-                        scope.spawn(move || run_all(stage, asked, &sender));
+                        scope.spawn(move || run_all(stage, tasks, &sender));
                     }
                 }
                 sender = sender.filter(|_| self.begun < self.stages.len());
-                self.tell_finished();
+                self.report_finished_stages();
                 let Ok(message) = receiver.recv() else { return Ok(()) };
-                self.heed(message)?;
+                self.handle(message)?;
             }
         })
     }
@@ -153,7 +153,7 @@ impl<O: SuiteObserver> Staged<'_, '_, O> {
     }
 }
 
-impl<'a, O: SuiteObserver> Staged<'a, '_, O> {
+impl<'a, O: SuiteObserver> PlanExecution<'a, '_, O> {
     /// Begins a stage: answers what needs no run, and returns the tasks to run.
     fn begin(&mut self, stage: usize) -> Result<Vec<Task<'a>>, O::Error> {
         self.begun += 1;
@@ -164,14 +164,14 @@ impl<'a, O: SuiteObserver> Staged<'a, '_, O> {
             for (scenario, excuse) in &unit.scenarios {
                 let key = unit.key(scenario);
                 let (answer, origin, question) =
-                    match self.suite.ask(unit, scenario, excuse.as_ref(), images) {
-                        Ask::Said(reason) => {
+                    match self.suite.resolve_task(unit, scenario, excuse.as_ref(), images) {
+                        Resolution::NotApplicable(reason) => {
                             (Answer::NotApplicable { key, reason }, Origin::Fresh, None)
                         }
-                        Ask::Failed(failure) => {
+                        Resolution::Failed(failure) => {
                             (Answer::Failed { key, failure }, Origin::Fresh, None)
                         }
-                        Ask::Run(task) => {
+                        Resolution::Run(task) => {
                             let commit = self.commit.as_deref();
                             let known = self.suite.recalled(&task, key, commit, self.observer);
                             let Some(known) = known else {
@@ -194,7 +194,7 @@ impl<'a, O: SuiteObserver> Staged<'a, '_, O> {
         Ok(tasks)
     }
 
-    fn heed(&mut self, message: Message) -> Result<(), O::Error> {
+    fn handle(&mut self, message: Message) -> Result<(), O::Error> {
         match message {
             Message::Built(at, built) => {
                 let images = checked(&self.plan.units[at], built, self.observer);
@@ -202,22 +202,22 @@ impl<'a, O: SuiteObserver> Staged<'a, '_, O> {
                 let _ = self.images[at].set(images);
             }
             Message::Advanced(cycles) => self.observer.event(Event::Advanced { cycles }),
-            Message::Heard(at, heard) => {
+            Message::Captured(at, capture) => {
                 let Some(task) = self.task(at) else { return Ok(()) };
-                let recorded = self.suite.recorded(task, heard, self.commit.as_deref());
+                let recorded = self.suite.recorded(task, capture, self.commit.as_deref());
                 if let Some(recorded) = recorded {
                     self.chips.extend(recorded.provenance.board.clone().map(|chip| (at, chip)));
-                    self.observer.event(Event::Heard { recorded: &recorded });
+                    self.observer.event(Event::Captured { recorded: &recorded });
                 }
             }
-            Message::Done(at, Over { done, rest, took }) => {
+            Message::Done(at, FinishedRun { done, unused_budget, duration }) => {
                 let Some(task) = self.task(at) else { return Ok(()) };
                 let (commit, chip) = (self.commit.as_deref(), self.chips.remove(&at));
                 let answer = self.suite.answer(task, done, chip, commit, &mut self.lines);
                 let measured = matches!(answer, Answer::Measured(_));
                 let question = task.question.as_ref().filter(|_| measured);
                 self.stages[at.0].running -= 1;
-                self.keep(at.0, answer, Origin::Fresh, question, Some((rest, took)))?;
+                self.keep(at.0, answer, Origin::Fresh, question, Some((unused_budget, duration)))?;
             }
         }
         Ok(())
@@ -228,7 +228,7 @@ impl<'a, O: SuiteObserver> Staged<'a, '_, O> {
     }
 
     /// Reports each stage that is over, once all stages before it are.
-    fn tell_finished(&mut self) {
+    fn report_finished_stages(&mut self) {
         while self.finished < self.begun && self.stages[self.finished].running == 0 {
             let answers = &mut self.stages[self.finished].answers;
             answers.sort_by_cached_key(|answer| self.plan.position(answer.key()));
@@ -247,8 +247,8 @@ impl<'a, O: SuiteObserver> Staged<'a, '_, O> {
         question: Option<&Fingerprint>,
         ran: Option<(Cycles, Duration)>,
     ) -> Result<(), O::Error> {
-        self.observer.record(&answer, question, ran.map(|(_, took)| took))?;
-        let unused = ran.map_or(Cycles::ZERO, |(rest, _)| rest);
+        self.observer.record(&answer, question, ran.map(|(_, duration)| duration))?;
+        let unused = ran.map_or(Cycles::ZERO, |(unused_budget, _)| unused_budget);
         self.observer.event(Event::Answered { answer: &answer, origin, unused });
         self.stages[stage].answers.push(answer);
         Ok(())
@@ -260,43 +260,44 @@ fn run_all(stage: usize, tasks: &[Task<'_>], sender: &Sender<Message>) {
     // An error means that nobody is listening any more: stop.
     let _ = tasks.try_for_each_with(sender.clone(), |sender, (index, task)| {
         let at = (stage, index);
-        let (began, passed) = (Instant::now(), AtomicU64::new(0));
+        let (began, elapsed) = (Instant::now(), AtomicU64::new(0));
         let advanced = |since: Cycles| {
-            passed.fetch_add(since.0, Ordering::Relaxed);
+            elapsed.fetch_add(since.0, Ordering::Relaxed);
             let _ = sender.send(Message::Advanced(since));
         };
-        let heard = |heard: Option<Heard>| {
-            if let Some(heard) = heard {
-                let _ = sender.send(Message::Heard(at, heard));
+        let report = |capture: Option<Capture>| {
+            if let Some(capture) = capture {
+                let _ = sender.send(Message::Captured(at, capture));
             }
         };
         let done = match (&task.unit.platform, &task.image.program) {
-            (Platform::Sim(file, basis), Program::Watched(_)) => {
+            (Platform::Sim(file, basis), Program::Observed(_)) => {
                 let (soc, scenario) = (&file.soc, task.scenario);
                 let layouts = task.images();
                 let looked = scenario.held_back.as_ref();
                 let looked = looked.map(|looked| (looked, task.unit.priority_of(looked.interrupt)));
-                let asked = Measurement { scenario, looked, basis: *basis, budget: task.budget };
-                measure_all(soc, &layouts, asked, advanced)
+                let tasks = Measurement { scenario, looked, basis: *basis, budget: task.budget };
+                measure_all(soc, &layouts, tasks, advanced)
             }
             (Platform::Qemu(file), Program::Clocked(image)) => {
-                emulate(&file.machine, image, task.scenario, DEADLINE).map(Placed::alone)
+                emulate(&file.machine, image, task.scenario, DEADLINE).map(Placed::unvaried)
             }
             (Platform::Rehearsal(rehearsal), Program::Clocked(image)) => {
                 let soc = &rehearsal.file.soc;
                 let (console, result) = rehearse(soc, image, task.scenario, task.budget);
-                heard(console);
-                result.map(Placed::alone)
+                report(console);
+                result.map(Placed::unvaried)
             }
             (Platform::Board(bench), Program::Clocked(image)) => {
                 let (console, result) = bench.run(image, task.scenario);
-                heard(console);
-                result.map(Placed::alone)
+                report(console);
+                result.map(Placed::unvaried)
             }
             _ => unreachable!("images are read for the platform that they run on"),
         };
-        let passed = Cycles(passed.load(Ordering::Relaxed));
-        let rest = task.whole_budget().saturating_sub(passed);
-        sender.send(Message::Done(at, Over { done, rest, took: began.elapsed() }))
+        let elapsed = Cycles(elapsed.load(Ordering::Relaxed));
+        let unused_budget = task.whole_budget().saturating_sub(elapsed);
+        sender
+            .send(Message::Done(at, FinishedRun { done, unused_budget, duration: began.elapsed() }))
     });
 }

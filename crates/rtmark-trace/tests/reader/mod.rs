@@ -70,7 +70,7 @@ pub struct Event {
 }
 
 /// Returns the number with this name in an event.
-fn told(event: &Fields, name: &str) -> Option<u64> {
+fn annotation(event: &Fields, name: &str) -> Option<u64> {
     let mut annotations = event.messages(4);
     annotations.find(|annotation| annotation.text(10).as_deref() == Some(name))?.number(3)
 }
@@ -98,7 +98,7 @@ pub fn events(bytes: &[u8]) -> Vec<Event> {
             name: event.text(23).expect("a name"),
             from: time,
             to: time,
-            cycles: told(&event, "cycles").unwrap_or(0),
+            cycles: annotation(&event, "cycles").unwrap_or(0),
         };
         match event.number(9) {
             Some(1) => stack.push(begun()),

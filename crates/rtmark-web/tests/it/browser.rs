@@ -48,7 +48,7 @@ fn site() -> Option<tempfile::TempDir> {
 
 #[test]
 #[expect(clippy::print_stderr, reason = "a test that is passed over says so")]
-fn a_browser_shows_the_same_cycles_and_the_same_moments() {
+fn a_browser_shows_the_same_cycles_and_moments() {
     let Some((chromium, folder)) = chromium().and_then(|name| Some((name, site()?))) else {
         eprintln!("passed over: no Chromium or no wasm32-wasip1; scripts/setup test installs both");
         return;
@@ -64,7 +64,7 @@ fn a_browser_shows_the_same_cycles_and_the_same_moments() {
     darken(folder.path());
     let (port, posted) = serve(folder.path());
     let home = tempfile::tempdir().expect("a scratch folder");
-    let said = home.path().join("said");
+    let stderr = home.path().join("said");
     let browser = Browser(
         Command::new(chromium)
             .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])
@@ -72,38 +72,41 @@ fn a_browser_shows_the_same_cycles_and_the_same_moments() {
             .arg(format!("--user-data-dir={}", home.path().display()))
             .arg(format!("http://127.0.0.1:{port}{BELOW}checks.html"))
             .stdout(Stdio::null())
-            .stderr(std::fs::File::create(&said).expect("writable"))
+            .stderr(std::fs::File::create(&stderr).expect("writable"))
             .spawn()
             .expect("the browser runs"),
     );
-    let told = posted.recv_timeout(Duration::from_mins(20)).unwrap_or_else(|_| {
-        let said = std::fs::read_to_string(&said).unwrap_or_default();
-        panic!("the page did not come to its end, and {chromium} says:\n{said}")
+    let result = posted.recv_timeout(Duration::from_mins(20)).unwrap_or_else(|_| {
+        let stderr = std::fs::read_to_string(&stderr).unwrap_or_default();
+        panic!("the page did not come to its end, and {chromium} says:\n{stderr}")
     });
     drop(browser);
-    let told: Value = serde_json::from_str(&told).expect("JSON");
-    assert_eq!(told["problems"], json!([]), "{told}");
+    let result: Value = serde_json::from_str(&result).expect("JSON");
+    assert_eq!(result["problems"], json!([]), "{result}");
     for program in ["jumps", "calls"] {
-        let shown = told[program].as_array().expect("a list");
-        assert_eq!(shown.len(), images.len(), "{told}");
+        let shown = result[program].as_array().expect("a list");
+        assert_eq!(shown.len(), images.len(), "{result}");
         for ((chip, image), shown) in images.iter().zip(shown) {
             let clock = if *chip == "stm32c031" { 48_000_000 } else { 168_000_000 };
             let here = ended(&soc(chip), image, clock);
-            assert_eq!(shown["cycles"], here["cycles"], "{program} on {chip}: {told}");
-            assert_eq!(shown["instructions"], here["instructions"], "{program} on {chip}: {told}");
+            assert_eq!(shown["cycles"], here["cycles"], "{program} on {chip}: {result}");
+            assert_eq!(
+                shown["instructions"], here["instructions"],
+                "{program} on {chip}: {result}"
+            );
             let text = here["text"].as_str().expect("a text");
-            assert!(shown["state"].as_str().is_some_and(|state| state.contains(text)), "{told}");
+            assert!(shown["state"].as_str().is_some_and(|state| state.contains(text)), "{result}");
         }
         assert_eq!(shown[0]["console"], PRINTED);
     }
-    let moments = told["moments"].as_array().expect("a list");
-    assert_eq!(moments.len(), 5, "{told}");
+    let moments = result["moments"].as_array().expect("a list");
+    assert_eq!(moments.len(), 5, "{result}");
     for shown in moments {
         assert_eq!(shown["aria"], 1, "{shown}");
         let cycle = shown["cycle"].as_u64().expect("a cycle");
         assert_same(shown, &moment(&soc("stm32f405"), &interrupted(), cycle));
     }
-    let worst = &told["worst"];
+    let worst = &result["worst"];
     let cycles = |name: &str| worst[name].as_u64().expect("a cycle");
     let text = format!("Priority 0x00: at worst {} cycles", cycles("entered") - cycles("point"));
     assert!(worst["text"].as_str().is_some_and(|found| found.starts_with(&text)), "{worst}");

@@ -23,7 +23,7 @@ fn opening(soc: &str, image: &[u8], cycles: u64, pend: &Value) -> Vec<u8> {
 }
 
 /// Returns the events of requests.
-fn told(bytes: &[u8]) -> Vec<Value> {
+fn events_of(bytes: &[u8]) -> Vec<Value> {
     let mut program = Command::new(env!("CARGO_BIN_EXE_rtmark-web"))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -37,10 +37,10 @@ fn told(bytes: &[u8]) -> Vec<Value> {
 }
 
 /// Returns the events of requests about an image.
-pub fn asked(soc: &str, image: &[u8], cycles: u64, asks: &[Value]) -> Vec<Value> {
+pub fn events_for(soc: &str, image: &[u8], cycles: u64, asks: &[Value]) -> Vec<Value> {
     let mut bytes = opening(soc, image, cycles, &Value::Null);
     bytes.extend(asks.iter().flat_map(|ask| format!("{ask}\n").into_bytes()));
-    told(&bytes)
+    events_of(&bytes)
 }
 
 /// Returns the events of a kind.
@@ -50,33 +50,33 @@ pub fn only<'a>(events: &'a [Value], kind: &str) -> Vec<&'a Value> {
 
 /// Returns how a run ends without intermediate stops.
 pub fn ended(soc: &str, image: &[u8], cycles: u64) -> Value {
-    let events = asked(soc, image, cycles, &[json!({"ask": "go", "cycle": cycles})]);
+    let events = events_for(soc, image, cycles, &[json!({"ask": "go", "cycle": cycles})]);
     only(&events, "ended").last().copied().expect("an end").clone()
 }
 
 /// Returns the moment at a cycle, in a run that goes straight there.
 pub fn moment(soc: &str, image: &[u8], cycle: u64) -> Value {
-    let events = asked(soc, image, 1 << 40, &[json!({"ask": "go", "cycle": cycle})]);
+    let events = events_for(soc, image, 1 << 40, &[json!({"ask": "go", "cycle": cycle})]);
     only(&events, "moment").last().copied().expect("a moment").clone()
 }
 
 #[test]
-fn a_run_is_told_from_its_beginning_to_its_end() {
+fn a_run_is_reported_from_start_to_end() {
     let go = json!({"ask": "go", "cycle": 1_000_000});
-    let told = asked(&soc("stm32c031"), &prints(), 1_000_000, &[go]);
-    assert_eq!(told[0]["event"], "loaded");
-    assert_eq!(told[0]["clock"], 48_000_000);
-    assert_eq!(only(&told, "console")[0]["text"], PRINTED);
-    let end = only(&told, "ended")[0];
+    let events = events_for(&soc("stm32c031"), &prints(), 1_000_000, &[go]);
+    assert_eq!(events[0]["event"], "loaded");
+    assert_eq!(events[0]["clock"], 48_000_000);
+    assert_eq!(only(&events, "console")[0]["text"], PRINTED);
+    let end = only(&events, "ended")[0];
     assert_eq!(end["how"], "exit");
     // Six instructions, of which the last has not completed.
     assert!(end["instructions"].as_u64().is_some_and(|count| (5..=6).contains(&count)));
-    let moment = told.last().expect("a moment");
+    let moment = events.last().expect("a moment");
     assert_eq!(moment["console"], PRINTED);
 }
 
 #[test]
-fn what_never_ends_stops_at_its_limit_and_what_is_wrong_is_told() {
+fn endless_runs_stop_at_their_limit_and_errors_are_reported() {
     let end = ended(&soc("stm32f405"), &works(), 3_000_017);
     assert_eq!(end["how"], "limit");
     let cycles = end["cycles"].as_u64().expect("a count");
@@ -88,13 +88,16 @@ fn what_never_ends_stops_at_its_limit_and_what_is_wrong_is_told() {
         (soc("stm32c031"), vec![0xff; 64], "does not fit stm32c031"),
         ("name = 3".to_owned(), prints(), "the soc file"),
     ] {
-        let told = asked(&soc, &image, 1000, &[json!({"ask": "step", "by": 1})]);
-        assert_eq!(told[0]["event"], "refused", "{told:?}");
-        assert!(told[0]["text"].as_str().is_some_and(|text| text.contains(part)), "{told:?}");
-        assert!(told[1]["text"].as_str().is_some_and(|text| text.contains("no image")), "{told:?}");
+        let events = events_for(&soc, &image, 1000, &[json!({"ask": "step", "by": 1})]);
+        assert_eq!(events[0]["event"], "refused", "{events:?}");
+        assert!(events[0]["text"].as_str().is_some_and(|text| text.contains(part)), "{events:?}");
+        assert!(
+            events[1]["text"].as_str().is_some_and(|text| text.contains("no image")),
+            "{events:?}"
+        );
     }
-    let told = told(b"nothing\n{\"ask\":\"fly\"}\n");
-    assert_eq!(only(&told, "refused").len(), 2, "{told:?}");
+    let events = events_of(b"nothing\n{\"ask\":\"fly\"}\n");
+    assert_eq!(only(&events, "refused").len(), 2, "{events:?}");
 }
 
 /// Removes what differs between moments that are reached in different ways.
@@ -105,7 +108,7 @@ fn without_reached(moment: &Value) -> Value {
 }
 
 #[test]
-fn a_moment_is_the_same_whichever_way_it_is_reached() {
+fn moments_do_not_depend_on_how_they_are_reached() {
     // A scalar core, one with a pipeline, and one that issues two instructions at once.
     for chip in ["stm32c031", "stm32f405", "stm32h743"] {
         let soc = soc(chip);
@@ -125,13 +128,17 @@ fn a_moment_is_the_same_whichever_way_it_is_reached() {
             json!({"ask": "step", "by": -3}),
             json!({"ask": "step", "by": 3}),
         ];
-        let events = asked(&soc, &image, 1 << 40, &asks);
+        let events = events_for(&soc, &image, 1 << 40, &asks);
         let moments: Vec<_> =
             only(&events, "moment").into_iter().skip(1).map(without_reached).collect();
         assert_eq!(moments.len(), asks.len(), "{chip}");
-        for (ask, told) in asks.iter().zip(&moments) {
+        for (ask, moment_found) in asks.iter().zip(&moments) {
             if let Some(cycle) = ask["cycle"].as_u64() {
-                assert_eq!(*told, without_reached(&moment(&soc, &image, cycle)), "{chip}: {ask}");
+                assert_eq!(
+                    *moment_found,
+                    without_reached(&moment(&soc, &image, cycle)),
+                    "{chip}: {ask}"
+                );
             }
         }
         assert_ne!(moments[4]["registers"], moments[5]["registers"]);
@@ -142,14 +149,14 @@ fn a_moment_is_the_same_whichever_way_it_is_reached() {
 }
 
 #[test]
-fn a_survey_tells_where_the_cycles_go_and_what_was_used() {
+fn a_survey_reports_cycles_and_peripheral_use() {
     let asks = [
         json!({"ask": "go", "cycle": 200_000}),
         json!({"ask": "survey", "from": 50_000, "to": 150_000}),
         json!({"ask": "survey", "from": 50_000, "to": 50_000}),
         json!({"ask": "survey", "from": 0, "to": 20_000_001}),
     ];
-    let events = asked(&soc("stm32f405"), &interrupted(), 1 << 40, &asks);
+    let events = events_for(&soc("stm32f405"), &interrupted(), 1 << 40, &asks);
     let found = only(&events, "surveyed")[0];
     let cycles = found["cycles"].as_u64().expect("a count");
     assert!((99_900..100_200).contains(&cycles), "{cycles}");
@@ -171,7 +178,7 @@ fn a_survey_tells_where_the_cycles_go_and_what_was_used() {
 }
 
 #[test]
-fn the_worst_moment_is_found_and_can_be_gone_to() {
+fn the_worst_moment_is_found_and_reachable() {
     let asks = [
         json!({"ask": "worst", "interrupt": 3, "priority": null, "from": 1000, "to": 21_000}),
         json!({"ask": "worst", "interrupt": 200, "priority": null, "from": 1000, "to": 2000}),
@@ -179,7 +186,7 @@ fn the_worst_moment_is_found_and_can_be_gone_to() {
         json!({"ask": "worst", "interrupt": 3, "priority": 77, "from": 1000, "to": 90_000_000}),
     ];
     let soc = soc("stm32f405");
-    let events = asked(&soc, &interrupted(), 1 << 40, &asks);
+    let events = events_for(&soc, &interrupted(), 1 << 40, &asks);
     assert_eq!(only(&events, "refused").len(), 3, "{events:?}");
     let found = only(&events, "found")[0];
     let number = |name: &str| found[name].as_u64().expect("a count");
@@ -191,7 +198,7 @@ fn the_worst_moment_is_found_and_can_be_gone_to() {
     let pend = json!({"interrupt": 3, "priority": number("priority"), "at": point});
     let mut bytes = opening(&soc, &interrupted(), 1 << 40, &pend);
     bytes.extend(format!("{}\n", json!({"ask": "go", "cycle": point + worst})).into_bytes());
-    let events = told(&bytes);
+    let events = events_of(&bytes);
     let moment = only(&events, "moment")[1];
     assert_eq!(moment["cycles"], point + worst, "{moment}");
     assert_eq!(moment["handler"], "IRQ 3", "{moment}");

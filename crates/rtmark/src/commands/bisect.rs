@@ -59,7 +59,7 @@ pub struct Arguments {
 
 /// The kind of source that a checkout holds.
 #[derive(Clone, Copy)]
-enum Holds {
+enum SourceKind {
     /// rtmark's firmware sources.
     Firmware,
     /// A FreeRTOS kernel.
@@ -73,11 +73,11 @@ impl Arguments {
         let repository = Repository::around(&self.repository)?;
         let (good, bad) = (repository.commit(&self.good)?, repository.commit(&self.bad)?);
         let folder = std::env::temp_dir().join(format!("rtmark-bisect-{}", std::process::id()));
-        let aside = repository.check_out(&bad, folder)?;
-        let holds = self.holds(aside.folder(), repository.top())?;
+        let checkout = repository.check_out(&bad, folder)?;
+        let kind = self.source_kind(checkout.folder(), repository.top())?;
         let probe = |commit: &str| -> Result<u64, CliError> {
-            aside.switch(commit)?;
-            self.figure(aside.folder(), holds)
+            checkout.switch(commit)?;
+            self.figure(checkout.folder(), kind)
         };
         let (at_bad, at_good) = (probe(&bad)?, probe(&good)?);
         let threshold = self.threshold.unwrap_or(at_good);
@@ -90,7 +90,7 @@ impl Arguments {
             let hint = "choose other commits, or another --threshold";
             return Err(CliError::new(Exit::NothingSelected, message, hint));
         }
-        let found = aside.search(&good, &bad, |commit| {
+        let found = checkout.search(&good, &bad, |commit| {
             let figure = probe(commit);
             if !verbosity.quiet {
                 let found = figure.as_ref().map_or_else(
@@ -114,18 +114,18 @@ impl Arguments {
     }
 
     /// Detects what kind of source a checkout holds.
-    fn holds(&self, folder: &Path, top: &Path) -> Result<Holds, CliError> {
+    fn source_kind(&self, folder: &Path, top: &Path) -> Result<SourceKind, CliError> {
         if let Some(own) = &self.own {
             if own.is_absolute() {
                 let message = format!("--own {}: the path is absolute", own.display());
                 let hint = "give a path relative to the top of the repository, as in --own kernels";
                 return Err(CliError::new(Exit::Usage, message, hint));
             }
-            Ok(Holds::Own)
+            Ok(SourceKind::Own)
         } else if folder.join("firmware/c/image.mk").is_file() {
-            Ok(Holds::Firmware)
+            Ok(SourceKind::Firmware)
         } else if folder.join("tasks.c").is_file() {
-            Ok(Holds::FreeRtos)
+            Ok(SourceKind::FreeRtos)
         } else {
             let message =
                 format!("{}: neither rtmark's repository nor a FreeRTOS kernel's", top.display());
@@ -135,7 +135,7 @@ impl Arguments {
     }
 
     /// Measures the figure of the commit that is checked out in a folder.
-    fn figure(&self, folder: &Path, holds: Holds) -> Result<u64, CliError> {
+    fn figure(&self, folder: &Path, kind: SourceKind) -> Result<u64, CliError> {
         let mut command = Command::new(std::env::current_exe()?);
         // Builds and results stay in the checkout and are removed with it.
         let kept = folder.join(".git-rtmark");
@@ -146,10 +146,10 @@ impl Arguments {
         if let Some(catalogue) = &self.catalogue {
             command.arg("--catalogue").arg(catalogue);
         }
-        match holds {
-            Holds::Firmware => command.arg("--firmware").arg(folder.join("firmware")),
-            Holds::FreeRtos => command.env("RTMARK_FREERTOS_KERNEL", folder),
-            Holds::Own => {
+        match kind {
+            SourceKind::Firmware => command.arg("--firmware").arg(folder.join("firmware")),
+            SourceKind::FreeRtos => command.env("RTMARK_FREERTOS_KERNEL", folder),
+            SourceKind::Own => {
                 command.arg("--own").arg(folder.join(self.own.as_deref().unwrap_or(Path::new(""))))
             }
         };

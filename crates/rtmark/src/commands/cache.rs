@@ -64,7 +64,7 @@ fn bytes(text: &str) -> Result<u64, String> {
 }
 
 /// Formats a size for people.
-fn shown(bytes: u64) -> String {
+fn format_size(bytes: u64) -> String {
     let fits = |(_, factor): &&(&str, u64)| bytes >= *factor;
     match UNITS[..3].iter().find(fits) {
         Some((unit, factor)) => format!("{:.1} {unit}", bytes as f64 / *factor as f64),
@@ -82,7 +82,7 @@ impl Arguments {
                 let removed = cache.prune(unused, prune.most)?;
                 if !verbosity.quiet {
                     let what = count(removed.folders, "folder");
-                    output::say(format!("removed {what}, {}", shown(removed.bytes)));
+                    output::say(format!("removed {what}, {}", format_size(removed.bytes)));
                     if removed.busy > 0 {
                         let busy = count(removed.busy, "build");
                         output::say(format!("kept {busy} in progress"));
@@ -99,10 +99,10 @@ fn show(cache: &Cache) -> String {
     let mut total = 0;
     for part in cache.parts() {
         let name = part.folder.file_name().unwrap_or_default().display().to_string();
-        let _ = writeln!(text, "  {name:9} {:>5}  {:>10}", part.count, shown(part.bytes));
+        let _ = writeln!(text, "  {name:9} {:>5}  {:>10}", part.count, format_size(part.bytes));
         total += part.bytes;
     }
-    let _ = writeln!(text, "  {:9} {:>5}  {:>10}", "total", "", shown(total));
+    let _ = writeln!(text, "  {:9} {:>5}  {:>10}", "total", "", format_size(total));
     text
 }
 
@@ -111,14 +111,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_read_as_they_are_written() {
+    fn sizes_parse_as_written() {
         assert_eq!(bytes("5GB"), Ok(5_000_000_000));
         assert_eq!(bytes("20 MB"), Ok(20_000_000));
         assert_eq!(bytes("7"), Ok(7));
         for wrong in ["", "GB", "-1", "1.5GB", "1TB", "99999999999999GB"] {
             assert!(bytes(wrong).is_err(), "{wrong}");
         }
-        assert_eq!(shown(1_250_000_000), "1.2 GB");
-        assert_eq!(shown(999), "999 bytes");
+        assert_eq!(format_size(1_250_000_000), "1.2 GB");
+        assert_eq!(format_size(999), "999 bytes");
     }
 }

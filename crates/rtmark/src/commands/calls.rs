@@ -5,10 +5,12 @@ use std::path::Path;
 
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
-use rtmark_calls::{Api, CallRecorder, Called, InlinedCall, Origin, Outcome, Paid, Site};
+use rtmark_calls::{
+    Api, CallRecorder, CalledFunction, InlinedCall, KernelCost, Origin, Outcome, Site,
+};
 use rtmark_model::HeldInterval;
-use rtmark_observe::{HeldBack, HeldInterrupt, Lines, Map};
-use rtmark_runner::{Ending, Session, given};
+use rtmark_observe::{HeldBackRecorder, HeldInterrupt, Lines, Map};
+use rtmark_runner::{Ending, Session, input_file};
 use rtmark_units::Cycles;
 use serde::Serialize;
 
@@ -75,8 +77,8 @@ const SHOWN: usize = 3;
 /// How many inlined functions are shown.
 const INLINED: usize = 8;
 
-/// What `rtmark calls --format json` prints. Fields may be added; `schema_version` rises when
-/// one changes.
+/// The output of `rtmark calls --format json`. Fields may be added; `schema_version` increases when one
+/// changes.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Document {
@@ -85,33 +87,33 @@ struct Document {
     generator: &'static str,
     /// The version of the timing rules.
     timing_model: &'static str,
-    /// One for each image and soc.
-    runs: Vec<Ran>,
+    /// The runs, one for each image and soc.
+    runs: Vec<CallRun>,
 }
 
-/// A run, and what the application paid in it.
+/// A run, and what the application spent in the kernel.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct Ran {
+struct CallRun {
     /// The image, or kernel and scenario, and the soc.
     name: String,
     /// SHA-256 of the ELF file.
     elf_sha256: String,
-    /// The soc.
+    /// The name of the soc.
     soc: String,
-    /// Its core's clock in hertz.
+    /// The core's clock in hertz.
     clock_hz: u32,
-    /// The kernel by whose names functions were told.
+    /// The kernel whose API identified the functions.
     kernel: String,
-    /// How the run ended.
+    /// How the run ended, in one word.
     ending: &'static str,
-    /// The same in words.
+    /// How the run ended, in a sentence.
     message: String,
-    /// How long it was, in cycles.
+    /// The length of the run, in cycles.
     cycles: u64,
-    /// Calls and shares.
-    paid: Paid,
-    /// The longest stretches in which the most urgent interrupt would have been held back.
+    /// The calls, and how the cycles were shared.
+    paid: KernelCost,
+    /// The longest intervals in which the most urgent interrupt would have been held back.
     held: Vec<HeldInterval>,
     #[serde(skip)]
     exit: Exit,
@@ -126,7 +128,7 @@ impl Arguments {
         })?;
         let own = self.api.as_deref().map(|api| named(api, &known)).transpose()?;
         let subjects = self.choice.subjects(verbosity)?;
-        let runs: Result<Vec<Ran>, CliError> = subjects
+        let runs: Result<Vec<CallRun>, CliError> = subjects
             .iter()
             .map(|subject| self.observe(subject, own.as_ref(), &known, verbosity))
             .collect();
@@ -140,7 +142,7 @@ impl Arguments {
                     runs,
                 };
                 output::data(&output::json(&document)?)?;
-                return Ok(worst_of(&document.runs));
+                return Ok(worst_exit(&document.runs));
             }
             Format::Csv => output::data(&csv(&runs)?)?,
             Format::Text => {
@@ -148,11 +150,11 @@ impl Arguments {
                 output::data(&texts.join("\n"))?;
             }
         }
-        for ran in runs.iter().filter(|ran| ran.exit != Exit::Fine) {
-            let hint = ran.hint.unwrap_or("the results cover the run up to that point");
-            let _ = CliError::new(ran.exit, format!("{}: {}", ran.name, ran.message), hint).show();
+        for run in runs.iter().filter(|run| run.exit != Exit::Fine) {
+            let hint = run.hint.unwrap_or("the results cover the run up to that point");
+            let _ = CliError::new(run.exit, format!("{}: {}", run.name, run.message), hint).show();
         }
-        Ok(worst_of(&runs))
+        Ok(worst_exit(&runs))
     }
 
     /// Runs one image and times its calls; `own` is the kernel given with --api.
@@ -162,12 +164,12 @@ impl Arguments {
         own: Option<&Api>,
         known: &[Api],
         verbosity: Verbosity,
-    ) -> Result<Ran, CliError> {
+    ) -> Result<CallRun, CliError> {
         let image = &subject.image;
         let by_name = || known.iter().find(|api| subject.kernel.as_ref() == Some(&api.id));
         let api = own
             .or_else(by_name)
-            .or_else(|| Api::recognised(known, image.symbols()))
+            .or_else(|| Api::recognise(known, image.symbols()))
             .ok_or_else(|| unknown(subject, known))?;
         let machine = subject.machine(&subject.records()?)?;
         let clock = subject.soc.soc.clock;
@@ -176,7 +178,7 @@ impl Arguments {
         let recorder = CallRecorder::new(&machine, image, api, lines.as_ref());
         let most_urgent =
             HeldInterrupt::MaskedOrHandled(subject.soc.soc.core.most_urgent_priority());
-        let held = HeldBack::new(&machine, image, most_urgent);
+        let held = HeldBackRecorder::new(&machine, image, most_urgent);
         let bar = if verbosity.quiet { ProgressBar::hidden() } else { ProgressBar::new(budget) };
         let template = "{spinner} {bar:24} {percent:>3} %  {msg}  about {eta} left";
         bar.set_style(
@@ -195,7 +197,7 @@ impl Arguments {
         if let Ending::Internal(error) = &ending {
             return Err(subject.internal_error(error));
         }
-        let message = session.tell(&ending);
+        let message = session.describe(&ending);
         let (recorder, held) = observers;
         let entries = recorder.entries();
         let paid = recorder.finish(&session.machine);
@@ -207,7 +209,7 @@ impl Arguments {
         // Reaching the limit is the expected end.
         let is_cut = matches!(ending, Ending::Limit);
         let end = End::Other(ending);
-        Ok(Ran {
+        Ok(CallRun {
             name: subject.name(),
             elf_sha256: subject.sha256.clone(),
             soc: subject.soc.soc.name.clone(),
@@ -229,7 +231,7 @@ fn named(api: &str, known: &[Api]) -> Result<Api, CliError> {
     if let Some(found) = known.iter().find(|known| known.id == api) {
         return Ok(found.clone());
     }
-    let text = given::read_text(Path::new(api)).map_err(|error| {
+    let text = input_file::read_text(Path::new(api)).map_err(|error| {
         let ids: Vec<&str> = known.iter().map(|known| known.id.as_str()).collect();
         let hint = format!("give the path of a file, or one of: {}", ids.join(", "));
         CliError::new(Exit::Usage, format!("{api}: {error}"), &hint)
@@ -256,8 +258,8 @@ fn unknown(subject: &Subject, known: &[Api]) -> CliError {
     CliError::new(Exit::NothingSelected, message, hint)
 }
 
-fn worst_of(runs: &[Ran]) -> Exit {
-    runs.iter().map(|ran| ran.exit).find(|exit| *exit != Exit::Fine).unwrap_or(Exit::Fine)
+fn worst_exit(runs: &[CallRun]) -> Exit {
+    runs.iter().map(|run| run.exit).find(|exit| *exit != Exit::Fine).unwrap_or(Exit::Fine)
 }
 
 const fn origin(from: Origin) -> &'static str {
@@ -279,16 +281,16 @@ fn percent(part: u64, whole: u64) -> String {
     format!("{:.1} %", 100.0 * part as f64 / whole.max(1) as f64)
 }
 
-fn text(ran: &Ran) -> String {
-    let Paid { called, open, inlined, never, shares, .. } = &ran.paid;
+fn text(run: &CallRun) -> String {
+    let KernelCost { called, open, inlined, never, shares, .. } = &run.paid;
     let mut text =
-        format!("{}: {} in {} cycles; {}\n\n", ran.name, ran.kernel, ran.cycles, ran.message);
+        format!("{}: {} in {} cycles; {}\n\n", run.name, run.kernel, run.cycles, run.message);
     match (called.as_slice(), inlined.as_slice()) {
         ([], []) => text.push_str("the application never called its kernel\n"),
         ([], _) => text.push_str(
             "the application called no kernel function: the compiler inlined those that it uses\n",
         ),
-        _ => table(called, ran.cycles, &mut text),
+        _ => table(called, run.cycles, &mut text),
     }
     let whole = shares.cycles();
     let _ = writeln!(text, "\nwhere the cycles went");
@@ -300,12 +302,12 @@ fn text(ran: &Ran) -> String {
     ] {
         let _ = writeln!(text, "{cycles:>12}  {:>8}  {what}", percent(cycles, whole));
     }
-    if !ran.held.is_empty() {
+    if !run.held.is_empty() {
         let _ = writeln!(
             text,
             "\nlongest stretches, in cycles, in which the most urgent interrupt would have been held back"
         );
-        for HeldInterval { cycles, times, by, from, .. } in &ran.held {
+        for HeldInterval { cycles, times, by, from, .. } in &run.held {
             let _ = writeln!(text, "{cycles:>12}  {times:>6} ×  by {}, from {from}", by.join(", "));
         }
     }
@@ -337,8 +339,8 @@ fn text(ran: &Ran) -> String {
     text
 }
 
-fn table(called: &[Called], cycles: u64, text: &mut String) {
-    let name = |called: &Called| called.function.chars().count();
+fn table(called: &[CalledFunction], cycles: u64, text: &mut String) {
+    let name = |called: &CalledFunction| called.function.chars().count();
     let width = called.iter().map(name).max().unwrap_or(0).clamp(8, 48);
     let _ = writeln!(
         text,
@@ -392,17 +394,17 @@ const COLUMNS: [&str; 13] = [
     "total_cycles",
 ];
 
-fn csv(runs: &[Ran]) -> Result<String, std::io::Error> {
+fn csv(runs: &[CallRun]) -> Result<String, std::io::Error> {
     let mut writer = ::csv::Writer::from_writer(Vec::new());
     writer.write_record(COLUMNS)?;
-    for ran in runs {
-        for one in &ran.paid.called {
+    for run in runs {
+        for one in &run.paid.called {
             let figures = one.cycles.map(|all| [all.min, all.median, all.max, all.total]);
             let figures = figures.map_or_else(
                 || std::array::from_fn(|_| String::new()),
                 |figures| figures.map(|figure| figure.to_string()),
             );
-            let words = [&ran.name, &ran.soc, &ran.kernel, &one.function, &one.symbol];
+            let words = [&run.name, &run.soc, &run.kernel, &one.function, &one.symbol];
             let (calls, hit) = (one.calls.to_string(), one.hit.to_string());
             let counts = [origin(one.from), outcome(one.outcome), &calls, &hit];
             let words = words.into_iter().map(String::as_str).chain(counts);

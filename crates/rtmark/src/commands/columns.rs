@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use rtmark_model::{Answer, Basis};
-use rtmark_runner::{Asked, ColumnError, Foreign, Platform};
+use rtmark_runner::{ColumnError, ColumnOptions, ForeignImage, Platform};
 use rtmark_units::Cycles;
 
 use crate::cli::Verbosity;
@@ -32,7 +32,7 @@ impl Images {
     }
 
     /// Reads the images.
-    pub fn read(&self) -> Result<Vec<Foreign>, CliError> {
+    pub fn read(&self) -> Result<Vec<ForeignImage>, CliError> {
         let mut names = BTreeSet::new();
         let read = |given: &OsString| {
             let text = given.to_string_lossy();
@@ -49,7 +49,7 @@ impl Images {
                 let message = format!("--image: the name {name} is given twice");
                 return refuse(message, "give each image a different name");
             }
-            Foreign::read(name, Path::new(path)).map_err(|error| {
+            ForeignImage::read(name, Path::new(path)).map_err(|error| {
                 let hint = match &error {
                     ColumnError::Name(_) => {
                         "choose another name before the equals sign, as in zephyr=lat.elf"
@@ -66,9 +66,9 @@ impl Images {
 
 /// Runs each image on each soc, and passes each answer to `keep` as soon as it is known.
 pub fn measure<E>(
-    images: &[Foreign],
+    images: &[ForeignImage],
     platforms: &[Platform],
-    asked: &Asked<'_>,
+    options: &ColumnOptions<'_>,
     verbosity: Verbosity,
     mut keep: impl FnMut(&Answer) -> Result<(), E>,
 ) -> Result<Vec<Answer>, E> {
@@ -80,7 +80,7 @@ pub fn measure<E>(
     for soc in sims {
         for image in images {
             let bar = bar(verbosity, image, &soc.soc.name);
-            let column = image.measure(soc, asked, |Cycles(now), Cycles(limit)| {
+            let column = image.measure(soc, options, |Cycles(now), Cycles(limit)| {
                 bar.set_length(limit);
                 bar.set_position(now.min(limit));
             });
@@ -98,7 +98,7 @@ pub fn measure<E>(
 }
 
 /// Creates the progress bar of an image's run.
-pub fn bar(verbosity: Verbosity, image: &Foreign, soc: &str) -> ProgressBar {
+pub fn bar(verbosity: Verbosity, image: &ForeignImage, soc: &str) -> ProgressBar {
     if verbosity.quiet {
         return ProgressBar::hidden();
     }

@@ -118,7 +118,7 @@ impl Shared {
         let (was, is) =
             (answers(store, &before, &self.filter)?, answers(store, &after, &self.filter)?);
         let mut comparison = compare((label(&before), &was), (label(&after), &is), &self.across);
-        let kept = self.sources.kept(config)?;
+        let kept = self.sources.kept_images(config)?;
         rtmark_cause::note(&mut comparison, &was, &is, &kept);
         if comparison.pairs.is_empty() {
             let message =

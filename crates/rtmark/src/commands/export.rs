@@ -58,11 +58,11 @@ impl Arguments {
                 let packed = path.extension().is_some_and(|extension| extension == "gz");
                 let packing = if packed { Packing::Gzip } else { Packing::Plain };
                 // An existing file is kept until the new one is complete.
-                let unwritten =
-                    |error: io::Error| CliError::unwritten(path, &error, "check the path");
-                let new = Replacement::begin(path).map_err(unwritten)?;
+                let write_error =
+                    |error: io::Error| CliError::write_error(path, &error, "check the path");
+                let new = Replacement::begin(path).map_err(write_error)?;
                 let answers = bundle::export(&store, &runs, GENERATOR, packing, new.file())?;
-                new.keep().map_err(unwritten)?;
+                new.keep().map_err(write_error)?;
                 answers
             }
         };

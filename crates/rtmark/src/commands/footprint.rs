@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use rtmark_firmware::{Builder, DEFAULT_PROFILE, Variant};
 use rtmark_model::{Answer, Firmware, Key, Pattern};
 use rtmark_observe::{StackKind, StackUse};
-use rtmark_runner::{Footprint, Foreign, Object, ObjectCost, Plan, Platform, Selection};
+use rtmark_runner::{Footprint, ForeignImage, Object, ObjectCost, Plan, Platform, Selection};
 use rtmark_units::Cycles;
 use serde::Serialize;
 
@@ -74,71 +74,71 @@ enum Format {
 /// The version of [`Document`].
 const SCHEMA_VERSION: u32 = 1;
 
-/// What `rtmark footprint --format json` prints. Fields may be added; `schema_version`
-/// rises when one changes.
+/// The output of `rtmark footprint --format json`. Fields may be added; `schema_version` increases when
+/// one changes.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Document<'a> {
     schema_version: u32,
     /// The program that wrote it, with its version.
     generator: &'static str,
-    /// One for each kernel and scenario.
+    /// The footprints, one for each kernel and scenario.
     footprints: Vec<Entry<'a>>,
-    /// What one more of an object takes, one for each kernel and object.
-    objects: Vec<OneMore<'a>>,
-    /// One for each image of somebody else's and soc.
+    /// The cost of one more kernel object, one entry for each kernel and object.
+    objects: Vec<ObjectFootprint<'a>>,
+    /// The footprints of foreign images, one for each image and soc.
     images: &'a [OfImage],
 }
 
-/// What an image of somebody else's takes in a run.
+/// The memory that a foreign image used in a run.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct OfImage {
-    /// What its column is called.
+    /// The name of its column.
     name: String,
-    /// Its file.
+    /// The path of its file.
     file: String,
-    /// SHA-256 of that, in hexadecimal.
+    /// SHA-256 of the file, in hexadecimal.
     sha256: String,
     soc: String,
-    /// Code, constants, and what is copied into RAM, in bytes.
+    /// The size of code, constants and initial values of variables, in bytes.
     flash_bytes: u64,
-    /// RAM, as far as the linker knows of it, in bytes.
+    /// The statically allocated RAM, in bytes.
     ram_bytes: u64,
-    /// For how many cycles it was watched.
+    /// The number of cycles for which it was observed.
     cycles: u64,
-    /// How that ended.
+    /// How the run ended.
     ended: String,
     /// The stacks of the run.
     stacks: Vec<StackUse>,
 }
 
-/// What one more object takes, or why the kernel has no such thing; sizes are bytes.
+/// The cost of one more kernel object, or why the kernel has no such object. Sizes are in bytes.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-struct OneMore<'a> {
+struct ObjectFootprint<'a> {
     soc: &'a str,
     kernel: &'a str,
     /// `task`, `queue` or `timer`.
     object: &'a str,
-    /// What exactly it is.
+    /// A description of the object.
     #[serde(skip_serializing_if = "Option::is_none")]
     what: Option<&'a str>,
-    /// Code and constants, with the call that creates it.
+    /// Code and constants, including the call that creates the object.
     #[serde(skip_serializing_if = "Option::is_none")]
     flash_bytes: Option<i64>,
-    /// Memory that it has for ever.
+    /// The RAM that it occupies permanently.
     #[serde(skip_serializing_if = "Option::is_none")]
     ram_bytes: Option<i64>,
-    /// What more of main's stack is in use.
+    /// The additional use of the main stack.
     #[serde(skip_serializing_if = "Option::is_none")]
     main_stack_bytes: Option<i64>,
-    /// Why there is none.
+    /// Why the kernel has no such object.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'a str>,
 }
 
-impl<'a> From<&'a Object> for OneMore<'a> {
+impl<'a> From<&'a Object> for ObjectFootprint<'a> {
     fn from(object: &'a Object) -> Self {
         let cost = object.cost.as_ref();
         let found = cost.ok();
@@ -155,7 +155,7 @@ impl<'a> From<&'a Object> for OneMore<'a> {
     }
 }
 
-/// What a kernel takes in one scenario; all sizes are bytes.
+/// The memory that a kernel uses in one scenario. All sizes are in bytes.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Entry<'a> {
@@ -188,7 +188,7 @@ impl Arguments {
         refuse_without_tools(&suite.builder, &plan)?;
         let mut progress = Progress::new(verbosity);
         let answers = suite.footprints(&plan, &mut progress);
-        let objects = one_more(&suite.builder, &plan);
+        let objects = measure_objects(&suite.builder, &plan);
         progress.finish();
         let objects = objects?;
         let (mut found, mut others) = (Vec::new(), Vec::new());
@@ -209,7 +209,7 @@ impl Arguments {
                     schema_version: SCHEMA_VERSION,
                     generator: GENERATOR,
                     footprints: footprints.collect(),
-                    objects: objects.iter().map(OneMore::from).collect(),
+                    objects: objects.iter().map(ObjectFootprint::from).collect(),
                     images: &of_images,
                 };
                 output::data(&output::json(&document)?)?;
@@ -227,7 +227,7 @@ impl Arguments {
 
 /// Measures the footprint of each image on each soc.
 fn of_images(
-    images: &[Foreign],
+    images: &[ForeignImage],
     socs: &[Platform],
     max_cycles: Option<Cycles>,
     verbosity: Verbosity,
@@ -286,13 +286,13 @@ fn stack_lines(text: &mut String, indent: usize, stacks: &[StackUse]) {
 }
 
 /// Measures what one more of each object takes, for every kernel of a plan.
-fn one_more(builder: &Builder, plan: &Plan) -> Result<Vec<Object>, CliError> {
+fn measure_objects(builder: &Builder, plan: &Plan) -> Result<Vec<Object>, CliError> {
     let mut objects = Vec::new();
     for unit in &plan.units {
         let Platform::Sim(file, _) = &unit.platform else { continue };
         if unit.needs_firmware() {
             let of_kernel =
-                rtmark_runner::objects(builder, &unit.kernel, &file.soc, &unit.switched);
+                rtmark_runner::objects(builder, &unit.kernel, &file.soc, &unit.setting_changes);
             objects.extend(of_kernel.map_err(|failure| {
                 CliError::new(Exit::BuildFailed, failure.message, failure.hint)
             })?);

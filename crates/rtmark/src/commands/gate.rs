@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use rtmark_compare::{Policy, gate};
-use rtmark_runner::given;
+use rtmark_runner::input_file;
 
 use crate::cli::Verbosity;
 use crate::commands::compare::Shared;
@@ -66,6 +66,6 @@ fn read(path: &Path) -> Result<Policy, CliError> {
         let hint = "docs/ci.md describes budget files";
         CliError::new(Exit::Usage, format!("{}: {problem}", path.display()), hint)
     };
-    let text = given::read_text(path).map_err(|error| refuse(&error))?;
+    let text = input_file::read_text(path).map_err(|error| refuse(&error))?;
     Policy::from_toml(&text).map_err(|error| refuse(&error))
 }

@@ -67,11 +67,11 @@ pub fn measure(name: &str) -> Result<Measure, String> {
     found.ok_or_else(|| format!("expected one of {}", Measure::ALL.map(Measure::name).join(", ")))
 }
 
-/// A history, for programs.
+/// The history of a figure, as JSON.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct History<'a> {
-    /// The version of this form.
+    /// The version of this format.
     schema_version: u32,
     /// The scenario.
     scenario: &'a ScenarioId,
@@ -179,13 +179,12 @@ impl Arguments {
             let hint = "`rtmark run` measures scenarios and stores the results";
             return Ok(CliError::new(Exit::NothingSelected, "the store has no results yet", hint));
         }
-        let asked = [self.scenario.as_str(), self.kernel.as_str(), self.soc.as_str()];
-        for ((what, asked), known) in ["scenario", "kernel", "soc"].iter().zip(asked).zip(&known) {
-            if !known.contains(asked) && !known.is_empty() {
-                let near = nearest(asked, known.iter().map(String::as_str));
+        let names = [self.scenario.as_str(), self.kernel.as_str(), self.soc.as_str()];
+        for ((what, name), known) in ["scenario", "kernel", "soc"].iter().zip(names).zip(&known) {
+            if !known.contains(name) && !known.is_empty() {
+                let near = nearest(name, known.iter().map(String::as_str));
                 let near = near.map(|near| format!("; did you mean `{near}`?"));
-                let message =
-                    format!("no run has the {what} `{asked}`{}", near.unwrap_or_default());
+                let message = format!("no run has the {what} `{name}`{}", near.unwrap_or_default());
                 let hint = "`rtmark log` shows the runs, and `rtmark show RUN` the contents of one";
                 return Ok(CliError::new(Exit::NothingSelected, message, hint));
             }

@@ -6,7 +6,7 @@ use std::io::{BufRead, Read};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use rtmark_import::{Format, ImportError, Options, Reading, Told};
+use rtmark_import::{Format, GivenFacts, ImportError, Options, Reading};
 use rtmark_model::{Answer, Catalogue, KernelId, visible};
 use rtmark_runner::socs;
 use rtmark_runner::{Ending, FileError, Session};
@@ -155,7 +155,7 @@ impl Source {
 
 /// The contents of all files of one command.
 #[derive(Default)]
-struct Brought {
+struct InputFiles {
     logs: Vec<Source>,
     /// A message about each bundle.
     bundles: Vec<String>,
@@ -167,8 +167,8 @@ impl Arguments {
         let folder = self.catalogue.as_deref().or(config.catalogue.as_deref());
         let catalogue = crate::sources::catalogue(folder)?;
         let options = self.options()?;
-        let Brought { logs: sources, bundles } = match &self.from_sim {
-            Some(image) => Brought {
+        let InputFiles { logs: sources, bundles } = match &self.from_sim {
+            Some(image) => InputFiles {
                 logs: vec![self.run_firmware(image, &options, verbosity)?],
                 bundles: Vec::new(),
             },
@@ -218,7 +218,7 @@ impl Arguments {
             None => None,
         };
         let named = || self.soc.as_deref().map(|name| visible(name.as_bytes()));
-        let told = Told {
+        let given = GivenFacts {
             soc: known.as_ref().map(|soc| soc.name.clone()).or_else(named),
             core: self
                 .core
@@ -231,11 +231,11 @@ impl Arguments {
             profile: self.profile.clone(),
         };
         let rtmark = env!("CARGO_PKG_VERSION").to_owned();
-        Ok(Options { format: self.format, told, rtmark })
+        Ok(Options { format: self.format, given, rtmark })
     }
 
-    fn read_files(&self, options: &Options) -> Result<Brought, CliError> {
-        let mut brought = Brought::default();
+    fn read_files(&self, options: &Options) -> Result<InputFiles, CliError> {
+        let mut files = InputFiles::default();
         for path in &self.files {
             let name = visible(path.display().to_string().as_bytes());
             let file: Box<dyn Read> = if path.as_os_str() == "-" {
@@ -246,13 +246,13 @@ impl Arguments {
             let mut file = bundle::unpacked(file).map_err(|error| unreadable(&name, &error))?;
             let head = file.fill_buf().map_err(|error| unreadable(&name, &error))?;
             if self.format.is_none() && bundle::looks_like_bundle(head) {
-                brought.bundles.push(self.read_bundle(&name, file)?);
+                files.bundles.push(self.read_bundle(&name, file)?);
             } else {
                 let reading = reading(file, &name, options)?;
-                brought.logs.push(Source { name, reading });
+                files.logs.push(Source { name, reading });
             }
         }
-        Ok(brought)
+        Ok(files)
     }
 
     /// Adds the runs of a bundle to the store, and returns a message about it.
@@ -323,7 +323,7 @@ impl Arguments {
         if !verbosity.quiet && !matches!(ending, Ending::Exit(_) | Ending::Asleep | Ending::Limit) {
             say(format!(
                 "{name}: {}; its output up to that point is imported",
-                session.tell(&ending)
+                session.describe(&ending)
             ));
         }
         let name = format!("{name} on {}", soc.name);
@@ -367,13 +367,14 @@ fn warn(source: &Source, verbosity: Verbosity) {
     if verbosity.quiet {
         return;
     }
-    let (warnings, unsaid) = (source.reading.warnings(), source.reading.unsaid());
+    let (warnings, suppressed_warnings) =
+        (source.reading.warnings(), source.reading.suppressed_warnings());
     let shown = if verbosity.verbose > 0 { usize::MAX } else { SHOWN };
     for warning in warnings.iter().take(shown) {
         let message = visible(warning.message.as_bytes()).replace('\n', " ");
         say(format!("warning: {}:{}: {message}", source.name, warning.line));
     }
-    let more = warnings.len().saturating_sub(shown) as u64 + unsaid;
+    let more = warnings.len().saturating_sub(shown) as u64 + suppressed_warnings;
     if more > 0 {
         let more = output::count(more, "more warning");
         say(format!("warning: {}: {more}; -v shows all", source.name));
@@ -385,7 +386,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn clocks_are_read_as_they_are_written() {
+    fn clocks_parse_as_written() {
         for (text, hertz) in [
             ("168MHz", 168_000_000),
             ("32.768 kHz", 32_768),

@@ -88,7 +88,7 @@ impl Arguments {
             let path = self.folder.join(path);
             write(&path, bytes).map_err(|error| {
                 let hint = "check the path, and that you may write there";
-                CliError::unwritten(&path, &error, hint)
+                CliError::write_error(&path, &error, hint)
             })?;
             if !verbosity.quiet {
                 say(format!("wrote {}", path.display()));

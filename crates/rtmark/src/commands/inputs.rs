@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Args;
-use rtmark_runner::given;
+use rtmark_runner::input_file;
 use rtmark_sim::{Level, Machine, PinChange};
 
 use super::sim::time;
@@ -36,19 +36,19 @@ pub struct InputArgs {
     /// times are on the soc's clock: --pin PC13=1,0@10ms,1@10500us is an active-low button that is
     /// pressed for half a millisecond. Edges raise interrupts if the chip's peripheral for that is
     /// modelled (docs/socs.md).
-    #[arg(long, value_name = "PIN=LEVEL[@TIME],...", value_parser = driven)]
-    pin: Vec<Driven>,
+    #[arg(long, value_name = "PIN=LEVEL[@TIME],...", value_parser = pin_signal)]
+    pin: Vec<PinSignal>,
 }
 
 /// A pin, and the levels that it is driven to, each from a time on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Driven {
+pub struct PinSignal {
     pin: String,
     levels: Vec<(Duration, Level)>,
 }
 
 /// Parses a pin and its levels: `PA0=1@10ms,0@12ms`.
-fn driven(text: &str) -> Result<Driven, String> {
+fn pin_signal(text: &str) -> Result<PinSignal, String> {
     let wrong = || format!("`{text}` is not a pin with levels, such as PA0=1@10ms,0@12ms");
     let (pin, levels) =
         text.split_once('=').filter(|(pin, _)| !pin.is_empty()).ok_or_else(wrong)?;
@@ -66,10 +66,10 @@ fn driven(text: &str) -> Result<Driven, String> {
     if !levels.is_sorted_by(|(before, _), (after, _)| before < after) {
         return Err(format!("`{text}`: each time must be later than the one before"));
     }
-    Ok(Driven { pin: pin.to_owned(), levels })
+    Ok(PinSignal { pin: pin.to_owned(), levels })
 }
 
-impl Driven {
+impl PinSignal {
     fn connect(&self, machine: &mut Machine) -> Result<(), CliError> {
         let clock = machine.soc().clock;
         let change = |&(time, level)| PinChange { cycle: clock.cycles_in(time).0, level };
@@ -99,7 +99,7 @@ enum Origin {
 #[derive(Clone, Debug, Default)]
 pub struct Inputs {
     line: Option<Line>,
-    pins: Vec<Driven>,
+    pins: Vec<PinSignal>,
 }
 
 impl InputArgs {
@@ -149,9 +149,9 @@ impl Line {
             return Ok(Self { uart, from: Origin::Terminal });
         }
         let read = if file == STDIN {
-            given::all_of(std::io::stdin().lock())
+            input_file::read_to_end(std::io::stdin().lock())
         } else {
-            given::read_bytes(Path::new(file))
+            input_file::read_bytes(Path::new(file))
         };
         let bytes = read.map_err(|error| {
             CliError::new(Exit::Usage, format!("--uart-in: {file}: {error}"), "check the path")
@@ -208,8 +208,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pin_has_levels_from_times_on() {
-        let pin = driven("PC13=1,0@10ms,1@10500us").expect("good");
+    fn a_pin_has_a_level_from_each_time_on() {
+        let pin = pin_signal("PC13=1,0@10ms,1@10500us").expect("good");
         let times = [0, 10_000, 10_500].map(Duration::from_micros);
         let levels = [Level::High, Level::Low, Level::High];
         assert_eq!(pin.pin, "PC13");
@@ -219,8 +219,8 @@ mod tests {
     #[test]
     fn malformed_pins_are_rejected() {
         for text in ["", "PA0", "=1", "PA0=", "PA0=2@1ms", "PA0=1@", "PA0=1@5", "PA0=1@2ms,0@1ms"] {
-            assert!(driven(text).is_err(), "{text}");
+            assert!(pin_signal(text).is_err(), "{text}");
         }
-        assert!(driven("PA0=1,0").is_err_and(|error| error.contains("later")));
+        assert!(pin_signal("PA0=1,0").is_err_and(|error| error.contains("later")));
     }
 }

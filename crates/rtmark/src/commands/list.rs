@@ -25,7 +25,7 @@ use crate::sources::Sources;
   rtmark list kernels --own ../our-kernel    also kernels of your own")]
 pub struct Arguments {
     /// What to list
-    what: What,
+    what: ListKind,
     /// Output format
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
@@ -34,7 +34,7 @@ pub struct Arguments {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum What {
+enum ListKind {
     /// Real-time kernels
     Kernels,
     /// Operations to measure
@@ -81,18 +81,18 @@ macro_rules! entry {
 
 impl Arguments {
     pub fn run(self, verbosity: Verbosity) -> Result<Exit, CliError> {
-        if matches!((self.what, self.format), (What::Published, Format::Table)) {
+        if matches!((self.what, self.format), (ListKind::Published, Format::Table)) {
             output::data(&published_table(&self.sources.catalogue(&Config::load()?)?)?)?;
             return Ok(Exit::Fine);
         }
         let entries = match self.what {
-            What::Kernels => kernels(self.sources.find(&Config::load()?)?.kernels),
-            What::Scenarios => scenarios(&self.sources.with_own_scenarios(&Config::load()?)?),
-            What::Socs => socs()?,
-            What::Cores => cores(),
-            What::Machines => machines()?,
-            What::Boards => boards()?,
-            What::Published => published_entries(&self.sources.catalogue(&Config::load()?)?)?,
+            ListKind::Kernels => kernels(self.sources.find(&Config::load()?)?.kernels),
+            ListKind::Scenarios => scenarios(&self.sources.with_own_scenarios(&Config::load()?)?),
+            ListKind::Socs => socs()?,
+            ListKind::Cores => cores(),
+            ListKind::Machines => machines()?,
+            ListKind::Boards => boards()?,
+            ListKind::Published => published_entries(&self.sources.catalogue(&Config::load()?)?)?,
         };
         let text = match self.format {
             // Lines are only folded on a terminal: programs such as grep need them whole.
@@ -237,10 +237,10 @@ fn boards() -> Result<Vec<Entry>, CliError> {
 
 /// Describes the timing scores that were measured on a soc itself, if any.
 fn own_scores(soc: &Soc) -> Vec<String> {
-    soc.core.scores().iter().filter(|score| score.chip == soc.name).map(shown).collect()
+    soc.core.scores().iter().filter(|score| score.chip == soc.name).map(format_score).collect()
 }
 
-fn shown(score: &Score) -> String {
+fn format_score(score: &Score) -> String {
     let share = |thousandths: u16| f64::from(thousandths) / 10.0;
     let (exact, within) = (share(score.exact), share(score.within_one));
     let Score { chip, code, setting, .. } = score;
@@ -250,7 +250,7 @@ fn shown(score: &Score) -> String {
 
 fn cores() -> Vec<Entry> {
     let entry = |core: &CoreKind| {
-        let scores = core.scores().iter().map(|score| format!("; {}", shown(score)));
+        let scores = core.scores().iter().map(|score| format!("; {}", format_score(score)));
         let description = format!(
             "{}; timing {}{}",
             core.architecture(),

@@ -51,11 +51,11 @@ enum Format {
     Json,
 }
 
-/// The runs, for programs.
+/// The runs, as JSON.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Log<'a> {
-    /// The version of this form.
+    /// The version of this format.
     schema_version: u32,
     /// The runs, the newest first.
     runs: Vec<Entry<'a>>,
@@ -69,21 +69,21 @@ struct Entry<'a> {
     id: &'a str,
     /// Its names.
     names: &'a [String],
-    /// The commit that it measured, where that is known; `+` follows when there were changes.
+    /// The commit that it measured, if known, followed by `+` if the tree had changes.
     revision: Option<&'a str>,
     /// When it began, in milliseconds since 1970.
     started_ms: i64,
-    /// When it was finished, in milliseconds since 1970; null when it never was.
+    /// When it finished, in milliseconds since 1970; null if it never did.
     finished_ms: Option<i64>,
-    /// Why it was removed; null when it was not.
+    /// The reason for its removal; null if it was not removed.
     removed: Option<&'a str>,
-    /// How many answers it holds.
+    /// The number of answers that it contains.
     answers: u64,
-    /// How many of these are failures.
+    /// The number of answers that are failures.
     failed: u64,
-    /// The command that made it.
+    /// The command that recorded it.
     command: &'a str,
-    /// The version of rtmark that made it.
+    /// The version of rtmark that recorded it.
     rtmark: &'a str,
 }
 
@@ -118,7 +118,7 @@ fn holding(store: &Store, runs: Vec<RunInfo>, filter: &Filter) -> Result<Vec<Run
     let mut kept = Vec::new();
     for run in runs {
         let subjects = store.subjects(&run)?;
-        if subjects.iter().any(|s| filter.wants(&s.kernel, &s.scenario, &s.soc)) {
+        if subjects.iter().any(|s| filter.accepts(&s.kernel, &s.scenario, &s.soc)) {
             kept.push(run);
         }
     }

@@ -55,7 +55,7 @@ fn page(command: Command) -> std::io::Result<Vec<u8>> {
 
 fn write_all(command: Command, folder: &Path) -> Result<Exit, CliError> {
     let refuse = |error: std::io::Error| {
-        CliError::unwritten(folder, &error, "give a folder that you may write to")
+        CliError::write_error(folder, &error, "give a folder that you may write to")
     };
     std::fs::create_dir_all(folder).map_err(refuse)?;
     let parts: Vec<Command> = command.get_subcommands().cloned().collect();

@@ -175,7 +175,7 @@ impl Arguments {
                 joined = Some((part, path));
                 continue;
             };
-            if !whole.belongs_with(&part) {
+            if !whole.is_same_search(&part) {
                 let message = format!(
                     "{} and {} belong to different searches",
                     first.display(),

@@ -1,6 +1,6 @@
 //! The commands: one file or folder each, with the command's arguments and its `run`.
 
-use rtmark_runner::mistake;
+use rtmark_runner::internal_error;
 use rtmark_sim::{Image, InternalError};
 
 use crate::error::CliError;
@@ -43,7 +43,11 @@ pub mod worst;
 
 /// Returns the error for a bug in the simulator that a run of this image has revealed.
 fn internal_error(error: &InternalError, image: &Image, elf: &[u8]) -> CliError {
-    CliError::new(Exit::Internal, mistake::told(error, image, elf), mistake::hint())
+    CliError::new(
+        Exit::Internal,
+        internal_error::describe(error, image, elf),
+        internal_error::hint(),
+    )
 }
 
 #[cfg(test)]
@@ -52,7 +56,7 @@ mod tests {
     use rtmark_sim::Cycles;
 
     #[test]
-    fn an_internal_error_is_shown_with_its_place_state_and_what_to_send() {
+    fn internal_errors_show_location_state_and_how_to_report_them() {
         let error = InternalError {
             pc: 0x0800_0124,
             instruction: Some("str.w r1, [r0, #1]".to_owned()),

@@ -31,7 +31,7 @@ pub struct Arguments {
 impl Arguments {
     pub fn run(self, verbosity: Verbosity) -> Result<Exit, CliError> {
         let store = self.store.open_existing(&Config::load()?)?;
-        let said = match (self.remove, self.run, self.name) {
+        let message = match (self.remove, self.run, self.name) {
             (Some(name), ..) => {
                 let named = store.runs()?.into_iter().find(|run| run.names.contains(&name));
                 let run = named.ok_or_else(|| {
@@ -49,7 +49,7 @@ impl Arguments {
             _ => return Ok(Exit::Usage),
         };
         if !verbosity.quiet {
-            say(said);
+            say(message);
         }
         Ok(Exit::Fine)
     }

@@ -42,7 +42,7 @@ impl Arguments {
             let answers = pruned.answers + if self.dry_run { more } else { 0 };
             format!("{} with {}", count(runs, "run"), count(answers, "answer"))
         };
-        let said = if self.dry_run {
+        let message = if self.dry_run {
             format!("would delete {}", total(&store.prunable()?))
         } else {
             for run in &old {
@@ -52,7 +52,7 @@ impl Arguments {
             format!("deleted {}, {}", total(&pruned), count(pruned.bytes, "byte"))
         };
         if !verbosity.quiet {
-            say(said);
+            say(message);
         }
         Ok(Exit::Fine)
     }

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use rtmark_compare::{Measure, RunLabel, history};
 use rtmark_model::{Answer, Key, Series};
 use rtmark_report::{History, HistoryPoint, OtherRun, Report, RunFacts};
-use rtmark_runner::given;
+use rtmark_runner::input_file;
 use rtmark_store::{Kind, RunInfo, Store, StoreError};
 
 use crate::cli::Verbosity;
@@ -115,7 +115,7 @@ impl Arguments {
         };
         let bytes = self
             .write(path, &report)
-            .map_err(|error| CliError::unwritten(path, &error, "check the path"))?;
+            .map_err(|error| CliError::write_error(path, &error, "check the path"))?;
         if !verbosity.quiet {
             let count = answers.len() + runs.iter().map(|run| run.answers.len()).sum::<usize>();
             let answers = output::count(count, "answer");
@@ -184,7 +184,7 @@ fn read<T, L: IntoIterator<Item = T>, E: std::fmt::Display>(
             let hint = format!("create it with `rtmark {command} ... --format json > FILE`");
             CliError::new(Exit::Usage, message, hint)
         };
-        let text = given::read_text(path).map_err(|error| refuse(&error))?;
+        let text = input_file::read_text(path).map_err(|error| refuse(&error))?;
         all.extend(parse(&text).map_err(|error| refuse(&error))?);
     }
     Ok(all)

@@ -74,7 +74,7 @@ impl Arguments {
                 };
                 behind = page.last()?.0;
                 let wanted = |(_, answer): (i64, Answer)| {
-                    self.filter.wants_key(answer.key()).then_some(answer)
+                    self.filter.accepts_key(answer.key()).then_some(answer)
                 };
                 let page: Vec<_> = page.into_iter().filter_map(wanted).collect();
                 if !page.is_empty() {

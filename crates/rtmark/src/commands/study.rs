@@ -7,15 +7,16 @@ use std::sync::atomic::AtomicBool;
 use clap::{Args, ValueEnum};
 use rtmark_firmware::{Kernel, Variant, chosen};
 use rtmark_model::{Answer, Basis, Catalogue};
-use rtmark_runner::{Plan, Platform, Suite, Unit, given, machines, nearest, socs};
+use rtmark_runner::{Plan, Platform, Suite, Unit, input_file, machines, nearest, socs};
 use rtmark_store::Store;
 use rtmark_study::{
-    Document, Figures, Interrupted, MadeRun, On, Report, Run, SCHEMA_VERSION, Study, scoreboard,
+    Document, Figures, InterruptExtremes, Report, Run, RunTarget, SCHEMA_VERSION, Study, StudyRun,
+    scoreboard,
 };
 use rtmark_worst::{Aspect, Control, Findings, Latencies, Reach, Share, search};
 
 use super::run::{RunRecorder, command_line, show_failures, suite};
-use super::worst::{INJECTED, SearchOptions, Subject, What};
+use super::worst::{INJECTED, SearchOptions, Subject, Workload};
 use crate::cli::Verbosity;
 use crate::config::Config;
 use crate::error::CliError;
@@ -96,8 +97,8 @@ struct Prepared<'a> {
 
 impl Arguments {
     pub fn run(self, verbosity: Verbosity) -> Result<Exit, CliError> {
-        let studies = rtmark_study::builtin().map_err(defect)?;
-        let boards = rtmark_study::against_boards().map_err(defect)?;
+        let studies = rtmark_study::builtin().map_err(study_bug)?;
+        let boards = rtmark_study::against_boards().map_err(study_bug)?;
         let known: Vec<Study> = studies.iter().cloned().chain([boards]).collect();
         if self.list {
             output::data(&list(&known, self.format)?)?;
@@ -124,14 +125,14 @@ impl Arguments {
                 say(format!("running study {}", study.id));
             }
             let (report, one) = bench.report(&study)?;
-            for (explained, broken) in report.broken() {
+            for (explained, broken) in report.failed_conditions() {
                 say(format!(
                     "{}: the condition `{}` of this explanation does not hold: {}",
                     study.id, broken.condition, explained.title
                 ));
             }
             let mut one = one;
-            for score in report.left() {
+            for score in report.out_of_band() {
                 say(format!(
                     "{}: {}: the ratio of measured to published is outside its band",
                     study.id, score.what
@@ -147,10 +148,10 @@ impl Arguments {
         let board = self.all.then(|| scoreboard(&reports));
         if let (Some(folder), Some(board)) = (&self.out, &board) {
             let path = folder.join("scoreboard.md");
-            std::fs::write(&path, board).map_err(|error| not_written(&path, &error))?;
+            std::fs::write(&path, board).map_err(|error| write_error(&path, &error))?;
         }
         let board = board.filter(|_| self.format != Format::Json).unwrap_or_default();
-        output::data(&(shown(reports, self.format)? + &board))?;
+        output::data(&(render(reports, self.format)? + &board))?;
         Ok(exit)
     }
 }
@@ -172,7 +173,7 @@ fn with_study_kernels(found: FoundSources) -> Result<FoundSources, CliError> {
     Ok(FoundSources { tree, kernels, catalogue })
 }
 
-fn defect(error: impl std::fmt::Display) -> CliError {
+fn study_bug(error: impl std::fmt::Display) -> CliError {
     CliError::new(Exit::Internal, error, "report this as a bug in rtmark")
 }
 
@@ -180,7 +181,7 @@ fn defect(error: impl std::fmt::Display) -> CliError {
 fn named(studies: &[Study], name: &str) -> Result<Study, CliError> {
     let path = Path::new(name);
     if path.extension().is_some_and(|extension| extension == "toml") {
-        let text = given::read_text(path).map_err(|error| {
+        let text = input_file::read_text(path).map_err(|error| {
             CliError::new(Exit::Usage, format!("{}: {error}", path.display()), "check the path")
         })?;
         return Study::from_toml(name, &text).map_err(|error| {
@@ -220,7 +221,7 @@ fn document(studies: Vec<Report>) -> Document {
     Document { schema_version: SCHEMA_VERSION, generator: GENERATOR.to_owned(), studies }
 }
 
-fn shown(reports: Vec<Report>, format: Format) -> Result<String, CliError> {
+fn render(reports: Vec<Report>, format: Format) -> Result<String, CliError> {
     let width = output::width();
     let joined = |texts: Vec<String>| texts.join("\n");
     Ok(match format {
@@ -230,19 +231,19 @@ fn shown(reports: Vec<Report>, format: Format) -> Result<String, CliError> {
     })
 }
 
-fn not_written(path: &Path, error: &std::io::Error) -> CliError {
-    CliError::unwritten(path, error, "give a folder that you may write to")
+fn write_error(path: &Path, error: &std::io::Error) -> CliError {
+    CliError::write_error(path, error, "give a folder that you may write to")
 }
 
 /// Writes a report's page, pictures and data.
 fn write(folder: &Path, report: &Report) -> Result<(), CliError> {
-    std::fs::create_dir_all(folder).map_err(|error| not_written(folder, &error))?;
+    std::fs::create_dir_all(folder).map_err(|error| write_error(folder, &error))?;
     let (page, mut files) = report.page(GENERATOR);
     files.push((format!("{}.md", report.id), page));
     files.push((format!("{}.json", report.id), output::json(&document(vec![report.clone()]))?));
     for (name, text) in files {
         let path = folder.join(name);
-        std::fs::write(&path, text).map_err(|error| not_written(&path, &error))?;
+        std::fs::write(&path, text).map_err(|error| write_error(&path, &error))?;
     }
     Ok(())
 }
@@ -256,7 +257,7 @@ impl Bench<'_> {
         let mut figures = Figures::default();
         let mut made = BTreeMap::new();
         let mut exit = Exit::Fine;
-        for on in [On::Sim, On::SimInstructions, On::Qemu] {
+        for on in [RunTarget::Sim, RunTarget::SimInstructions, RunTarget::Qemu] {
             let mine: Vec<_> = prepared.iter().filter(|one| one.run.on == on).collect();
             let plan = Plan { units: mine.iter().map(|one| one.unit.clone()).collect() };
             if plan.units.is_empty() {
@@ -273,7 +274,7 @@ impl Bench<'_> {
                     let answer = answers.iter().find(|answer| Some(answer.key()) == key.as_ref());
                     if let Some(answer) = answer {
                         figures.answer(&name, answer);
-                        made.insert(name.clone(), MadeRun::new(&name, answer));
+                        made.insert(name.clone(), StudyRun::new(&name, answer));
                     }
                 }
             }
@@ -287,22 +288,23 @@ impl Bench<'_> {
             .iter()
             .flat_map(|run| run.scenarios.keys().map(|alias| format!("{}.{alias}", run.name)));
         let runs = in_order.filter_map(|name| made.remove(&name)).collect();
-        Ok((Report::new(study, figures, runs).map_err(defect)?, exit))
+        Ok((Report::new(study, figures, runs).map_err(study_bug)?, exit))
     }
 
     fn prepared<'a>(&self, study: &Study, run: &'a Run) -> Result<Prepared<'a>, CliError> {
         let platform = match (run.on, study.derived(&run.soc)) {
-            (On::Qemu, _) => Platform::from(machines::find(&run.soc)?),
+            (RunTarget::Qemu, _) => Platform::from(machines::find(&run.soc)?),
             (on, derived) => {
                 let file = match derived {
                     None => socs::find(&run.soc)?,
                     Some(derived) => {
                         let base = socs::find(&derived.of)?;
-                        let text = derived.text(&base.text).map_err(defect)?;
+                        let text = derived.text(&base.text).map_err(study_bug)?;
                         socs::from_text(&derived.name, &text)?
                     }
                 };
-                let counted = if on == On::Sim { Basis::Cycles } else { Basis::Instructions };
+                let counted =
+                    if on == RunTarget::Sim { Basis::Cycles } else { Basis::Instructions };
                 Platform::Sim(Box::new(file), counted)
             }
         };
@@ -326,7 +328,7 @@ impl Bench<'_> {
         let mut scenarios = Vec::new();
         for id in run.scenarios.values() {
             let found = self.catalogue.scenarios().iter().find(|scenario| scenario.id == *id);
-            scenarios.push(found.ok_or_else(|| defect(format!("no scenario {id}")))?);
+            scenarios.push(found.ok_or_else(|| study_bug(format!("no scenario {id}")))?);
         }
         Ok(Prepared { run, unit: Unit::new(kernel, &platform, &variant, scenarios) })
     }
@@ -367,7 +369,7 @@ impl Bench<'_> {
         if names.is_empty() {
             return Ok(());
         }
-        let subjects = Subject::of_unit(&self.suite.builder, &unit, What::Scenarios)?;
+        let subjects = Subject::of_unit(&self.suite.builder, &unit, Workload::Scenarios)?;
         for subject in subjects {
             let name = names.iter().zip(&unit.scenarios).find_map(|(name, (scenario, _))| {
                 (Some(&scenario.id) == subject.scenario.as_ref()).then_some(name)
@@ -397,7 +399,7 @@ impl Bench<'_> {
                 Some((Latencies::least(found)?, Latencies::worst(found)?.cycles))
             };
             if let (Some(handler), Some(delay)) = (of(Aspect::Handler), of(Aspect::Delay)) {
-                figures.interrupted(name, Interrupted { handler, delay });
+                figures.interrupted(name, InterruptExtremes { handler, delay });
             }
         }
         Ok(())

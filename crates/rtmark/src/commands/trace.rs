@@ -65,7 +65,7 @@ pub struct Arguments {
 /// How many cycles before a window tasks are followed, so that their states are known when it starts.
 const FOLLOWED: u64 = 4_000_000;
 /// How many slices and marks a file may have before a warning is printed.
-const MANY: usize = 2_000_000;
+const MANY_EVENTS: usize = 2_000_000;
 /// The exceptions for which becoming pending is shown: PendSV, SysTick, interrupts.
 const FIRST_PENDED: u16 = 14;
 const LAST_PENDED: u16 = 16 + 63;
@@ -80,7 +80,7 @@ impl Arguments {
             return Err(CliError::new(Exit::Usage, message, hint));
         };
         let budget = self.max_cycles.unwrap_or(10 * u64::from(subject.soc.soc.clock.0));
-        let mut ran = if self.worst {
+        let mut recorded = if self.worst {
             self.worst(subject, budget)?
         } else {
             let records = subject.records()?;
@@ -88,31 +88,39 @@ impl Arguments {
             let window = self.window.unwrap_or(Window { from: 0, to: budget });
             record(subject, &records, start, window)
         };
-        if let Stop::Internal(error) = &ran.stop {
+        if let Stop::Internal(error) = &recorded.stop {
             return Err(
                 super::internal_error(error, &subject.image, &subject.elf).about(&subject.name())
             );
         }
-        ran.timeline.tracks.iter_mut().for_each(|track| track.marks.sort_by_key(|mark| mark.at));
-        let events: usize =
-            ran.timeline.tracks.iter().map(|track| track.slices.len() + track.marks.len()).sum();
+        recorded
+            .timeline
+            .tracks
+            .iter_mut()
+            .for_each(|track| track.marks.sort_by_key(|mark| mark.at));
+        let events: usize = recorded
+            .timeline
+            .tracks
+            .iter()
+            .map(|track| track.slices.len() + track.marks.len())
+            .sum();
         if events == 0 {
             let message = format!("{}: no events in the window", subject.name());
             let hint = "choose another --window; `rtmark sim` shows how far the program runs";
             return Err(CliError::new(Exit::NothingSelected, message, hint));
         }
-        if events > MANY && !verbosity.quiet {
+        if events > MANY_EVENTS && !verbosity.quiet {
             say(format!(
                 "note: Perfetto may load {events} events slowly; --window selects some of them"
             ));
         }
-        let bytes = ran.timeline.to_perfetto(&subject.name(), subject.soc.soc.clock);
+        let bytes = recorded.timeline.to_perfetto(&subject.name(), subject.soc.soc.clock);
         let to = output::file(&self.output);
         match to {
             Some(path) => write(path, &bytes)?,
             None => output::raw(&bytes)?,
         }
-        let tracks = &ran.timeline.tracks;
+        let tracks = &recorded.timeline.tracks;
         let tasks = tracks.iter().filter(|track| track.category == "task").count();
         let summary = format!(
             "{}: {}, {} and {} in cycles {} to {}",
@@ -120,15 +128,15 @@ impl Arguments {
             output::count(tasks, "task"),
             output::count(tracks.len() - tasks, "other track"),
             output::count(events, "event"),
-            ran.window.from,
-            ran.window.to,
+            recorded.window.from,
+            recorded.window.to,
         );
         match to {
             Some(_) => output::data(&(summary + "\n"))?,
             None if verbosity.quiet => {}
             None => say(summary),
         }
-        match ran.stop {
+        match recorded.stop {
             Stop::Exit(status) if status.0 == 0 => Ok(Exit::Fine),
             Stop::Fault(_) | Stop::Lockup(_) => {
                 let hint = "the timeline is complete up to the fault; `rtmark sim` shows the fault";
@@ -139,7 +147,7 @@ impl Arguments {
     }
 
     /// Records the run with the interrupt at its worst moment.
-    fn worst(&self, subject: &Subject, budget: u64) -> Result<Ran, CliError> {
+    fn worst(&self, subject: &Subject, budget: u64) -> Result<RecordedRun, CliError> {
         let options = SearchOptions {
             interrupt: self.interrupt,
             priority: self.priority,
@@ -169,7 +177,7 @@ impl Arguments {
             from: witness.point.saturating_sub(self.around),
             to: witness.served.saturating_add(self.around),
         };
-        let mut ran = record(subject, &subject.records()?, machine, window);
+        let mut recorded = record(subject, &subject.records()?, machine, window);
         let names = ExceptionNames::new(&path.at(witness.point), subject.image.symbols());
         let held = witness.blockers().into_iter();
         let cause = |held| held_by(held, &names);
@@ -177,18 +185,18 @@ impl Arguments {
         let name = format!("{} is pending", names.name(16 + self.interrupt));
         let about = vec![("held by", held.collect::<Vec<_>>().join(", "))];
         let slice = Slice { name, from: witness.point, to: witness.served, about };
-        ran.timeline.track("worst case", "worst", -1).slices.push(slice);
-        Ok(ran)
+        recorded.timeline.track("worst case", "worst", -1).slices.push(slice);
+        Ok(recorded)
     }
 }
 
 fn write(path: &FilePath, bytes: &[u8]) -> Result<(), CliError> {
     replace(path, bytes)
-        .map_err(|error| CliError::unwritten(path, &error, "choose a file that you may write"))
+        .map_err(|error| CliError::write_error(path, &error, "choose a file that you may write"))
 }
 
 /// A recorded run.
-struct Ran {
+struct RecordedRun {
     timeline: Timeline,
     /// The cycles that the timeline shows.
     window: Window,
@@ -196,7 +204,12 @@ struct Ran {
 }
 
 /// Runs a machine to the end of the window, and records the window's timeline.
-fn record(subject: &Subject, records: &[Record], mut machine: Machine, window: Window) -> Ran {
+fn record(
+    subject: &Subject,
+    records: &[Record],
+    mut machine: Machine,
+    window: Window,
+) -> RecordedRun {
     let _ = machine.run(Cycles(window.from.saturating_sub(FOLLOWED)));
     machine.take_hits();
     let last = (15 + subject.soc.soc.interrupts).min(LAST_PENDED);
@@ -227,5 +240,5 @@ fn record(subject: &Subject, records: &[Record], mut machine: Machine, window: W
         }
     }
     timeline.cut(window.from, to);
-    Ran { timeline, window: Window { from: window.from, to }, stop }
+    RecordedRun { timeline, window: Window { from: window.from, to }, stop }
 }

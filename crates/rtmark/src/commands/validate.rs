@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 
 use clap::{Args, ValueEnum};
-use rtmark_board::PrintsBy;
+use rtmark_board::OutputChannel;
 use rtmark_compare::validate;
 use rtmark_firmware::{DEFAULT_PROFILE, Kernel, Variant};
 use rtmark_model::{Answer, Basis, Catalogue, Pattern, ScenarioId};
@@ -75,7 +75,7 @@ impl SuiteObserver for Watcher {
 
     fn event(&mut self, event: Event<'_>) {
         self.progress.show(&event);
-        if let (Event::Heard { recorded }, Some(recorder)) = (&event, &mut self.recorder) {
+        if let (Event::Captured { recorded }, Some(recorder)) = (&event, &mut self.recorder) {
             recorder.keep(recorded);
         }
     }
@@ -130,9 +130,9 @@ fn measured(answers: &[Answer]) -> (Selection, Vec<Variant>) {
 }
 
 /// Returns how the firmware of a recording printed.
-fn prints_by(runs: &[Recorded]) -> PrintsBy {
+fn output_channel(runs: &[Recorded]) -> OutputChannel {
     let by_uart = runs.iter().any(|run| run.console.contains("\n@! "));
-    if by_uart { PrintsBy::Uart } else { PrintsBy::Semihosting }
+    if by_uart { OutputChannel::Uart } else { OutputChannel::Semihosting }
 }
 
 impl Arguments {
@@ -141,9 +141,10 @@ impl Arguments {
         let FoundSources { tree, kernels, catalogue } = self.sources.find(&config)?;
         let setting =
             Setting { catalogue: &catalogue, kernels, suite: suite(tree, None), verbosity };
-        let asked = Selection { kernels: self.kernel.clone(), scenarios: self.scenario.clone() };
+        let requested =
+            Selection { kernels: self.kernel.clone(), scenarios: self.scenario.clone() };
         let (board, rehearsal, soc) = if let Some(path) = self.board.from() {
-            let mut runs = boards::recorded(path, &asked)?;
+            let mut runs = boards::recorded(path, &requested)?;
             // A board's name stands for its soc.
             let soc = rtmark_runner::boards::find(&self.soc)
                 .map(|file| file.soc.soc.name)
@@ -154,10 +155,10 @@ impl Arguments {
                 let hint = "give the soc that was recorded";
                 return Err(CliError::new(Exit::NothingSelected, message, hint));
             }
-            let rehearsal = match prints_by(&runs) {
-                PrintsBy::Semihosting => Rehearsal::new(socs::find(&soc)?),
-                PrintsBy::Uart => {
-                    Rehearsal::of_board(&rtmark_runner::boards::find(&soc)?, PrintsBy::Uart)
+            let rehearsal = match output_channel(&runs) {
+                OutputChannel::Semihosting => Rehearsal::new(socs::find(&soc)?),
+                OutputChannel::Uart => {
+                    Rehearsal::of_board(&rtmark_runner::boards::find(&soc)?, OutputChannel::Uart)
                 }
             };
             (boards::answers(&runs, &catalogue), rehearsal, soc)
@@ -165,15 +166,18 @@ impl Arguments {
             let file = rtmark_runner::boards::find(&self.soc)?;
             let soc = file.board.soc.clone();
             let bench = self.board.bench(file.clone())?;
-            let prints =
-                if bench.target.console.is_some() { PrintsBy::Uart } else { PrintsBy::Semihosting };
+            let prints = if bench.target.console.is_some() {
+                OutputChannel::Uart
+            } else {
+                OutputChannel::Semihosting
+            };
             let recorder = self.board.recorder()?;
             let default: Vec<Variant> = DEFAULT_PROFILE.parse().into_iter().collect();
             let platform = Platform::Board(Box::new(bench));
             if !verbosity.quiet {
                 say("on the board:");
             }
-            let answers = setting.answers(platform, &default, &asked, recorder)?;
+            let answers = setting.answers(platform, &default, &requested, recorder)?;
             (answers, Rehearsal::of_board(&file, prints), soc)
         };
 

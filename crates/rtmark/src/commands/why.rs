@@ -7,7 +7,7 @@ use rtmark_firmware::{DEFAULT_PROFILE, Variant};
 use rtmark_model::{Answer, Catalogue, Key, Pattern, Span};
 use rtmark_observe::{Difference, Part, Role, Row, Share, SpanCost};
 use rtmark_runner::socs::{self, SocFile};
-use rtmark_runner::{Explanation, Foreign, Plan, Selection, Suite};
+use rtmark_runner::{Explanation, ForeignImage, Plan, Selection, Suite};
 use rtmark_units::Cycles;
 use serde::Serialize;
 
@@ -76,8 +76,8 @@ enum Format {
 /// The version of [`Document`].
 const SCHEMA_VERSION: u32 = 1;
 
-/// What `rtmark why --format json` prints. Fields may be added; `schema_version` rises when
-/// one changes.
+/// The output of `rtmark why --format json`. Fields may be added; `schema_version` increases when one
+/// changes.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Document<'a> {
@@ -88,19 +88,19 @@ struct Document<'a> {
     a: Side<'a>,
     /// The second series.
     b: Side<'a>,
-    /// Whether the spans are the same, so that the figures may be compared.
+    /// Whether the spans are equal, so that the figures can be compared.
     spans_are_equal: bool,
-    /// Where they differ, the largest differences first.
+    /// The difference between the two, the largest contributions first.
     difference: &'a Difference,
 }
 
-/// A series and what its typical sample was spent on.
+/// A series, and what its typical sample was spent on.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Side<'a> {
     /// What it is of.
     key: &'a Key,
-    /// From where to where it is timed.
+    /// The events between which it is timed.
     span: &'a Span,
     /// The version of the timing rules.
     timing_model: &'static str,
@@ -108,9 +108,9 @@ struct Side<'a> {
     elf_sha256: &'a str,
     /// Which sample is explained, counted from 0.
     sample: u64,
-    /// When it began, in cycles since reset.
+    /// When the sample began, in cycles since reset.
     began: u64,
-    /// What it was spent on.
+    /// What the sample was spent on.
     cost: &'a SpanCost,
 }
 
@@ -130,7 +130,7 @@ impl<'a> Side<'a> {
 }
 
 /// One series as the user named it.
-struct Asked<'a> {
+struct SeriesName<'a> {
     kernel: &'a str,
     scenario: &'a str,
     soc: Option<&'a str>,
@@ -138,9 +138,9 @@ struct Asked<'a> {
 
 impl Arguments {
     pub fn run(self, verbosity: Verbosity) -> Result<Exit, CliError> {
-        let asked = [self.asked(&self.a)?, self.asked(&self.b)?];
+        let series_names = [self.parse_series_name(&self.a)?, self.parse_series_name(&self.b)?];
         // Check both names before anything is built.
-        for Asked { kernel, scenario, .. } in &asked {
+        for SeriesName { kernel, scenario, .. } in &series_names {
             exact(kernel)?;
             exact(scenario)?;
         }
@@ -148,13 +148,19 @@ impl Arguments {
         let images = self.images.read()?;
         let suite = suite(tree, self.max_cycles.map(Cycles));
         let mut explained = Vec::new();
-        for Asked { kernel, scenario, soc } in asked {
+        for SeriesName { kernel, scenario, soc } in series_names {
             let soc = match soc {
                 Some(name) => socs::find(name)?,
                 None => first_soc()?,
             };
             if let Some(image) = images.iter().find(|image| image.name.as_str() == kernel) {
-                explained.push(of_image(image, &soc, scenario, (&catalogue, &suite), verbosity)?);
+                explained.push(explain_image(
+                    image,
+                    &soc,
+                    scenario,
+                    (&catalogue, &suite),
+                    verbosity,
+                )?);
                 continue;
             }
             let (kernels_asked, scenarios) = (vec![exact(kernel)?], vec![exact(scenario)?]);
@@ -215,7 +221,7 @@ impl Arguments {
     }
 
     /// Parses `kernel[:scenario][@soc]`.
-    fn asked<'a>(&'a self, text: &'a str) -> Result<Asked<'a>, CliError> {
+    fn parse_series_name<'a>(&'a self, text: &'a str) -> Result<SeriesName<'a>, CliError> {
         let (rest, soc) = match text.rsplit_once('@') {
             Some((rest, soc)) => (rest, Some(soc)),
             None => (text, self.soc.as_deref()),
@@ -229,7 +235,7 @@ impl Arguments {
                 format!("write {kernel}:SCENARIO, or give a scenario for both with --scenario");
             CliError::new(Exit::Usage, format!("`{text}` does not name a scenario"), hint)
         })?;
-        Ok(Asked { kernel, scenario, soc })
+        Ok(SeriesName { kernel, scenario, soc })
     }
 }
 
@@ -241,8 +247,8 @@ fn first_soc() -> Result<SocFile, CliError> {
 }
 
 /// Explains the calls in an image that correspond to a scenario.
-fn of_image(
-    image: &Foreign,
+fn explain_image(
+    image: &ForeignImage,
     soc: &SocFile,
     scenario: &str,
     (catalogue, suite): (&Catalogue, &Suite),
@@ -254,7 +260,7 @@ fn of_image(
         let hint = "`rtmark list scenarios` shows the names";
         CliError::new(Exit::NothingSelected, format!("no scenario is called `{scenario}`"), hint)
     })?;
-    let asked = rtmark_runner::Asked {
+    let options = rtmark_runner::ColumnOptions {
         catalogue,
         scenarios: &[],
         max_cycles: suite.max_cycles,
@@ -262,7 +268,7 @@ fn of_image(
         rtmark_sha256: suite.rtmark_sha256.as_deref(),
     };
     let bar = columns::bar(verbosity, image, &soc.soc.name);
-    let explained = image.explain(soc, &asked, known, |Cycles(now), Cycles(limit)| {
+    let explained = image.explain(soc, &options, known, |Cycles(now), Cycles(limit)| {
         bar.set_length(limit);
         bar.set_position(now.min(limit));
     });

@@ -41,7 +41,7 @@ impl Place {
             .expect("it runs")
     }
 
-    fn fine(&self, arguments: &[&str]) -> String {
+    fn expect_success(&self, arguments: &[&str]) -> String {
         let output = self.rtmark(arguments);
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(0), "{arguments:?}: {errors}");
@@ -145,7 +145,7 @@ fn send(line: &mut TTYPort, bytes: &[u8]) {
 const SCENARIOS: [&str; 2] = ["thread.yield", "semaphore.give.immediate"];
 
 #[test]
-fn a_board_is_loaded_heard_recorded_and_scored() {
+fn a_board_is_loaded_captured_recorded_and_scored() {
     let place = Place::new();
     let board = Board::new(&place);
     let record = place.path("session.jsonl").display().to_string();
@@ -157,13 +157,14 @@ fn a_board_is_loaded_heard_recorded_and_scored() {
     let load = board.load.clone();
     let way = ["--port", &port, "--load", &load, "--record", &record];
     let base = ["run", "--format", "json"];
-    let on_board =
-        place.fine(&[&base[..], &["--backend", "board", "--name", "one"], &what, &way].concat());
+    let on_board = place.expect_success(
+        &[&base[..], &["--backend", "board", "--name", "one"], &what, &way].concat(),
+    );
     assert_eq!(board.end(), runs, "each scenario of each kernel is loaded");
 
     // The board is the simulator: its samples are those of the same image there, one by one.
     let on_board = json(&on_board);
-    let here = json(&place.fine(&[&base[..], &["--clocked=uart"], &what].concat()));
+    let here = json(&place.expect_success(&[&base[..], &["--clocked=uart"], &what].concat()));
     assert_eq!(samples(&on_board, "sampled"), samples(&here, "exact"));
     assert_eq!(samples(&on_board, "sampled").len(), runs);
     let series = &on_board["answers"][0];
@@ -178,19 +179,25 @@ fn a_board_is_loaded_heard_recorded_and_scored() {
 
     // Read again from the recording.
     let again = ["--backend", "board", "--from", &record, "--name", "two"];
-    let again = json(&place.fine(&[&base[..], &again].concat()));
+    let again = json(&place.expect_success(&[&base[..], &again].concat()));
     let known = |document: &Value| document["answers"].as_array().expect("answers").clone();
     let key = |answer: &Value| answer["key"].to_string();
     for answer in known(&again) {
         let same = known(&on_board).into_iter().find(|one| key(one) == key(&answer));
         assert_eq!(same.expect("it was measured")["readings"], answer["readings"]);
     }
-    let compared = place.fine(&["compare", "one", "two", "--all"]);
+    let compared = place.expect_success(&["compare", "one", "two", "--all"]);
     assert!(compared.contains("thread.yield"), "{compared}");
 
     // Scored: the board is the simulator, and the image is the same.
-    let score =
-        json(&place.fine(&["validate", "stm32c031", "--from", &record, "--format", "json"]));
+    let score = json(&place.expect_success(&[
+        "validate",
+        "stm32c031",
+        "--from",
+        &record,
+        "--format",
+        "json",
+    ]));
     assert_eq!(score["score"]["figures"], runs);
     assert_eq!(score["score"]["exact"], 1.0);
     assert_eq!(score["rows"][0]["same_image"], true);
@@ -200,19 +207,20 @@ fn a_board_is_loaded_heard_recorded_and_scored() {
 }
 
 #[test]
-fn a_recorded_session_is_read_without_its_image() {
+fn recorded_sessions_are_read_without_their_image() {
     let place = Place::new();
     let path = place.path("session.jsonl");
     let session = file("crates/rtmark/tests/cli/stm32c031-session.jsonl");
     std::fs::write(&path, &session).expect("written");
     let from = path.display().to_string();
     let read = ["run", "--backend", "board", "--from", &from];
-    let table = place.fine(&read);
+    let table = place.expect_success(&read);
     assert!(table.contains("backend board"), "{table}");
-    let document = json(&place.fine(&[&read[..], &["--format", "json"]].concat()));
+    let document = json(&place.expect_success(&[&read[..], &["--format", "json"]].concat()));
     let typical = |index: usize| document["answers"][index]["statistics"]["steady"]["p50"].clone();
     assert_eq!([typical(0), typical(1)], SESSION_MEDIANS.map(Value::from));
-    let one = place.fine(&[&read[..], &["--scenario", "thread.*", "--format", "json"]].concat());
+    let one = place
+        .expect_success(&[&read[..], &["--scenario", "thread.*", "--format", "json"]].concat());
     assert_eq!(json(&one)["answers"].as_array().map(Vec::len), Some(1));
     assert!(
         place
@@ -225,20 +233,20 @@ fn a_recorded_session_is_read_without_its_image() {
         std::fs::write(&path, change(&session)).expect("written");
         place.rtmark(&read)
     };
-    let said = |output: &Output| String::from_utf8_lossy(&output.stderr).into_owned();
+    let stderr_of = |output: &Output| String::from_utf8_lossy(&output.stderr).into_owned();
     let digit = spoil(&|text| {
         let at = text.find("@+ ").expect("a line") + 12;
         let other = if &text[at..=at] == "0" { "1" } else { "0" };
         format!("{}{other}{}", &text[..at], &text[at + 1..])
     });
-    assert!(said(&digit).contains("corrupted in transmission"), "{}", said(&digit));
+    assert!(stderr_of(&digit).contains("corrupted in transmission"), "{}", stderr_of(&digit));
     let cut = spoil(&|text| text.replacen("@. ", "", 1));
-    assert!(!cut.status.success() && said(&cut).contains("cut off"), "{}", said(&cut));
+    assert!(!cut.status.success() && stderr_of(&cut).contains("cut off"), "{}", stderr_of(&cut));
     let other = spoil(&|text| text.replace("\"at\":", "\"at\":1"));
-    assert!(said(&other).contains("the board runs another build"), "{}", said(&other));
+    assert!(stderr_of(&other).contains("the board runs another build"), "{}", stderr_of(&other));
     let none = spoil(&|_| "{}\n".to_owned());
     assert_eq!(none.status.code(), Some(2));
-    assert!(said(&none).contains("no recording"), "{}", said(&none));
+    assert!(stderr_of(&none).contains("no recording"), "{}", stderr_of(&none));
 }
 
 /// The same session on a board that takes twice as long for everything: each count is doubled, and
@@ -290,8 +298,16 @@ fn recorded_sessions_are_compared_and_gated() {
         let path = place.path(name);
         std::fs::write(&path, text).expect("written");
         let from = path.display().to_string();
-        place.fine(&["run", "--backend", "board", "--from", &from, "--name", name]);
-        place.fine(&["run", "--backend", "board", "--from", &from, "--name", &format!("{name}2")]);
+        place.expect_success(&["run", "--backend", "board", "--from", &from, "--name", name]);
+        place.expect_success(&[
+            "run",
+            "--backend",
+            "board",
+            "--from",
+            &from,
+            "--name",
+            &format!("{name}2"),
+        ]);
     }
     let gate =
         |baseline, run| place.rtmark(&["gate", "--baseline", baseline, run, "--format", "json"]);
@@ -312,7 +328,7 @@ fn recorded_sessions_are_compared_and_gated() {
 const SESSION_MEDIANS: [u64; 2] = [46, 7];
 
 #[test]
-fn what_is_missing_is_told_with_what_to_do() {
+fn missing_pieces_are_reported_with_a_remedy() {
     let place = Place::new();
     let board = ["run", "--backend", "board", "--kernel", "floor", "--scenario", "thread.yield"];
     let with = |more: &[&'static str]| [&board[..], more].concat();

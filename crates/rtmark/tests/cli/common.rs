@@ -275,13 +275,13 @@ impl Elf<'_> {
 
 /// What a command said and how it ended.
 #[derive(Debug)]
-pub struct Said {
+pub struct CommandResult {
     pub code: i32,
     pub stdout: String,
     pub stderr: String,
 }
 
-impl From<Output> for Said {
+impl From<Output> for CommandResult {
     fn from(output: Output) -> Self {
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         Self {
@@ -292,10 +292,10 @@ impl From<Output> for Said {
     }
 }
 
-impl Said {
+impl CommandResult {
     /// Checks code and words on stderr; every error says what to do next.
     #[track_caller]
-    pub fn refused(&self, code: i32, words: &[&str]) {
+    pub fn assert_error(&self, code: i32, words: &[&str]) {
         assert_eq!(self.code, code, "{self:#?}");
         for word in words {
             assert!(self.stderr.contains(word), "no `{word}` in {self:#?}");
@@ -320,6 +320,6 @@ pub fn rtmark(home: &Path) -> Command {
 }
 
 /// Runs `rtmark` with arguments.
-pub fn said(home: &Path, arguments: &[&str]) -> Said {
+pub fn run_rtmark(home: &Path, arguments: &[&str]) -> CommandResult {
     rtmark(home).args(arguments).output().expect("rtmark runs").into()
 }

@@ -27,15 +27,15 @@ fn ask(connection: &mut TcpStream, bytes: &[u8]) -> String {
 }
 
 #[test]
-fn a_debugger_that_errs_is_refused_and_goes_on() {
+fn invalid_debugger_requests_are_rejected_and_the_session_continues() {
     let home = tempfile::tempdir().expect("a scratch folder");
     Elf { code: LOOP, ..Elf::default() }.write(&home.path().join("a.elf"));
     let arguments = ["sim", "a.elf", "--soc", "stm32c031", "--gdb", ":0", "--max-cycles", "1000"];
     let mut command = rtmark(home.path());
     let mut server = command.args(arguments).stderr(Stdio::piped()).spawn().expect("rtmark runs");
-    let mut said = BufReader::new(server.stderr.take().expect("piped"));
+    let mut result = BufReader::new(server.stderr.take().expect("piped"));
     let mut line = String::new();
-    said.read_line(&mut line).expect("a line");
+    result.read_line(&mut line).expect("a line");
     let address = line.trim().trim_end_matches('`').rsplit(' ').next().expect("an address");
     let mut connection = TcpStream::connect(address).expect("it listens");
     connection.set_read_timeout(Some(Duration::from_mins(1))).expect("a time");

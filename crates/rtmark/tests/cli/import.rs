@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-use crate::common::{Elf, Said, printing, rtmark, said};
+use crate::common::{CommandResult, Elf, printing, rtmark, run_rtmark};
 
 const LOG: &str = "\
 *** Booting Zephyr OS build v4.2.0 ***\r
@@ -20,31 +20,31 @@ fn folder() -> tempfile::TempDir {
 }
 
 #[test]
-fn rows_are_shown_and_kept() {
+fn imported_rows_are_printed_and_stored() {
     let folder = folder();
-    let said = said(folder.path(), &["import", "uart.log", "--soc", "stm32f405"]);
-    assert_eq!(said.code, 0, "{said:#?}");
-    let text = &said.stdout;
+    let result = run_rtmark(folder.path(), &["import", "uart.log", "--soc", "stm32f405"]);
+    assert_eq!(result.code, 0, "{result:#?}");
+    let text = &result.stdout;
     assert!(text.contains("zephyr 4.2.0") && text.contains("stm32f405"), "{text}");
     assert!(text.contains("mean 240 cycles  5.00 \u{b5}s  = thread.yield"), "{text}");
     assert!(text.contains("like thread.start, but ours creates the thread"), "{text}");
     assert!(text.contains("not compared: failed: the suite says FAILED, and: no heap"), "{text}");
-    assert!(said.stderr.contains("warning: uart.log:5: looks like a row"), "{said:#?}");
+    assert!(result.stderr.contains("warning: uart.log:5: looks like a row"), "{result:#?}");
     assert!(
-        said.stderr.contains("3 rows, 1 flagged, 1 line unreadable; stored as run"),
-        "{said:#?}"
+        result.stderr.contains("3 rows, 1 flagged, 1 line unreadable; stored as run"),
+        "{result:#?}"
     );
     assert!(folder.path().join("data/rtmark/store.sqlite").is_file());
 }
 
 #[test]
-fn a_dry_run_keeps_nothing_and_json_has_the_published_form() {
+fn dry_runs_store_nothing_and_json_matches_the_schema() {
     let folder = folder();
     let arguments = ["import", "uart.log", "--dry-run", "--show", "json", "-q"];
-    let said = said(folder.path(), &arguments);
-    assert_eq!((said.code, said.stderr.as_str()), (0, ""), "{said:#?}");
+    let result = run_rtmark(folder.path(), &arguments);
+    assert_eq!((result.code, result.stderr.as_str()), (0, ""), "{result:#?}");
     assert!(!folder.path().join("data").exists());
-    let document: rtmark_model::Document = serde_json::from_str(&said.stdout).expect("JSON");
+    let document: rtmark_model::Document = serde_json::from_str(&result.stdout).expect("JSON");
     let series = document.answers[0].answer.series().expect("a series");
     assert_eq!(series.clock.0, 48_000_000);
     assert_eq!(series.key.backend, rtmark_model::Backend::Log);
@@ -53,7 +53,7 @@ fn a_dry_run_keeps_nothing_and_json_has_the_published_form() {
 }
 
 #[test]
-fn standard_input_and_what_a_log_does_not_say() {
+fn logs_from_stdin_are_completed_by_options() {
     let folder = folder();
     let mut child = rtmark(folder.path())
         .args(["import", "-", "--dry-run", "--show", "csv", "--kernel", "freertos"])
@@ -65,93 +65,95 @@ fn standard_input_and_what_a_log_does_not_say() {
         .expect("rtmark runs");
     let log = "** Yield stats [avg, min, max] in nanoseconds **\n Yield (context switch) : 900, 800, 1500\n";
     child.stdin.take().expect("a pipe").write_all(log.as_bytes()).expect("written");
-    let said: Said = child.wait_with_output().expect("it ends").into();
-    assert_eq!(said.code, 0, "{said:#?}");
-    assert!(said.stdout.contains("my board,,150000000,freertos,11.1,"), "{said:#?}");
+    let result: CommandResult = child.wait_with_output().expect("it ends").into();
+    assert_eq!(result.code, 0, "{result:#?}");
+    assert!(result.stdout.contains("my board,,150000000,freertos,11.1,"), "{result:#?}");
 }
 
 #[test]
-fn firmware_on_the_simulator_is_a_log() {
+fn firmware_output_on_the_simulator_is_imported_as_a_log() {
     let folder = folder();
     let row = "a.b - c : 48 cycles , 1000 ns :";
     Elf { code: &printing(row, true), ..Elf::default() }.write(&folder.path().join("z.elf"));
     let arguments = ["import", "--from-sim", "z.elf", "--soc", "stm32c031"];
-    let said = said(folder.path(), &arguments);
-    assert_eq!(said.code, 0, "{said:#?}");
+    let result = run_rtmark(folder.path(), &arguments);
+    assert_eq!(result.code, 0, "{result:#?}");
     assert!(
-        said.stdout.contains("stm32c031") && said.stdout.contains("mean 48 cycles"),
-        "{said:#?}"
+        result.stdout.contains("stm32c031") && result.stdout.contains("mean 48 cycles"),
+        "{result:#?}"
     );
 }
 
 #[test]
-fn what_cannot_be_read_is_refused() {
+fn unreadable_input_is_rejected() {
     let folder = folder();
-    let said = |arguments: &[&str]| said(folder.path(), &[&["import"], arguments].concat());
-    said(&["nope.log"]).refused(2, &["nope.log", "check the path"]);
+    let run = |arguments: &[&str]| run_rtmark(folder.path(), &[&["import"], arguments].concat());
+    run(&["nope.log"]).assert_error(2, &["nope.log", "check the path"]);
     std::fs::write(folder.path().join("empty.log"), "hello\n").expect("writable");
-    said(&["empty.log"]).refused(4, &["no rows of a known suite in empty.log", "docs/import.md"]);
+    run(&["empty.log"])
+        .assert_error(4, &["no rows of a known suite in empty.log", "docs/import.md"]);
     std::fs::write(folder.path().join("bad.json"), "{\"rtmark_import\": 9, \"rows\": []}")
         .expect("writable");
-    said(&["bad.json"]).refused(2, &["bad.json", "version 9"]);
-    assert_eq!(said(&["uart.log", "--format", "x"]).code, 2);
-    said(&["--from-sim", "uart.log", "--soc", "stm32c031"]).refused(2, &["uart.log", "rtmark sim"]);
-    said(&["--from-sim", "uart.log", "--soc", "nope"]).refused(4, &["no soc is called `nope`"]);
-    assert_eq!(said(&[]).code, 2);
+    run(&["bad.json"]).assert_error(2, &["bad.json", "version 9"]);
+    assert_eq!(run(&["uart.log", "--format", "x"]).code, 2);
+    run(&["--from-sim", "uart.log", "--soc", "stm32c031"])
+        .assert_error(2, &["uart.log", "rtmark sim"]);
+    run(&["--from-sim", "uart.log", "--soc", "nope"]).assert_error(4, &["no soc is called `nope`"]);
+    assert_eq!(run(&[]).code, 2);
 }
 
 #[test]
-fn a_bundle_of_another_store_is_one_more_form() {
+fn bundles_of_other_stores_are_imported() {
     let folder = folder();
-    let said = |arguments: &[&str]| said(folder.path(), arguments);
-    assert_eq!(said(&["import", "uart.log", "-q"]).code, 0);
-    let exported = said(&["export", "imported", "-o", "x.rtmark"]);
+    let run = |arguments: &[&str]| run_rtmark(folder.path(), arguments);
+    assert_eq!(run(&["import", "uart.log", "-q"]).code, 0);
+    let exported = run(&["export", "imported", "-o", "x.rtmark"]);
     assert_eq!(exported.code, 0, "{exported:#?}");
-    let other = said(&["import", "x.rtmark", "--store", "other.db"]);
+    let other = run(&["import", "x.rtmark", "--store", "other.db"]);
     assert_eq!(other.code, 0, "{other:#?}");
     assert!(other.stderr.contains("x.rtmark: added 1 run with 3 answers"), "{other:#?}");
-    let again = said(&["import", "x.rtmark", "--store", "other.db"]);
+    let again = run(&["import", "x.rtmark", "--store", "other.db"]);
     assert!(again.stderr.contains("added 0 runs with 0 answers; 1 run already"), "{again:#?}");
-    let dry = said(&["import", "x.rtmark", "--dry-run", "--store", "third.db"]);
+    let dry = run(&["import", "x.rtmark", "--dry-run", "--store", "third.db"]);
     assert!(dry.stderr.contains("1 run with 3 answers; nothing stored"), "{dry:#?}");
     assert!(!folder.path().join("third.db").exists());
     let text = std::fs::read_to_string(folder.path().join("x.rtmark")).expect("there");
     std::fs::write(folder.path().join("cut.rtmark"), &text[..text.len() / 2]).expect("writable");
     for more in [&[][..], &["--dry-run"]] {
-        let cut = said(&[&["import", "cut.rtmark", "--store", "third.db"], more].concat());
-        cut.refused(2, &["cut.rtmark: the bundle: ", "nothing was imported"]);
+        let cut = run(&[&["import", "cut.rtmark", "--store", "third.db"], more].concat());
+        cut.assert_error(2, &["cut.rtmark: the bundle: ", "nothing was imported"]);
     }
 }
 
 #[test]
-fn a_log_may_be_packed_by_gzip() {
+fn gzipped_logs_are_imported() {
     let folder = folder();
     let packed = Command::new("gzip").args(["-k", "uart.log"]).current_dir(folder.path()).status();
     assert!(packed.expect("gzip runs").success());
-    let log = said(folder.path(), &["import", "uart.log.gz"]);
+    let log = run_rtmark(folder.path(), &["import", "uart.log.gz"]);
     assert!(log.stderr.contains("3 rows, 1 flagged, 1 line unreadable"), "{log:#?}");
     let bytes = std::fs::read(folder.path().join("uart.log.gz")).expect("there");
     std::fs::write(folder.path().join("cut.gz"), &bytes[..20]).expect("writable");
-    said(folder.path(), &["import", "cut.gz"]).refused(2, &["cut.gz"]);
+    run_rtmark(folder.path(), &["import", "cut.gz"]).assert_error(2, &["cut.gz"]);
 }
 
 #[test]
-fn without_a_store_nothing_is_shown_as_if_it_were_kept() {
+fn without_a_store_no_row_is_reported_as_stored() {
     let folder = folder();
     std::fs::write(folder.path().join("noise.db"), [0x55; 5000]).expect("writable");
-    let refused = said(folder.path(), &["import", "uart.log", "--store", "noise.db"]);
-    refused.refused(1, &["noise.db", "damaged or not a store"]);
+    let refused = run_rtmark(folder.path(), &["import", "uart.log", "--store", "noise.db"]);
+    refused.assert_error(1, &["noise.db", "damaged or not a store"]);
     assert_eq!(refused.stdout, "");
 }
 
 #[test]
 fn published_figures_are_listed_with_their_sources() {
     let folder = folder();
-    let list = said(folder.path(), &["list", "published"]);
+    let list = run_rtmark(folder.path(), &["list", "published"]);
     assert_eq!(list.code, 0, "{list:#?}");
     assert!(list.stdout.contains("https://tweedegolf.nl/"), "sources are named");
     assert!(list.stdout.contains("program size 20676 bytes"));
-    let json = said(folder.path(), &["list", "published", "--format", "json"]);
+    let json = run_rtmark(folder.path(), &["list", "published", "--format", "json"]);
     let json: serde_json::Value = serde_json::from_str(&json.stdout).expect("JSON");
     let entries = json.as_array().expect("a list");
     assert!(entries.len() > 400 && entries.iter().all(|entry| entry["source"].is_string()));
@@ -178,7 +180,7 @@ impl Drop for SmallDisk {
 
 #[test]
 #[expect(clippy::print_stderr, reason = "a test that is passed over says so")]
-fn a_disk_that_is_full_loses_nothing_that_was_finished() {
+fn a_full_disk_loses_no_finished_result() {
     let folder = folder();
     let disk = folder.path().join("disk");
     std::fs::create_dir(&disk).expect("made");
@@ -190,30 +192,30 @@ fn a_disk_that_is_full_loses_nothing_that_was_finished() {
         .map(|n| format!("a.row_{n} - row {n} : {} cycles , {} ns :\n", 100 + n, 1000 + 10 * n))
         .collect();
     std::fs::write(folder.path().join("long.log"), rows.concat()).expect("writable");
-    let said = |arguments: &[&str]| said(folder.path(), arguments);
+    let run = |arguments: &[&str]| run_rtmark(folder.path(), arguments);
     let store = ["--store", "disk/s.sqlite"];
-    assert_eq!(said(&[&["import", "uart.log", "-q"], &store[..]].concat()).code, 0);
-    let full = said(&[&["import", "long.log", "-q"], &store[..]].concat());
-    full.refused(1, &["no room to write", "disk/s.sqlite", "make room"]);
-    let log = said(&[&["log", "--format", "json"], &store[..]].concat());
+    assert_eq!(run(&[&["import", "uart.log", "-q"], &store[..]].concat()).code, 0);
+    let full = run(&[&["import", "long.log", "-q"], &store[..]].concat());
+    full.assert_error(1, &["no room to write", "disk/s.sqlite", "make room"]);
+    let log = run(&[&["log", "--format", "json"], &store[..]].concat());
     let log: serde_json::Value = serde_json::from_str(&log.stdout).expect("JSON");
     let runs = log["runs"].as_array().expect("runs");
     assert_eq!((runs.len(), &runs[1]["answers"]), (2, &3.into()), "{log}");
     assert!(runs[0]["finished_ms"].is_null(), "{log}");
     let kept = runs[0]["answers"].as_u64().expect("a number");
     assert!((1..2000).contains(&kept), "what was finished before is there: {log}");
-    let shown = said(&[&["show", "imported", "--format", "json"], &store[..]].concat());
+    let shown = run(&[&["show", "imported", "--format", "json"], &store[..]].concat());
     assert_eq!(shown.code, 0, "{shown:#?}");
 }
 
 #[test]
-fn averages_and_flags_are_in_the_csv_and_what_is_printed_is_preferred() {
+fn csv_has_averages_and_flags_and_prefers_printed_figures() {
     let folder = folder();
     let log = "T: 0 ( 1501) P:98 I:1000 C:  60000 Min:      2 Act:    3 Avg:    3 Max:      19\n\
                a.b - c : 66 cycles , 1071 ns :\na.c - c : 100 cycles , 1600 ns :\n\
                a.d - c : 0 cycles , 0 ns :\n";
     std::fs::write(folder.path().join("x.log"), log).expect("writable");
-    let csv = said(folder.path(), &["import", "x.log", "--show", "csv", "-q"]);
+    let csv = run_rtmark(folder.path(), &["import", "x.log", "--show", "csv", "-q"]);
     let lines: Vec<Vec<&str>> = csv.stdout.lines().map(|line| line.split(',').collect()).collect();
     let cell = |row: usize, name: &str| {
         let at = lines[0].iter().position(|column| *column == name).expect("a column");
@@ -228,12 +230,12 @@ fn averages_and_flags_are_in_the_csv_and_what_is_printed_is_preferred() {
         of(3, &["suite", "row", "file", "line"]),
         ["zephyr-latency-measure", "a.d", "x.log", "4"]
     );
-    let shown = said(folder.path(), &["show", "imported", "--format", "csv"]);
+    let shown = run_rtmark(folder.path(), &["show", "imported", "--format", "csv"]);
     assert_eq!(shown.stdout, csv.stdout, "show says what import said");
 }
 
 #[test]
-fn two_runs_in_one_log_are_both_kept_and_shown() {
+fn both_runs_in_one_log_are_stored_and_printed() {
     let folder = folder();
     let run = |min: u32| format!("T: 0 ( 9) P:98 I:1000 C: 500 Min: {min} Act: 9 Avg: 9 Max: 90\n");
     let log = [
@@ -243,77 +245,77 @@ fn two_runs_in_one_log_are_both_kept_and_shown() {
         &run(3),
     ];
     std::fs::write(folder.path().join("x.log"), log.concat()).expect("writable");
-    let said = |arguments: &[&str]| said(folder.path(), arguments);
-    let table = said(&["import", "x.log"]);
+    let run = |arguments: &[&str]| run_rtmark(folder.path(), arguments);
+    let table = run(&["import", "x.log"]);
     assert!(table.stdout.matches("thread 0").count() == 2, "{table:#?}");
-    let shown = said(&["show", "imported"]);
+    let shown = run(&["show", "imported"]);
     assert_eq!(shown.stdout, table.stdout);
-    let page = said(&["report", "imported", "-o", "r.html"]);
+    let page = run(&["report", "imported", "-o", "r.html"]);
     assert_eq!(page.code, 0, "{page:#?}");
     let page = std::fs::read_to_string(folder.path().join("r.html")).expect("there");
     assert!(page.matches("thread 0").count() >= 2);
-    let again = said(&["compare", "imported", "imported", "--format", "json"]);
+    let again = run(&["compare", "imported", "imported", "--format", "json"]);
     let pairs: serde_json::Value = serde_json::from_str(&again.stdout).expect("JSON");
     assert_eq!(pairs["pairs"].as_array().expect("a list").len(), 2, "the first and the second");
-    let markdown = said(&["show", "imported", "--format", "md"]);
+    let markdown = run(&["show", "imported", "--format", "md"]);
     assert_eq!(markdown.stdout.matches("thread 0").count(), 2, "{markdown:#?}");
 }
 
 #[test]
-fn latest_is_no_import_and_history_has_them() {
+fn latest_skips_imports_and_history_includes_them() {
     let folder = folder();
-    let said = |arguments: &[&str]| said(folder.path(), arguments);
+    let run = |arguments: &[&str]| run_rtmark(folder.path(), arguments);
     let other = LOG.replace("240 cycles ,     5000 ns", "288 cycles ,     6000 ns");
     std::fs::write(folder.path().join("later.log"), other).expect("writable");
-    assert_eq!(said(&["import", "uart.log", "-q", "--soc", "b"]).code, 0);
-    assert_eq!(said(&["import", "later.log", "-q", "--soc", "b"]).code, 0);
-    said(&["show"]).refused(4, &["no complete run yet", "2 are there", "`imported`"]);
-    assert!(said(&["show", "imported"]).stdout.contains("288 cycles"));
-    assert!(said(&["show", "imported~1"]).stdout.contains("240 cycles"));
-    said(&["show", "imported~2"]).refused(4, &["import 3 from the newest, and 2 are complete"]);
-    said(&["name", "imported", "imported"]).refused(2, &["not allowed as the name of a run"]);
+    assert_eq!(run(&["import", "uart.log", "-q", "--soc", "b"]).code, 0);
+    assert_eq!(run(&["import", "later.log", "-q", "--soc", "b"]).code, 0);
+    run(&["show"]).assert_error(4, &["no complete run yet", "2 are there", "`imported`"]);
+    assert!(run(&["show", "imported"]).stdout.contains("288 cycles"));
+    assert!(run(&["show", "imported~1"]).stdout.contains("240 cycles"));
+    run(&["show", "imported~2"]).assert_error(4, &["import 3 from the newest, and 2 are complete"]);
+    run(&["name", "imported", "imported"]).assert_error(2, &["not allowed as the name of a run"]);
     let row = "zephyr-latency-measure.thread.yield.preemptive.ctx.k_to_k";
-    let history = said(&["history", row, "-k", "zephyr", "--soc", "b"]);
+    let history = run(&["history", row, "-k", "zephyr", "--soc", "b"]);
     assert_eq!(history.code, 0, "{history:#?}");
     let lines: Vec<_> = history.stdout.lines().collect();
     assert!(lines[1].contains("240") && lines[2].contains("288"), "{history:#?}");
     assert!(!lines[2].contains('\u{25c6}'), "no change without samples: {history:#?}");
     assert!(history.stderr.contains("averages from logs"), "{history:#?}");
-    let none = said(&["history", row, "-k", "zephir", "--soc", "b"]);
-    none.refused(4, &["no run has the kernel `zephir`", "did you mean `zephyr`"]);
+    let none = run(&["history", row, "-k", "zephir", "--soc", "b"]);
+    none.assert_error(4, &["no run has the kernel `zephir`", "did you mean `zephyr`"]);
 }
 
 #[test]
-fn one_page_shows_several_runs_and_markdown_one() {
+fn html_shows_several_runs_and_markdown_one() {
     let folder = folder();
-    let said = |arguments: &[&str]| said(folder.path(), arguments);
+    let run = |arguments: &[&str]| run_rtmark(folder.path(), arguments);
     let other = LOG.replace("240 cycles ,     5000 ns", "288 cycles ,     6000 ns");
     std::fs::write(folder.path().join("later.log"), other).expect("writable");
-    assert_eq!(said(&["import", "uart.log", "-q", "--soc", "b"]).code, 0);
-    assert_eq!(said(&["import", "later.log", "-q", "--soc", "b"]).code, 0);
+    assert_eq!(run(&["import", "uart.log", "-q", "--soc", "b"]).code, 0);
+    assert_eq!(run(&["import", "later.log", "-q", "--soc", "b"]).code, 0);
     let both = ["report", "imported", "imported~1", "-o", "both.html"];
-    let told = said(&both);
-    assert!(told.code == 0 && told.stderr.contains("6 answers to both.html"), "{told:#?}");
+    let result = run(&both);
+    assert!(result.code == 0 && result.stderr.contains("6 answers to both.html"), "{result:#?}");
     let page = std::fs::read_to_string(folder.path().join("both.html")).expect("there");
     assert!(page.contains("288 cycles") && page.contains("240 cycles"), "rows of both");
     // The same run twice is one.
-    let told = said(&["report", "imported", "imported", "-o", "one.html"]);
-    assert!(told.stderr.contains("3 answers to one.html"), "{told:#?}");
-    said(&["report", "imported", "imported~1", "--format", "md"])
-        .refused(2, &["--format md shows a single run", "rtmark compare BEFORE AFTER"]);
+    let result = run(&["report", "imported", "imported", "-o", "one.html"]);
+    assert!(result.stderr.contains("3 answers to one.html"), "{result:#?}");
+    run(&["report", "imported", "imported~1", "--format", "md"])
+        .assert_error(2, &["--format md shows a single run", "rtmark compare BEFORE AFTER"]);
 }
 
 #[test]
 #[expect(clippy::print_stderr, reason = "a test that is passed over says so")]
-fn a_report_is_written_as_a_whole_or_not_at_all() {
+fn reports_are_written_atomically() {
     let folder = folder();
     let disk = folder.path().join("disk");
     std::fs::create_dir(&disk).expect("made");
-    let said = |arguments: &[&str]| said(folder.path(), arguments);
-    assert_eq!(said(&["import", "uart.log", "-q"]).code, 0);
+    let run = |arguments: &[&str]| run_rtmark(folder.path(), arguments);
+    assert_eq!(run(&["import", "uart.log", "-q"]).code, 0);
     std::os::unix::fs::symlink("real.html", folder.path().join("link.html")).expect("made");
     std::fs::write(folder.path().join("real.html"), "old").expect("writable");
-    assert_eq!(said(&["report", "imported", "-o", "link.html"]).code, 0);
+    assert_eq!(run(&["report", "imported", "-o", "link.html"]).code, 0);
     assert!(std::fs::read_to_string(folder.path().join("real.html")).expect("there").len() > 3);
     let left: Vec<_> = std::fs::read_dir(folder.path())
         .expect("a folder")
@@ -326,28 +328,28 @@ fn a_report_is_written_as_a_whole_or_not_at_all() {
         return;
     };
     std::fs::write(disk.join("r.html"), "old").expect("writable");
-    said(&["report", "imported", "-o", "disk/r.html"])
-        .refused(1, &["disk/r.html", "No space left", "free some space"]);
+    run(&["report", "imported", "-o", "disk/r.html"])
+        .assert_error(1, &["disk/r.html", "No space left", "free some space"]);
     assert_eq!(std::fs::read_to_string(disk.join("r.html")).expect("there"), "old");
     assert_eq!(std::fs::read_dir(&disk).expect("a folder").count(), 1, "nothing else stays");
 }
 
 #[test]
-fn a_long_log_is_shown_whole_whatever_its_pages() {
+fn long_logs_are_shown_in_full_across_pages() {
     let folder = folder();
     let row =
         |n: u32| format!("a.row_{n} - row {n} : {} cycles , {} ns :\n", 100 + n, 1000 + 10 * n);
     let rows: String = (0..3000).map(row).collect();
     std::fs::write(folder.path().join("long.log"), rows).expect("writable");
-    let said = |arguments: &[&str]| said(folder.path(), arguments);
-    assert_eq!(said(&["import", "long.log", "-q"]).code, 0);
-    let table = said(&["show", "imported"]).stdout;
+    let run = |arguments: &[&str]| run_rtmark(folder.path(), arguments);
+    assert_eq!(run(&["import", "long.log", "-q"]).code, 0);
+    let table = run(&["show", "imported"]).stdout;
     let headings = table.lines().filter(|line| line.contains(" \u{b7} ")).count();
     assert_eq!((headings, table.matches("a.row_").count()), (1, 3000), "a heading once");
-    let csv = said(&["show", "imported", "--format", "csv"]).stdout;
+    let csv = run(&["show", "imported", "--format", "csv"]).stdout;
     assert_eq!((csv.lines().count(), csv.matches("clock_hz").count()), (3001, 1));
-    let json = said(&["show", "imported", "--format", "json", "-s", "*.a.row_29*"]).stdout;
+    let json = run(&["show", "imported", "--format", "json", "-s", "*.a.row_29*"]).stdout;
     let json: rtmark_model::Document = serde_json::from_str(&json).expect("JSON");
     assert_eq!(json.answers.len(), 111);
-    said(&["show", "imported", "-s", "b.*"]).refused(4, &["no answer that matches"]);
+    run(&["show", "imported", "-s", "b.*"]).assert_error(4, &["no answer that matches"]);
 }

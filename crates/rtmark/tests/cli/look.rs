@@ -2,14 +2,16 @@
 
 use serde_json::Value;
 
-use crate::common::{BREAKPOINT, EXIT, Elf, LOOP, Said, UNDEFINED, printing, rtmark, said};
+use crate::common::{
+    BREAKPOINT, CommandResult, EXIT, Elf, LOOP, UNDEFINED, printing, rtmark, run_rtmark,
+};
 
 /// Runs `rtmark sim` on an image of this code.
-fn sim(folder: &std::path::Path, code: &[u16], more: &[&str]) -> Said {
+fn sim(folder: &std::path::Path, code: &[u16], more: &[&str]) -> CommandResult {
     let path = folder.join("image.elf");
     Elf { code, ..Elf::default() }.write(&path);
     let path = path.display().to_string();
-    said(folder, &[&["sim", &path, "--soc", "stm32c031"], more].concat())
+    run_rtmark(folder, &[&["sim", &path, "--soc", "stm32c031"], more].concat())
 }
 
 /// `movs r0, #3; bl f; bl f; b .; f: push {lr}; bl g; subs r0, #1; pop {pc}; g: bx lr`
@@ -18,36 +20,36 @@ const CALLS: &[u16] = &[
 ];
 
 #[test]
-fn a_trace_tells_every_instruction() {
+fn a_trace_lists_every_instruction() {
     let folder = tempfile::tempdir().expect("a scratch folder");
-    let said = sim(folder.path(), &printing("hello", true), &["--trace"]);
-    assert_eq!(said.code, 0, "{said:#?}");
-    let lines: Vec<_> = said.stdout.lines().collect();
-    assert_eq!(lines.len(), 6, "{said:#?}");
-    assert!(lines[0].contains("08000040  2004"), "{said:#?}");
-    assert!(lines[0].contains("start") && lines[0].ends_with("movs    r0, #4"), "{said:#?}");
-    assert!(lines[1].contains("ldr     r1, [pc, #16]"), "{said:#?}");
+    let result = sim(folder.path(), &printing("hello", true), &["--trace"]);
+    assert_eq!(result.code, 0, "{result:#?}");
+    let lines: Vec<_> = result.stdout.lines().collect();
+    assert_eq!(lines.len(), 6, "{result:#?}");
+    assert!(lines[0].contains("08000040  2004"), "{result:#?}");
+    assert!(lines[0].contains("start") && lines[0].ends_with("movs    r0, #4"), "{result:#?}");
+    assert!(lines[1].contains("ldr     r1, [pc, #16]"), "{result:#?}");
     // The console has made room.
-    assert!(said.stderr.contains("hello"), "{said:#?}");
+    assert!(result.stderr.contains("hello"), "{result:#?}");
 
     let file = folder.path().join("a.trace");
     let to_file = format!("--trace={}", file.display());
     let plain = sim(folder.path(), &printing("hello", true), &[]);
-    let said = sim(folder.path(), &printing("hello", true), &[&to_file]);
-    assert_eq!((said.stdout.as_str(), &said.stderr), ("hello\n", &plain.stderr));
+    let result = sim(folder.path(), &printing("hello", true), &[&to_file]);
+    assert_eq!((result.stdout.as_str(), &result.stderr), ("hello\n", &plain.stderr));
     let text = std::fs::read_to_string(file).expect("written");
     assert_eq!(text.lines().collect::<Vec<_>>(), lines);
 }
 
 #[test]
-fn a_trace_has_a_beginning_and_an_end() {
+fn trace_bounds_are_respected() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let marks = ["--trace", "--trace-from", "0x08000042", "--trace-to", "start+8"];
-    let said = sim(folder.path(), &printing("x", true), &marks);
-    assert_eq!(said.stdout.lines().count(), 3, "{said:#?}");
+    let result = sim(folder.path(), &printing("x", true), &marks);
+    assert_eq!(result.stdout.lines().count(), 3, "{result:#?}");
     let between = ["--trace", "--trace-from=@100", "--trace-to=@130", "--max-cycles=1000"];
-    let said = sim(folder.path(), LOOP, &between);
-    let cycles = said.stdout.lines().map(|line| line.trim().split(' ').next().expect("a cycle"));
+    let result = sim(folder.path(), LOOP, &between);
+    let cycles = result.stdout.lines().map(|line| line.trim().split(' ').next().expect("a cycle"));
     let cycles: Vec<u64> = cycles.map(|cycle| cycle.parse().expect("a number")).collect();
     assert!(cycles.len() >= 10 && cycles.iter().all(|cycle| (100..130).contains(cycle)));
     // What lies before and behind is executed, and nobody looks on.
@@ -60,20 +62,20 @@ fn a_trace_has_a_beginning_and_an_end() {
     let part = sim(folder.path(), LOOP, &arguments);
     assert_eq!(part.stdout.lines().collect::<Vec<_>>(), expected);
     assert!(expected.len() > 10 && part.stderr == all.stderr, "{part:#?}");
-    let said = sim(folder.path(), LOOP, &["--trace-from", "start"]);
-    assert_eq!(said.code, 2, "{said:#?}");
-    sim(folder.path(), LOOP, &["--trace", "--trace-from", "nowhere"]).refused(2, &["nowhere"]);
-    sim(folder.path(), LOOP, &["--trace", "--format", "json"]).refused(2, &["--trace"]);
-    sim(folder.path(), LOOP, &["--trace=/nonexistent/x"]).refused(2, &["/nonexistent/x"]);
+    let result = sim(folder.path(), LOOP, &["--trace-from", "start"]);
+    assert_eq!(result.code, 2, "{result:#?}");
+    sim(folder.path(), LOOP, &["--trace", "--trace-from", "nowhere"]).assert_error(2, &["nowhere"]);
+    sim(folder.path(), LOOP, &["--trace", "--format", "json"]).assert_error(2, &["--trace"]);
+    sim(folder.path(), LOOP, &["--trace=/nonexistent/x"]).assert_error(2, &["/nonexistent/x"]);
 }
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_full_disk_is_no_wrong_argument() {
+fn a_full_disk_is_not_a_usage_error() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let full = |option: &str, value: &str| {
-        let said = sim(folder.path(), EXIT, &[&format!("{option}={value}")]);
-        said.refused(if value == "/dev/full" { 1 } else { 2 }, &[value]);
+        let result = sim(folder.path(), EXIT, &[&format!("{option}={value}")]);
+        result.assert_error(if value == "/dev/full" { 1 } else { 2 }, &[value]);
     };
     for option in ["--trace", "--profile", "--flame", "--snapshot"] {
         full(option, "/dev/full");
@@ -82,7 +84,7 @@ fn a_full_disk_is_no_wrong_argument() {
     let stdout = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux has it");
     let mut traced = rtmark(folder.path());
     traced.args(["sim", "image.elf", "--soc", "stm32c031", "--trace"]).stdout(stdout);
-    Said::from(traced.output().expect("rtmark runs")).refused(1, &["stdout: "]);
+    CommandResult::from(traced.output().expect("rtmark runs")).assert_error(1, &["stdout: "]);
 }
 
 #[test]
@@ -94,19 +96,19 @@ fn a_profile_adds_up() {
         &format!("--profile={}", folded.display()),
         &format!("--flame={}", flame.display()),
     ];
-    let said = sim(folder.path(), CALLS, &arguments);
-    assert!(said.stdout.contains("own cycles") && said.stdout.contains("start"), "{said:#?}");
+    let result = sim(folder.path(), CALLS, &arguments);
+    assert!(result.stdout.contains("own cycles") && result.stdout.contains("start"), "{result:#?}");
     let text = std::fs::read_to_string(folded).expect("written");
     let cycles = text.lines().map(|line| line.rsplit(' ').next().expect("a count"));
     let cycles: u64 = cycles.map(|count| count.parse::<u64>().expect("a number")).sum();
-    assert!(said.stderr.contains(&format!("{cycles} cycles")), "{cycles} of {said:#?}");
+    assert!(result.stderr.contains(&format!("{cycles} cycles")), "{cycles} of {result:#?}");
     // All in one symbol, and yet called from it: a stack as deep as the calls.
     assert!(text.contains("start;start;start "), "{text}");
     assert!(std::fs::read_to_string(flame).expect("written").contains("<svg"));
 }
 
 #[test]
-fn the_result_fits_its_schema() {
+fn the_result_matches_its_schema() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let schema = include_str!("../../../../docs/schema/sim.schema.json");
     let schema: Value = serde_json::from_str(schema).expect("JSON");
@@ -117,13 +119,13 @@ fn the_result_fits_its_schema() {
         &["--format=json", "--max-cycles=3"],
     ];
     for more in runs {
-        let said = sim(folder.path(), &printing("hi", true), more);
-        let json: Value = serde_json::from_str(&said.stdout).expect("JSON");
+        let result = sim(folder.path(), &printing("hi", true), more);
+        let json: Value = serde_json::from_str(&result.stdout).expect("JSON");
         let errors: Vec<_> = validator.iter_errors(&json).map(|e| e.to_string()).collect();
         assert!(errors.is_empty(), "{errors:?} in {json:#}");
     }
-    let said = sim(folder.path(), CALLS, &["--format=json", "--profile", "--max-cycles=200"]);
-    let json: Value = serde_json::from_str(&said.stdout).expect("JSON");
+    let result = sim(folder.path(), CALLS, &["--format=json", "--profile", "--max-cycles=200"]);
+    let json: Value = serde_json::from_str(&result.stdout).expect("JSON");
     let function = &json["profile"][0];
     assert_eq!(
         (&function["name"], &function["inclusive_cycles"]),
@@ -133,10 +135,11 @@ fn the_result_fits_its_schema() {
 }
 
 #[test]
-fn a_snapshot_goes_on_as_the_run_did() {
+fn a_resumed_snapshot_continues_identically() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let file = folder.path().join("a.snapshot").display().to_string();
-    let json = |said: &Said| -> Value { serde_json::from_str(&said.stdout).expect("JSON") };
+    let json =
+        |result: &CommandResult| -> Value { serde_json::from_str(&result.stdout).expect("JSON") };
     let more = ["--max-cycles=900", "--set=r7=5", "--irq=3@40", "--format=json"];
     let plain = json(&sim(folder.path(), CALLS, &more));
     let keep = ["--snapshot", &file, "--snapshot-at=500"];
@@ -144,38 +147,39 @@ fn a_snapshot_goes_on_as_the_run_did() {
     assert_eq!(plain, kept);
     std::fs::remove_file(folder.path().join("image.elf")).expect("it was there");
     let resume = ["sim", "--resume", &file, "--max-cycles=900", "--format=json"];
-    let resumed = said(folder.path(), &resume);
+    let resumed = run_rtmark(folder.path(), &resume);
     assert_eq!(json(&resumed), plain, "{resumed:#?}");
-    let early = said(folder.path(), &["sim", "--resume", &file, "--max-cycles=510", "--trace"]);
+    let early =
+        run_rtmark(folder.path(), &["sim", "--resume", &file, "--max-cycles=510", "--trace"]);
     let first = early.stdout.lines().next().expect("a line").trim().to_owned();
     assert!(first.starts_with("50"), "{early:#?}");
 
-    let twice = said(folder.path(), &["sim", "--resume", &file, "--soc", "stm32c031"]);
+    let twice = run_rtmark(folder.path(), &["sim", "--resume", &file, "--soc", "stm32c031"]);
     assert_eq!(twice.code, 2, "{twice:#?}");
     let mut bytes = std::fs::read(&file).expect("written");
     bytes[8] = 99;
     std::fs::write(&file, &bytes).expect("writable");
-    said(folder.path(), &resume).refused(2, &["version 99"]);
+    run_rtmark(folder.path(), &resume).assert_error(2, &["version 99"]);
     (bytes[8], bytes[90]) = (1, bytes[90] ^ 1);
     std::fs::write(&file, &bytes).expect("writable");
-    said(folder.path(), &resume).refused(2, &["damaged"]);
+    run_rtmark(folder.path(), &resume).assert_error(2, &["damaged"]);
 }
 
 #[test]
-fn a_snapshot_of_an_end_is_that_end() {
+fn a_snapshot_at_the_end_reports_that_ending() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let file = folder.path().join("a.snapshot").display().to_string();
     let ends = [(UNDEFINED, "fault"), (LOOP, "limit"), (BREAKPOINT, "breakpoint"), (EXIT, "exit")];
     for (code, ending) in ends {
         sim(folder.path(), code, &["--max-cycles=300", "--snapshot", &file]);
         let resume = ["sim", "--resume", &file, "--max-cycles=400", "--format=json"];
-        let said = said(folder.path(), &resume);
-        let json: Value = serde_json::from_str(&said.stdout).expect("JSON");
-        assert_eq!(json["ending"], ending, "{said:#?}");
+        let result = run_rtmark(folder.path(), &resume);
+        let json: Value = serde_json::from_str(&result.stdout).expect("JSON");
+        assert_eq!(json["ending"], ending, "{result:#?}");
     }
     sim(folder.path(), CALLS, &["--until=start+6", "--snapshot", &file]);
-    let said = said(folder.path(), &["sim", "--resume", &file, "--max-cycles=100"]);
-    assert!(said.stderr.contains("still running"), "{said:#?}");
+    let result = run_rtmark(folder.path(), &["sim", "--resume", &file, "--max-cycles=100"]);
+    assert!(result.stderr.contains("still running"), "{result:#?}");
 }
 
 /// Opens `a.txt` for writing, writes four bytes of its own name, ends with success if
@@ -205,27 +209,28 @@ fn writing() -> Vec<u16> {
 }
 
 #[test]
-fn files_are_where_they_were_lent() {
+fn semihosting_files_stay_in_their_folder() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let lent = folder.path().join("lent");
     std::fs::create_dir(&lent).expect("created");
     let option = format!("--semihosting-dir={}", lent.display());
-    let said = sim(folder.path(), &writing(), &[&option]);
-    assert_eq!(said.code, 0, "{said:#?}");
+    let result = sim(folder.path(), &writing(), &[&option]);
+    assert_eq!(result.code, 0, "{result:#?}");
     assert_eq!(std::fs::read(lent.join("a.txt")).expect("written"), b"a.tx");
-    let said = sim(folder.path(), &writing(), &[]);
-    assert_eq!(said.code, 11, "{said:#?}");
-    sim(folder.path(), LOOP, &["--semihosting-dir=/nonexistent"]).refused(2, &["/nonexistent"]);
+    let result = sim(folder.path(), &writing(), &[]);
+    assert_eq!(result.code, 11, "{result:#?}");
+    sim(folder.path(), LOOP, &["--semihosting-dir=/nonexistent"])
+        .assert_error(2, &["/nonexistent"]);
 }
 
 #[test]
-fn masked_times_have_length_and_place() {
+fn masked_intervals_have_length_and_location() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     // cpsid i; nop; nop; nop; cpsie i; cpsid i; nop; cpsie i; b back to the beginning
     let code = [0xB672, 0xBF00, 0xBF00, 0xBF00, 0xB662, 0xB672, 0xBF00, 0xB662, 0xE7F6];
     let arguments = ["--masked", "--format=json", "--max-cycles=400"];
-    let said = sim(folder.path(), &code, &arguments);
-    let json: Value = serde_json::from_str(&said.stdout).expect("JSON");
+    let result = sim(folder.path(), &code, &arguments);
+    let json: Value = serde_json::from_str(&result.stdout).expect("JSON");
     let intervals = json["masked"].as_array().expect("a list");
     assert_eq!(intervals.len(), 2, "{json:#}");
     let long = &intervals[0];
@@ -252,5 +257,5 @@ fn masked_times_have_length_and_place() {
     assert_eq!(sim(folder.path(), &code, &["--masked=0"]).code, 2);
     // Two bits of priority: 4 would be taken for 0.
     sim(folder.path(), &code, &["--masked", "--masked-priority=4"])
-        .refused(2, &["stm32c031 has no priority 4", "0 to 3"]);
+        .assert_error(2, &["stm32c031 has no priority 4", "0 to 3"]);
 }

@@ -1,13 +1,13 @@
 //! Commands that need no firmware.
 
-use crate::common::{Said, said};
+use crate::common::{CommandResult, run_rtmark};
 
-fn here(arguments: &[&str]) -> Said {
-    said(&std::env::temp_dir(), arguments)
+fn here(arguments: &[&str]) -> CommandResult {
+    run_rtmark(&std::env::temp_dir(), arguments)
 }
 
 #[test]
-fn lists_show_what_there_is() {
+fn lists_show_available_items() {
     let scenarios = here(&["list", "scenarios"]);
     assert_eq!(scenarios.code, 0);
     assert!(scenarios.stdout.contains("semaphore.give.wake+ctx"), "{scenarios:#?}");
@@ -26,7 +26,7 @@ fn lists_show_what_there_is() {
 }
 
 #[test]
-fn socs_say_what_their_timing_rests_on() {
+fn socs_state_the_basis_of_their_timing() {
     let socs = here(&["list", "socs", "-v"]).stdout;
     let line = |soc: &str| {
         let found = socs.lines().find(|line| line.split(' ').next() == Some(soc));
@@ -44,18 +44,18 @@ fn socs_say_what_their_timing_rests_on() {
 }
 
 #[test]
-fn kernels_come_from_the_sources_beside_the_program() {
+fn kernels_are_found_in_sources_beside_the_binary() {
     let kernels = here(&["list", "kernels"]);
     let ids: Vec<_> = kernels.stdout.lines().filter_map(|line| line.split(' ').next()).collect();
     assert_eq!(ids, ["floor", "evloop", "freertos", "embassy", "lilos", "rtic"], "{kernels:#?}");
 }
 
 #[test]
-fn manuals_and_completions_are_made_from_the_arguments() {
+fn manuals_and_completions_are_generated_from_the_arguments() {
     let man = here(&["man"]).stdout;
     assert!(man.contains(".TH rtmark") && man.contains("EXIT STATUS"), "{man}");
     assert!(here(&["man", "run"]).stdout.contains("scenario"));
-    here(&["man", "nothing"]).refused(2, &["nothing"]);
+    here(&["man", "nothing"]).assert_error(2, &["nothing"]);
     for shell in ["bash", "zsh", "fish"] {
         assert!(here(&["completions", shell]).stdout.contains("rtmark"), "{shell}");
     }
@@ -65,7 +65,7 @@ fn manuals_and_completions_are_made_from_the_arguments() {
 }
 
 #[test]
-fn help_tells_what_is_a_commands_own_first() {
+fn help_lists_a_commands_own_options_first() {
     let help = here(&["run", "--help"]).stdout;
     let place = |option: &str| help.find(option).unwrap_or_else(|| panic!("{option} in {help}"));
     assert!(place("\n      --catalogue") < place("\n  -q, --quiet"), "{help}");
@@ -76,17 +76,21 @@ fn help_tells_what_is_a_commands_own_first() {
 #[test]
 fn usage_errors_show_all_ways_to_choose_firmware() {
     for command in ["worst", "calls", "trace"] {
-        let said = here(&[command]);
-        assert_eq!(said.code, 2, "{said:#?}");
+        let result = here(&[command]);
+        assert_eq!(result.code, 2, "{result:#?}");
         for way in ["--soc <SOC>... <IMAGE>", "--scenario <GLOB>...", "--load"] {
-            assert!(said.stderr.contains(way), "no `{way}` in {said:#?}");
+            assert!(result.stderr.contains(way), "no `{way}` in {result:#?}");
         }
-        assert_eq!(said.stderr.contains("--output <FILE> --load"), command == "trace", "{said:#?}");
+        assert_eq!(
+            result.stderr.contains("--output <FILE> --load"),
+            command == "trace",
+            "{result:#?}"
+        );
     }
 }
 
 #[test]
-fn help_names_the_socs_that_are_measured_by_default() {
+fn help_names_the_default_socs() {
     let help = here(&["footprint", "-h"]).stdout;
     let words: Vec<_> = help.split_whitespace().collect();
     let help = words.join(" ");
@@ -94,10 +98,10 @@ fn help_names_the_socs_that_are_measured_by_default() {
 }
 
 #[test]
-fn patterns_are_refused_before_anything_is_built() {
-    let said = here(&["why", "floor:thread.yield", "floor:thread.*", "--soc", "stm32c031"]);
-    said.refused(2, &["`thread.*` is a pattern"]);
-    assert!(!said.stderr.contains("building"), "{said:#?}");
+fn invalid_patterns_are_rejected_before_building() {
+    let result = here(&["why", "floor:thread.yield", "floor:thread.*", "--soc", "stm32c031"]);
+    result.assert_error(2, &["`thread.*` is a pattern"]);
+    assert!(!result.stderr.contains("building"), "{result:#?}");
 }
 
 #[test]
@@ -105,58 +109,59 @@ fn wrong_arguments_are_usage_errors() {
     for arguments in
         [&["run", "--format", "xml"][..], &["fly"], &["sim"], &["-q", "-v", "list", "socs"]]
     {
-        let said = here(arguments);
-        assert_eq!(said.code, 2, "{said:#?}");
-        assert!(said.stderr.contains("--help"), "{said:#?}");
+        let result = here(arguments);
+        assert_eq!(result.code, 2, "{result:#?}");
+        assert!(result.stderr.contains("--help"), "{result:#?}");
     }
 }
 
 #[test]
-fn a_project_begins_with_what_runs() {
+fn init_creates_a_project_that_runs() {
     let home = tempfile::tempdir().expect("a scratch folder");
-    let begun = said(home.path(), &["init", "my bench", "--kernel", "rust", "c"]);
+    let begun = run_rtmark(home.path(), &["init", "my bench", "--kernel", "rust", "c"]);
     assert_eq!((begun.code, begun.stdout.as_str()), (0, ""), "{begun:#?}");
     let bench = home.path().join("my bench");
-    let kernels = said(&bench, &["list", "kernels"]).stdout;
+    let kernels = run_rtmark(&bench, &["list", "kernels"]).stdout;
     for kernel in ["floor", "freertos", "ourloop", "ourfilter"] {
         assert!(kernels.contains(kernel), "no {kernel} in {kernels}");
     }
-    assert!(said(&bench, &["list", "scenarios"]).stdout.contains("filter.median"));
+    assert!(run_rtmark(&bench, &["list", "scenarios"]).stdout.contains("filter.median"));
     // Nothing that somebody has written is written over.
     let changed = bench.join("rtmark.toml");
     std::fs::write(&changed, "store = \"mine.sqlite\"\n").expect("writable");
-    said(&bench, &["init"]).refused(2, &["rtmark.toml already exists"]);
+    run_rtmark(&bench, &["init"]).assert_error(2, &["rtmark.toml already exists"]);
     assert_eq!(std::fs::read_to_string(changed).expect("there"), "store = \"mine.sqlite\"\n");
-    let plain = said(home.path(), &["init", "--quiet"]);
+    let plain = run_rtmark(home.path(), &["init", "--quiet"]);
     assert_eq!((plain.code, plain.stderr.as_str()), (0, ""));
     assert_eq!(std::fs::read_dir(home.path()).expect("there").count(), 2, "one file, one folder");
 }
 
 #[test]
-fn builds_are_told_and_removed() {
+fn cached_builds_are_listed_and_removed() {
     let home = tempfile::tempdir().expect("a scratch folder");
     let build = home.path().join("some where/builds/key/stm32c031/documented/floor");
     std::fs::create_dir_all(&build).expect("writable");
     std::fs::write(build.join("thread.elf"), [0; 2000]).expect("writable");
     let at = ["cache", "--build-dir", "some where"];
-    let told = said(home.path(), &at).stdout;
-    assert!(told.contains("some where") && told.contains("2.0 kB"), "{told}");
-    let kept = said(home.path(), &["cache", "--build-dir", "some where", "prune"]);
+    let listing = run_rtmark(home.path(), &at).stdout;
+    assert!(listing.contains("some where") && listing.contains("2.0 kB"), "{listing}");
+    let kept = run_rtmark(home.path(), &["cache", "--build-dir", "some where", "prune"]);
     assert!(kept.code == 0 && build.exists(), "{kept:#?}");
-    let gone = said(home.path(), &["cache", "--build-dir", "some where", "prune", "--days", "0"]);
+    let gone =
+        run_rtmark(home.path(), &["cache", "--build-dir", "some where", "prune", "--days", "0"]);
     assert!(gone.code == 0 && !build.exists(), "{gone:#?}");
-    let wrong = said(home.path(), &["cache", "prune", "--most", "much"]);
+    let wrong = run_rtmark(home.path(), &["cache", "prune", "--most", "much"]);
     assert_eq!(wrong.code, 2, "{wrong:#?}");
 }
 
 #[test]
-fn lists_have_the_published_form() {
+fn lists_match_the_published_schema() {
     let text = include_str!("../../../../docs/schema/list.schema.json");
     let schema: serde_json::Value = serde_json::from_str(text).expect("JSON");
     let schema = jsonschema::validator_for(&schema).expect("a schema");
     let home = tempfile::tempdir().expect("a scratch folder");
     for what in ["kernels", "scenarios", "socs", "cores", "machines", "boards", "published"] {
-        let listed = said(home.path(), &["list", what, "--format", "json"]).stdout;
+        let listed = run_rtmark(home.path(), &["list", what, "--format", "json"]).stdout;
         let mut listed: serde_json::Value = serde_json::from_str(&listed).expect("JSON");
         let problems: Vec<_> = schema.iter_errors(&listed).map(|error| error.to_string()).collect();
         assert!(problems.is_empty(), "{what}: {problems:?}");

@@ -2,29 +2,29 @@
 
 use std::path::Path;
 
-use crate::common::{Said, rtmark, said};
+use crate::common::{CommandResult, rtmark, run_rtmark};
 use crate::run::Tree;
 
-fn plan(text: &str, more: &[&str]) -> Said {
+fn plan(text: &str, more: &[&str]) -> CommandResult {
     let tree = Tree::of(&["a.one"]);
     std::fs::write(tree.path("system.toml"), text).expect("writable");
-    said(&tree.path(""), &[&["plan", "system.toml"], more].concat())
+    run_rtmark(&tree.path(""), &[&["plan", "system.toml"], more].concat())
 }
 
 fn example() -> String {
-    let said = said(&Tree::of(&["a.one"]).path(""), &["plan", "--init"]);
-    assert_eq!((said.code, said.stderr.as_str()), (0, ""), "{said:#?}");
-    said.stdout
+    let result = run_rtmark(&Tree::of(&["a.one"]).path(""), &["plan", "--init"]);
+    assert_eq!((result.code, result.stderr.as_str()), (0, ""), "{result:#?}");
+    result.stdout
 }
 
 #[test]
-fn what_is_wrong_with_a_file_is_said_with_its_line() {
+fn errors_in_a_file_are_reported_with_their_line() {
     let example = example();
     let refused = |from: &str, to: &str, words: &[&str]| {
         assert!(example.contains(from), "{from}");
-        let said = plan(&example.replacen(from, to, 1), &[]);
-        assert_eq!((said.code, said.stdout.as_str()), (2, ""), "{said:#?}");
-        let shown = said.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+        let result = plan(&example.replacen(from, to, 1), &[]);
+        assert_eq!((result.code, result.stdout.as_str()), (2, ""), "{result:#?}");
+        let shown = result.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
         for word in words {
             assert!(shown.contains(word), "{word}: {shown}");
         }
@@ -44,7 +44,7 @@ fn what_is_wrong_with_a_file_is_said_with_its_line() {
 }
 
 #[test]
-fn a_tick_that_cannot_be_is_refused_at_its_own_line() {
+fn impossible_ticks_are_rejected_at_their_line() {
     let checkout = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let folder = tempfile::tempdir().expect("a scratch folder");
     let path = folder.path().join("system.toml");
@@ -55,20 +55,20 @@ fn a_tick_that_cannot_be_is_refused_at_its_own_line() {
         std::fs::write(&path, text.replace("\"5\"", "5")).expect("writable");
         let mut plan = rtmark(folder.path());
         let output = plan.current_dir(&checkout).arg("plan").arg(&path).output();
-        let said: Said = output.expect("rtmark runs").into();
-        let shown = said.stderr.split_whitespace().collect::<String>();
+        let result: CommandResult = output.expect("rtmark runs").into();
+        let shown = result.stderr.split_whitespace().collect::<String>();
         let place = "system.toml:8:tick:";
-        assert!(shown.contains(place) && shown.contains(&reason.replace(' ', "")), "{said:#?}");
-        assert_eq!(said.code, 2, "{said:#?}");
+        assert!(shown.contains(place) && shown.contains(&reason.replace(' ', "")), "{result:#?}");
+        assert_eq!(result.code, 2, "{result:#?}");
     }
 }
 
 #[test]
-fn a_file_or_kernel_that_is_not_there() {
-    let said = plan(&example(), &["--kernel", "lilos"]);
-    assert_eq!(said.code, 4, "{said:#?}");
-    assert!(said.stderr.contains("--kernel"), "{said:#?}");
-    let said = crate::common::said(&Tree::of(&["a.one"]).path(""), &["plan", "nowhere.toml"]);
-    assert_eq!(said.code, 2, "{said:#?}");
-    assert!(said.stderr.contains("rtmark plan --init"), "{said:#?}");
+fn missing_files_and_kernels_are_reported() {
+    let result = plan(&example(), &["--kernel", "lilos"]);
+    assert_eq!(result.code, 4, "{result:#?}");
+    assert!(result.stderr.contains("--kernel"), "{result:#?}");
+    let result = run_rtmark(&Tree::of(&["a.one"]).path(""), &["plan", "nowhere.toml"]);
+    assert_eq!(result.code, 2, "{result:#?}");
+    assert!(result.stderr.contains("rtmark plan --init"), "{result:#?}");
 }

@@ -4,7 +4,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::common::{BAD_LOAD, EXIT, Elf, LOOP, Probe, SLEEP, START, Said, printing, rtmark, said};
+use crate::common::{
+    BAD_LOAD, CommandResult, EXIT, Elf, LOOP, Probe, SLEEP, START, printing, rtmark, run_rtmark,
+};
 
 /// A firmware tree with one kernel and one soc in a scratch folder.
 pub struct Tree {
@@ -59,12 +61,12 @@ impl Tree {
         self
     }
 
-    pub fn run(&self, more: &[&str]) -> Said {
+    pub fn run(&self, more: &[&str]) -> CommandResult {
         let common = ["run", "--catalogue", "catalogue", "--soc", "stm32c031"];
-        said(self.folder.path(), &[&common, more].concat())
+        run_rtmark(self.folder.path(), &[&common, more].concat())
     }
 
-    fn one(&self) -> Said {
+    fn one(&self) -> CommandResult {
         self.run(&["--scenario", "a.one"])
     }
 }
@@ -80,18 +82,18 @@ const PROBES: &[Probe<'static>] = &[
 ];
 
 #[test]
-fn a_scenario_is_measured_shown_and_kept() {
+fn a_scenario_is_measured_printed_and_stored() {
     let tree = Tree::new();
     tree.image(&printing("a.one ok answer=42", true), PROBES);
-    let said = tree.one();
-    assert_eq!(said.code, 0, "{said:#?}");
-    assert!(said.stdout.contains("a.one") && said.stdout.contains("stm32c031"), "{said:#?}");
-    assert!(!said.stdout.contains('\u{1b}'), "no colours into a file");
+    let result = tree.one();
+    assert_eq!(result.code, 0, "{result:#?}");
+    assert!(result.stdout.contains("a.one") && result.stdout.contains("stm32c031"), "{result:#?}");
+    assert!(!result.stdout.contains('\u{1b}'), "no colours into a file");
     assert!(tree.path("data/rtmark/store.sqlite").is_file());
 
-    let said = tree.run(&["--scenario", "a.one", "--format", "json"]);
-    assert!(said.stderr.contains("1 recalled"), "{said:#?}");
-    let json: serde_json::Value = serde_json::from_str(&said.stdout).expect("JSON");
+    let result = tree.run(&["--scenario", "a.one", "--format", "json"]);
+    assert!(result.stderr.contains("1 recalled"), "{result:#?}");
+    let json: serde_json::Value = serde_json::from_str(&result.stdout).expect("JSON");
     let series = &json["answers"][0];
     assert_eq!(series["answer"], "measured");
     assert_eq!(series["facts"]["answer"], "42");
@@ -99,7 +101,7 @@ fn a_scenario_is_measured_shown_and_kept() {
     let fresh =
         tree.run(&["--scenario", "a.one", "--format", "json", "--fresh", "--store", "x/y.db"]);
     assert!(!fresh.stderr.contains("recalled"), "{fresh:#?}");
-    assert_eq!(fresh.stdout, said.stdout, "the same firmware gives the same figures");
+    assert_eq!(fresh.stdout, result.stdout, "the same firmware gives the same figures");
     assert!(tree.path("x/y.db").is_file());
 
     let csv = tree.run(&["--scenario", "a.one", "--format", "csv", "-q"]);
@@ -116,7 +118,7 @@ thread.start.kernel.from.kernel          - Start thread                        :
 ";
 
 #[test]
-fn figures_of_others_stand_beside_ours_where_spans_and_cores_are_equal() {
+fn others_figures_appear_beside_ours_if_span_and_core_match() {
     let tree = Tree::new();
     tree.image(&printing("a.one ok", true), PROBES);
     // The row's own span is that of the built-in scenario; here it is that of `a.one`.
@@ -131,12 +133,13 @@ fn figures_of_others_stand_beside_ours_where_spans_and_cores_are_equal() {
     std::fs::write(tree.path("uart.log"), LOG_OF_OTHERS).expect("writable");
     let import = |more: &[&str]| {
         let common = ["import", "uart.log", "-q", "--catalogue", "catalogue"];
-        let said = said(&tree.path(""), &[&common, more].concat());
-        assert_eq!(said.code, 0, "{said:#?}");
+        let result = run_rtmark(&tree.path(""), &[&common, more].concat());
+        assert_eq!(result.code, 0, "{result:#?}");
     };
 
     // Lines are folded anywhere.
-    let unfolded = |said: &Said| said.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let unfolded =
+        |result: &CommandResult| result.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
 
     // A board that nobody knows has no core, so that there is nothing to compare with.
     import(&["--soc", "a board"]);
@@ -158,26 +161,26 @@ fn figures_of_others_stand_beside_ours_where_spans_and_cores_are_equal() {
 
     // Published figures have the same row, and none of them is of this core.
     let published = tree.run(&["-s", "a.one", "--published"]);
-    let told = "on cortex-m4, which is not among ours";
-    assert!(unfolded(&published).contains(told), "{published:#?}");
+    let remark = "on cortex-m4, which is not among ours";
+    assert!(unfolded(&published).contains(remark), "{published:#?}");
     tree.run(&["--published", "--format", "csv"])
-        .refused(2, &["only apply to tables", "list published"]);
+        .assert_error(2, &["only apply to tables", "list published"]);
 
     // The report has both, in each form; a removed import is not shown.
     for format in ["html", "md"] {
         let report = ["report", "--format", format, "--catalogue", "catalogue"];
-        let report = said(&tree.path(""), &report);
+        let report = run_rtmark(&tree.path(""), &report);
         assert_eq!(report.code, 0, "{report:#?}");
         for part in ["Figures of others beside ours", "a board", "uart.log:2", "not compared"] {
             assert!(report.stdout.contains(part), "{part} in {report:#?}");
         }
     }
-    let runs = said(&tree.path(""), &["log", "--format", "json"]);
+    let runs = run_rtmark(&tree.path(""), &["log", "--format", "json"]);
     let runs: serde_json::Value = serde_json::from_str(&runs.stdout).expect("JSON");
     for run in runs["runs"].as_array().expect("runs") {
         if run["command"].as_str().is_some_and(|command| command.contains("import")) {
             let id = run["id"].as_str().expect("an id");
-            assert_eq!(said(&tree.path(""), &["rm", id]).code, 0);
+            assert_eq!(run_rtmark(&tree.path(""), &["rm", id]).code, 0);
         }
     }
     let removed = tree.run(&["-s", "a.one", "--imported"]);
@@ -188,20 +191,21 @@ fn figures_of_others_stand_beside_ours_where_spans_and_cores_are_equal() {
 fn one_failure_does_not_lose_the_others() {
     let tree = Tree::new();
     tree.image(&printing("a.one ok", true), PROBES);
-    let said = tree.run(&[]);
-    said.refused(11, &["k a.two on stm32c031", "without saying `a.two ok`", "rtmark sim"]);
-    assert!(said.stdout.contains("FAILED [1]"), "{said:#?}");
+    let result = tree.run(&[]);
+    result.assert_error(11, &["k a.two on stm32c031", "without saying `a.two ok`", "rtmark sim"]);
+    assert!(result.stdout.contains("FAILED [1]"), "{result:#?}");
     assert!(
-        said.stdout.lines().any(|line| line.contains("a.one") && line.contains("ns")),
-        "{said:#?}"
+        result.stdout.lines().any(|line| line.contains("a.one") && line.contains("ns")),
+        "{result:#?}"
     );
 }
 
 #[test]
-fn firmware_that_does_not_get_there() {
+fn firmware_that_fails_before_the_end_is_reported() {
     let tree = Tree::new();
-    let refused =
-        |code: &[u16], exit, words: &[&str]| tree.image(code, PROBES).one().refused(exit, words);
+    let refused = |code: &[u16], exit, words: &[&str]| {
+        tree.image(code, PROBES).one().assert_error(exit, words)
+    };
     let everywhere = ["k a.one on stm32c031", "a.elf", "rtmark sim"];
     let all = |more: &[&'static str]| [&everywhere, more].concat();
     refused(BAD_LOAD, 11, &all(&["0x08000044", "start+0x4"]));
@@ -213,81 +217,90 @@ fn firmware_that_does_not_get_there() {
 }
 
 #[test]
-fn probes_that_are_never_reached() {
+fn unreached_probes_are_reported() {
     let tree = Tree::new();
     let aside = [(5, 0, "a.one"), (1, START + 0x80, "a.one"), (2, START + 0x82, "a.one")];
-    tree.image(&printing("a.one ok", true), &aside).one().refused(12, &["never reached a probe"]);
+    tree.image(&printing("a.one ok", true), &aside)
+        .one()
+        .assert_error(12, &["never reached a probe"]);
     let no_end = [(5, 0, "a.one"), (1, START, "a.one"), (2, START + 0x82, "a.one")];
-    tree.image(&printing("a.one ok", true), &no_end).one().refused(12, &["never its end probe"]);
+    tree.image(&printing("a.one ok", true), &no_end)
+        .one()
+        .assert_error(12, &["never its end probe"]);
     let lacking = [(5, 0, "a.one"), (1, START, "a.one")];
-    tree.image(EXIT, &lacking).one().refused(10, &["lacks a begin or an end probe"]);
+    tree.image(EXIT, &lacking).one().assert_error(10, &["lacks a begin or an end probe"]);
 }
 
 #[test]
 fn firmware_and_catalogue_must_agree() {
     let tree = Tree::new();
-    tree.image(EXIT, &[(5, 1, "a.two")]).one().refused(10, &["neither an answer", "kernel.toml"]);
-    tree.image(EXIT, &[]).one().refused(10, &["no section .rtmark"]);
+    tree.image(EXIT, &[(5, 1, "a.two")])
+        .one()
+        .assert_error(10, &["neither an answer", "kernel.toml"]);
+    tree.image(EXIT, &[]).one().assert_error(10, &["no section .rtmark"]);
     tree.image(EXIT, &[(5, 0, "b.one")])
         .one()
-        .refused(10, &["scenario b.one belongs in the image b"]);
-    tree.image(EXIT, &[(9, 0, "a.one")]).one().refused(10, &["kind 9"]);
+        .assert_error(10, &["scenario b.one belongs in the image b"]);
+    tree.image(EXIT, &[(9, 0, "a.one")]).one().assert_error(10, &["kind 9"]);
 
     tree.manifest("[[not_applicable]]\nscenario = \"a.*\"\nreason = \"It cannot.\"\n");
-    let said = tree.image(EXIT, PROBES).one();
-    assert_eq!(said.code, 0, "not even built: {said:#?}");
-    assert!(said.stdout.contains("n/a [1]") && said.stdout.contains("It cannot."), "{said:#?}");
+    let result = tree.image(EXIT, PROBES).one();
+    assert_eq!(result.code, 0, "not even built: {result:#?}");
+    assert!(
+        result.stdout.contains("n/a [1]") && result.stdout.contains("It cannot."),
+        "{result:#?}"
+    );
     tree.manifest("[[not_applicable]]\nscenario = \"a.one\"\nreason = \"It cannot.\"\n");
     tree.image(EXIT, PROBES)
         .run(&[])
-        .refused(10, &["not applicable, but its firmware contains it"]);
+        .assert_error(10, &["not applicable, but its firmware contains it"]);
 }
 
 #[test]
-fn builds_that_fail() {
+fn failed_builds_are_reported() {
     let tree = Tree::new();
     tree.one()
-        .refused(10, &["building k for stm32c031 failed", "cp: cannot stat", "command: make"]);
+        .assert_error(10, &["building k for stm32c031 failed", "cp: cannot stat", "command: make"]);
     std::fs::write(tree.path("firmware/k/Makefile"), "all:\n\t@true\n").expect("writable");
-    tree.one().refused(10, &["did not produce", "a.elf"]);
+    tree.one().assert_error(10, &["did not produce", "a.elf"]);
     std::fs::write(tree.path("firmware/k/Makefile"), "all:\n\t@echo x > $(RTMARK_OUT)/a.elf\n")
         .expect("writable");
-    tree.one().refused(10, &["a.elf", "not an ELF file"]);
+    tree.one().assert_error(10, &["a.elf", "not an ELF file"]);
 }
 
 #[test]
-fn tools_that_are_missing() {
+fn missing_tools_are_reported() {
     let tree = Tree::new();
-    let said: Said = rtmark(tree.folder.path())
+    let result: CommandResult = rtmark(tree.folder.path())
         .args(["run", "--catalogue", "catalogue", "--soc", "stm32c031"])
         .env("CROSS_COMPILE", "/nowhere/arm-")
         .output()
         .expect("rtmark runs")
         .into();
-    said.refused(13, &["/nowhere/arm-gcc is missing", "gcc-arm-none-eabi"]);
+    result.assert_error(13, &["/nowhere/arm-gcc is missing", "gcc-arm-none-eabi"]);
 }
 
 #[test]
-fn filters_that_select_nothing() {
+fn filters_that_select_nothing_are_rejected() {
     let tree = Tree::new();
     tree.image(&printing("a.one ok", true), PROBES);
-    tree.run(&["--kernel", "kk"]).refused(4, &["no kernel fits `kk`", "rtmark list kernels"]);
-    tree.run(&["--scenario", "b.*"]).refused(4, &["no scenario fits `b.*`"]);
-    let soc = |name: &str| said(tree.folder.path(), &["run", "--soc", name]);
-    soc("nope").refused(4, &["no soc is called `nope`"]);
-    soc("nope*").refused(4, &["no soc matches `nope*`"]);
+    tree.run(&["--kernel", "kk"]).assert_error(4, &["no kernel fits `kk`", "rtmark list kernels"]);
+    tree.run(&["--scenario", "b.*"]).assert_error(4, &["no scenario fits `b.*`"]);
+    let soc = |name: &str| run_rtmark(tree.folder.path(), &["run", "--soc", name]);
+    soc("nope").assert_error(4, &["no soc is called `nope`"]);
+    soc("nope*").assert_error(4, &["no soc matches `nope*`"]);
     tree.run(&["--profile", "produkt"])
-        .refused(4, &["no profile fits `produkt`; did you mean `product`?", "`documented`"]);
+        .assert_error(4, &["no profile fits `produkt`; did you mean `product`?", "`documented`"]);
     for (former, now) in [("default", "documented"), ("lean", "product"), ("safe", "checked")] {
         let error = format!("no profile fits `{former}`; did you mean `{now}`?");
-        tree.run(&["--profile", former]).refused(4, &[&error]);
+        tree.run(&["--profile", former]).assert_error(4, &[&error]);
     }
-    tree.run(&["--set", "tick_hz=3"]).refused(4, &["product+tick_hz=3", "`switches`"]);
+    tree.run(&["--set", "tick_hz=3"]).assert_error(4, &["product+tick_hz=3", "`switches`"]);
     assert_eq!(tree.run(&["--scenario", "["]).code, 2);
 }
 
 #[test]
-fn profiles_stand_side_by_side_and_are_kept_apart() {
+fn profiles_are_separate_columns_and_series() {
     let tree = Tree::new();
     tree.image(&printing("a.one ok", true), PROBES);
     let choices = "[switches]\nasserts = [true, false]\nopt = ['2', '3']\n\
@@ -298,16 +311,16 @@ fn profiles_stand_side_by_side_and_are_kept_apart() {
                     \t@echo '$(RTMARK_SET)' >> $(CURDIR)/asked\n";
     std::fs::write(tree.path("firmware/k/Makefile"), makefile).expect("writable");
     let one = ["--scenario", "a.one", "--format", "json", "--profile"];
-    let said = tree.run(&[&one[..], &["product", "documented", "ours"]].concat());
-    assert_eq!(said.code, 0, "{said:#?}");
-    let json: serde_json::Value = serde_json::from_str(&said.stdout).expect("JSON");
+    let result = tree.run(&[&one[..], &["product", "documented", "ours"]].concat());
+    assert_eq!(result.code, 0, "{result:#?}");
+    let json: serde_json::Value = serde_json::from_str(&result.stdout).expect("JSON");
     let answers = json["answers"].as_array().expect("answers");
     let profiles: Vec<_> = answers.iter().map(|answer| &answer["key"]["profile"]).collect();
     assert_eq!(profiles, ["product", "documented", "ours"]);
-    let asked = std::fs::read_to_string(tree.path("firmware/k/asked")).expect("written");
-    let mut asked: Vec<_> = asked.lines().collect();
-    asked.sort_unstable();
-    assert_eq!(asked, ["", "ASSERTS=0", "OPT=3"]);
+    let arguments = std::fs::read_to_string(tree.path("firmware/k/asked")).expect("written");
+    let mut arguments: Vec<_> = arguments.lines().collect();
+    arguments.sort_unstable();
+    assert_eq!(arguments, ["", "ASSERTS=0", "OPT=3"]);
 
     // One firmware in two profiles: what is known of one is told of the other under its own name.
     let again = tree.run(&[&one[..], &["product", "--opt", "3", "--set", "asserts=on"]].concat());
@@ -321,16 +334,16 @@ fn profiles_stand_side_by_side_and_are_kept_apart() {
     let column = csv.stdout.lines().skip(1).map(|line| line.split(',').nth(5).expect("a profile"));
     assert_eq!(column.collect::<Vec<_>>(), ["documented", "product"], "{csv:#?}");
 
-    tree.run(&["--set", "asserts=perhaps"]).refused(2, &["asserts wants `on` or `off`"]);
-    tree.run(&["--set", "speed=9"]).refused(2, &["`speed=9` names no setting"]);
-    tree.run(&["--set", "trace=on"]).refused(4, &["product+trace=on", "`switches`"]);
+    tree.run(&["--set", "asserts=perhaps"]).assert_error(2, &["asserts wants `on` or `off`"]);
+    tree.run(&["--set", "speed=9"]).assert_error(2, &["`speed=9` names no setting"]);
+    tree.run(&["--set", "trace=on"]).assert_error(4, &["product+trace=on", "`switches`"]);
 }
 
 #[test]
-fn what_an_image_tells_of_its_settings_is_believed() {
+fn settings_recorded_in_an_image_are_used() {
     let tree = Tree::new();
-    let told = [&[(6, 1, "asserts"), (6, 100, "tick_hz")], PROBES].concat();
-    tree.image(&printing("a.one ok", true), &told);
+    let records = [&[(6, 1, "asserts"), (6, 100, "tick_hz")], PROBES].concat();
+    tree.image(&printing("a.one ok", true), &records);
     let json = tree.run(&["--scenario", "a.one", "--format", "json"]).stdout;
     let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
     let settings = &json["answers"][0]["provenance"]["settings"];
@@ -338,27 +351,28 @@ fn what_an_image_tells_of_its_settings_is_believed() {
     assert_eq!(settings["code_in"], "flash");
 
     tree.manifest("[settings]\ntick_hz = 1000\n");
-    tree.one().refused(10, &["kernel.toml declares tick_hz 1000, but it is built with 100"]);
+    tree.one().assert_error(10, &["kernel.toml declares tick_hz 1000, but it is built with 100"]);
     tree.manifest("[switches]\nasserts = [true, false]\n");
     tree.run(&["--scenario", "a.one", "--set", "asserts=off"])
-        .refused(10, &["asserts off was requested, but it was built with on"]);
+        .assert_error(10, &["asserts off was requested, but it was built with on"]);
     tree.image(&printing("a.one ok", true), &[&[(6, 1, "speed")], PROBES].concat());
-    tree.one().refused(10, &["no setting is called `speed`"]);
+    tree.one().assert_error(10, &["no setting is called `speed`"]);
 }
 
 #[test]
-fn input_files_that_are_refused() {
+fn invalid_input_files_are_rejected() {
     let tree = Tree::new();
     tree.image(&printing("a.one ok", true), PROBES);
     tree.manifest("colour = 1\n");
-    tree.one().refused(2, &["kernel.toml", "line 10", "unknown field `colour`"]);
+    tree.one().assert_error(2, &["kernel.toml", "line 10", "unknown field `colour`"]);
     tree.manifest("");
     std::fs::write(tree.path("catalogue/b.toml"), "[[scenario]]\nid = \"a.x\"\n")
         .expect("writable");
-    tree.one().refused(2, &["b.toml", "missing field"]);
+    tree.one().assert_error(2, &["b.toml", "missing field"]);
     std::fs::remove_file(tree.path("catalogue/b.toml")).expect("there");
     std::fs::write(tree.path("noise.db"), [0x55; 5000]).expect("writable");
-    tree.run(&["--store", "noise.db"]).refused(1, &["noise.db", "not a database", "--store"]);
-    let nowhere = |path: &Path| said(path, &["run", "--firmware", "nowhere"]);
-    nowhere(tree.folder.path()).refused(2, &["no firmware sources", "nowhere", "RTMARK_FIRMWARE"]);
+    tree.run(&["--store", "noise.db"]).assert_error(1, &["noise.db", "not a database", "--store"]);
+    let nowhere = |path: &Path| run_rtmark(path, &["run", "--firmware", "nowhere"]);
+    nowhere(tree.folder.path())
+        .assert_error(2, &["no firmware sources", "nowhere", "RTMARK_FIRMWARE"]);
 }

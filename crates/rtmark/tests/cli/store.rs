@@ -7,7 +7,7 @@ use std::time::Duration;
 use rtmark_store::{RunInfo, Store};
 use serde_json::Value;
 
-use crate::common::{Probe, START, Said, printing, rtmark, said};
+use crate::common::{CommandResult, Probe, START, printing, rtmark, run_rtmark};
 use crate::run::Tree;
 
 const SCENARIOS: &[&str] =
@@ -35,8 +35,8 @@ fn runs(tree: &Tree) -> Vec<RunInfo> {
     store(tree).runs().expect("readable")
 }
 
-fn say(tree: &Tree, arguments: &[&str]) -> Said {
-    said(&tree.path(""), arguments)
+fn say(tree: &Tree, arguments: &[&str]) -> CommandResult {
+    run_rtmark(&tree.path(""), arguments)
 }
 
 #[test]
@@ -44,10 +44,10 @@ fn runs_are_listed_shown_named_removed_and_pruned() {
     let tree = tree();
     let empty = say(&tree, &["log"]);
     assert!(empty.code == 0 && empty.stdout.contains("no runs"), "{empty:#?}");
-    say(&tree, &["show"]).refused(4, &["no complete run yet", "rtmark log"]);
+    say(&tree, &["show"]).assert_error(4, &["no complete run yet", "rtmark log"]);
     let history = ["history", "a.s0", "-k", "k", "--soc", "stm32c031"];
-    say(&tree, &history).refused(4, &["no results yet", "rtmark run"]);
-    tree.run(&["--name", "1st"]).refused(2, &["`1st` is not allowed", "begin with a letter"]);
+    say(&tree, &history).assert_error(4, &["no results yet", "rtmark run"]);
+    tree.run(&["--name", "1st"]).assert_error(2, &["`1st` is not allowed", "begin with a letter"]);
     assert_eq!(runs(&tree).len(), 0, "nothing was begun");
     assert_eq!(tree.run(&["--name", "first", "-s", "a.s0", "a.s1"]).code, 0);
     let fresh = tree.run(&["-s", "a.s0", "--format", "json", "--fresh"]);
@@ -55,7 +55,7 @@ fn runs_are_listed_shown_named_removed_and_pruned() {
     assert_eq!(shown.stdout, fresh.stdout, "show says what run said");
     let some = say(&tree, &["show", "first", "-s", "*.s1", "--format", "csv"]);
     assert_eq!(some.stdout.lines().count(), 2, "{some:#?}");
-    say(&tree, &["show", "first", "-s", "b.*"]).refused(4, &["no answer that matches"]);
+    say(&tree, &["show", "first", "-s", "b.*"]).assert_error(4, &["no answer that matches"]);
 
     let log = say(&tree, &["log", "--format", "json"]);
     let log: Value = serde_json::from_str(&log.stdout).expect("JSON");
@@ -74,14 +74,14 @@ fn runs_are_listed_shown_named_removed_and_pruned() {
     );
     assert_eq!(say(&tree, &["log", "-n", "0"]).code, 2);
 
-    say(&tree, &["name", "nope", "x"]).refused(4, &["no run is called `nope`"]);
+    say(&tree, &["name", "nope", "x"]).assert_error(4, &["no run is called `nope`"]);
     assert_eq!(say(&tree, &["name", &id, "renamed"]).code, 0);
     assert_eq!(say(&tree, &["show", "renamed"]).code, 0);
     assert_eq!(say(&tree, &["name", "--remove", "first"]).code, 0);
-    say(&tree, &["show", "first"]).refused(4, &["`first`"]);
+    say(&tree, &["show", "first"]).assert_error(4, &["`first`"]);
 
     assert_eq!(say(&tree, &["rm", "renamed", "--reason", "a trial"]).code, 0);
-    say(&tree, &["show", &id]).refused(4, &[&id]);
+    say(&tree, &["show", &id]).assert_error(4, &[&id]);
     assert!(say(&tree, &["log", "--all"]).stdout.contains("removed: a trial"));
     assert_eq!(say(&tree, &["rm", "--undo", &id]).code, 0);
     assert_eq!(say(&tree, &["show", &id]).code, 0);
@@ -118,7 +118,7 @@ fn commits_refer_to_runs() {
     let commit = runs[1].revision.as_deref().expect("known");
     assert_eq!(runs[0].revision.as_deref(), Some(format!("{commit}+").as_str()), "it was changed");
     assert!(say(&tree, &["show", &commit[..9], "--format", "csv"]).stdout.contains("a.s0"));
-    say(&tree, &["show", "trunk"]).refused(4, &["trunk", "commit"]);
+    say(&tree, &["show", "trunk"]).assert_error(4, &["trunk", "commit"]);
 }
 
 #[test]
@@ -138,10 +138,10 @@ fn configuration_comes_after_flags_and_environment() {
     );
     assert!(tree.path("other.db").is_file());
     std::fs::create_dir_all(tree.path("deep/er")).expect("made");
-    let below = said(&tree.path("deep/er"), &["log"]);
+    let below = run_rtmark(&tree.path("deep/er"), &["log"]);
     assert!(below.stdout.lines().count() == 2, "found from below: {below:#?}");
     write("[run]\nkernels = [\"k\"]\n");
-    say(&tree, &["log"]).refused(2, &["rtmark.toml", "line 2", "unknown field `kernels`"]);
+    say(&tree, &["log"]).assert_error(2, &["rtmark.toml", "line 2", "unknown field `kernels`"]);
 }
 
 /// Starts a run that tells on stderr what it has recorded.
@@ -181,7 +181,7 @@ impl Talk {
 const KILLS: usize = 30;
 
 #[test]
-fn killed_at_any_moment_nothing_finished_is_lost() {
+fn a_kill_at_any_moment_loses_no_finished_result() {
     let tree = tree();
     assert_eq!(say(&tree, RUN).code, 0, "firmware is built once");
     let mut interrupted = 0;
@@ -236,7 +236,7 @@ fn two_processes_write_at_once() {
 
 #[cfg(unix)]
 #[test]
-fn without_room_it_says_so_and_keeps_what_it_has() {
+fn a_full_disk_is_reported_and_results_are_kept() {
     let tree = tree();
     assert_eq!(say(&tree, RUN).code, 0);
     let size = std::fs::metadata(tree.path("data/rtmark/store.sqlite")).expect("there").len();
@@ -245,8 +245,9 @@ fn without_room_it_says_so_and_keeps_what_it_has() {
     let mut shell = Command::new("sh");
     shell.args(["-c", &script, "sh"]).arg(env!("CARGO_BIN_EXE_rtmark")).args(RUN);
     shell.current_dir(tree.path("")).env("XDG_DATA_HOME", tree.path("data"));
-    let full: Said = shell.env("RTMARK_BUILD", tree.path("build")).output().expect("runs").into();
-    full.refused(1, &["no room to write", "store.sqlite", "make room"]);
+    let full: CommandResult =
+        shell.env("RTMARK_BUILD", tree.path("build")).output().expect("runs").into();
+    full.assert_error(1, &["no room to write", "store.sqlite", "make room"]);
     let runs = runs(&tree);
     assert_eq!(runs.len(), 2, "the store opens");
     assert!(runs[0].finished_ms.is_none() && runs[0].answers > 0, "{runs:#?}");
@@ -255,27 +256,27 @@ fn without_room_it_says_so_and_keeps_what_it_has() {
 }
 
 #[test]
-fn stores_that_cannot_be_used() {
+fn unusable_stores_are_reported() {
     let tree = tree();
     let log = |name: &str| say(&tree, &["log", "--store", name]);
     std::fs::write(tree.path("noise.db"), [0x55; 5000]).expect("writable");
-    log("noise.db").refused(1, &["noise.db", "damaged or not a store", "recover"]);
-    log("catalogue").refused(2, &["catalogue", "is a folder"]);
-    log("typo.db").refused(2, &["no store typo.db", "rtmark run"]);
+    log("noise.db").assert_error(1, &["noise.db", "damaged or not a store", "recover"]);
+    log("catalogue").assert_error(2, &["catalogue", "is a folder"]);
+    log("typo.db").assert_error(2, &["no store typo.db", "rtmark run"]);
     assert!(!tree.path("typo.db").exists(), "looking makes nothing");
-    tree.run(&["--store", "catalogue/a.toml/x"]).refused(1, &["cannot make the folder"]);
+    tree.run(&["--store", "catalogue/a.toml/x"]).assert_error(1, &["cannot make the folder"]);
 }
 
 #[test]
-fn without_any_run_it_says_how_to_make_one() {
+fn an_empty_store_explains_how_to_record_a_run() {
     let tree = tree();
     for command in [&["show"][..], &["report"], &["compare", "latest"], &["export"]] {
-        say(&tree, command).refused(4, &["no complete run yet", "`rtmark run` makes one"]);
+        say(&tree, command).assert_error(4, &["no complete run yet", "`rtmark run` makes one"]);
     }
 }
 
 #[test]
-fn a_history_is_of_one_basis_and_knows_names_like_those_asked_for() {
+fn a_history_has_one_basis_and_suggests_similar_names() {
     let tree = tree();
     for basis in ["cycles", "instructions", "cycles"] {
         assert_eq!(tree.run(&["-s", "a.s0", "--basis", basis]).code, 0);
@@ -288,18 +289,18 @@ fn a_history_is_of_one_basis_and_knows_names_like_those_asked_for() {
     let named = say(&tree, &[&history[..], &["--backend", "sim"]].concat());
     assert_eq!(named.stdout, shown.stdout);
     let none = say(&tree, &[&history[..], &["--backend", "qemu"]].concat());
-    none.refused(4, &["no run has a.s0 of k on stm32c031", "--backend"]);
+    none.assert_error(4, &["no run has a.s0 of k on stm32c031", "--backend"]);
     for (index, wrong, right) in
         [(1, "a.s00", "a.s0"), (3, "kk", "k"), (5, "stm32c013", "stm32c031")]
     {
-        let mut asked = history;
-        asked[index] = wrong;
-        say(&tree, &asked).refused(4, &[wrong, &format!("did you mean `{right}`?")]);
+        let mut arguments = history;
+        arguments[index] = wrong;
+        say(&tree, &arguments).assert_error(4, &[wrong, &format!("did you mean `{right}`?")]);
     }
 }
 
 #[test]
-fn a_run_that_is_compared_with_itself_is_told_of() {
+fn comparing_a_run_with_itself_is_reported() {
     let tree = tree();
     assert_eq!(tree.run(&["-s", "a.s0", "--name", "base"]).code, 0);
     let commands = [&["compare", "latest"][..], &["gate", "--baseline", "base"]];
@@ -312,12 +313,12 @@ fn a_run_that_is_compared_with_itself_is_told_of() {
     std::thread::sleep(Duration::from_millis(5));
     store.begin("rtmark run", "0", None).expect("begun");
     for command in commands {
-        say(&tree, command).refused(4, &["the same run", "let a run finish"]);
+        say(&tree, command).assert_error(4, &["the same run", "let a run finish"]);
     }
 }
 
 #[test]
-fn a_newer_run_that_was_interrupted_is_told_of() {
+fn newer_interrupted_runs_are_mentioned() {
     let tree = tree();
     assert_eq!(tree.run(&["-s", "a.s0"]).code, 0);
     let store = Store::open(tree.path("data/rtmark/store.sqlite")).expect("opened");
@@ -332,7 +333,7 @@ fn a_newer_run_that_was_interrupted_is_told_of() {
 /// Beginning a run is what fails when the journal has no room for it, not what comes after.
 #[cfg(unix)]
 #[test]
-fn without_room_to_begin_it_says_so() {
+fn a_full_disk_at_the_start_is_reported() {
     let tree = tree();
     std::fs::write(
         tree.path("log.csv"),
@@ -352,12 +353,12 @@ fn without_room_to_begin_it_says_so() {
     let mut shell = Command::new("sh");
     shell.args(["-c", &script, "sh", env!("CARGO_BIN_EXE_rtmark"), "import", "log.csv"]);
     shell.current_dir(tree.path("")).env("XDG_DATA_HOME", tree.path("data"));
-    let full: Said = shell.output().expect("runs").into();
-    full.refused(1, &["no room to write", "store.sqlite", "make room"]);
+    let full: CommandResult = shell.output().expect("runs").into();
+    full.assert_error(1, &["no room to write", "store.sqlite", "make room"]);
 }
 
 #[test]
-fn bundles_are_written_whole_or_not_at_all() {
+fn bundles_are_written_atomically() {
     let tree = tree();
     assert_eq!(tree.run(&["-s", "a.s0"]).code, 0);
     let text = say(&tree, &["export"]);
@@ -369,9 +370,9 @@ fn bundles_are_written_whole_or_not_at_all() {
     reader.args(["export", "latest"]).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut reader = reader.spawn().expect("rtmark runs");
     drop(reader.stdout.take());
-    let closed: Said = reader.wait_with_output().expect("it ends").into();
+    let closed: CommandResult = reader.wait_with_output().expect("it ends").into();
     assert!(closed.code == 0 && !closed.stderr.contains("pipe"), "{closed:#?}");
-    say(&tree, &["export", "-o", "nowhere/b.gz"]).refused(2, &["nowhere/b.gz"]);
+    say(&tree, &["export", "-o", "nowhere/b.gz"]).assert_error(2, &["nowhere/b.gz"]);
     let files = std::fs::read_dir(tree.path("")).expect("a folder").flatten();
     assert!(!files.map(|f| f.file_name()).any(|name| name.to_string_lossy().contains(".part")));
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::common::{Probe, START, Said, printing, said};
+use crate::common::{CommandResult, Probe, START, printing, run_rtmark};
 use crate::run::Tree;
 
 const STUDY: &str = r#"
@@ -61,26 +61,26 @@ holds = ["start > 0", "k.one < CONDITION"]
 const PROBES: &[Probe<'static>] = &[(5, 0, "a.one"), (1, START, "a.one"), (2, START + 6, "a.one")];
 
 /// What a study says whose condition is this.
-fn studied(condition: &str, more: &[&str]) -> (Tree, Said) {
+fn studied(condition: &str, more: &[&str]) -> (Tree, CommandResult) {
     studied_within(condition, "0.9", more)
 }
 
 /// The same where a ratio may be so large.
-fn studied_within(condition: &str, band: &str, more: &[&str]) -> (Tree, Said) {
+fn studied_within(condition: &str, band: &str, more: &[&str]) -> (Tree, CommandResult) {
     let tree = Tree::of(&["a.one"]);
     tree.image(&printing("a.one ok answer=42", true), PROBES);
     let text = STUDY.replace("CONDITION", condition).replace("BAND", band);
     std::fs::write(tree.path("small.toml"), text).expect("writable");
     let options = ["study", "small.toml", "--catalogue", "catalogue"];
-    let said = said(&tree.path(""), &[&options, more].concat());
-    (tree, said)
+    let result = run_rtmark(&tree.path(""), &[&options, more].concat());
+    (tree, result)
 }
 
 #[test]
-fn a_study_of_ones_own_is_measured_and_explained() {
-    let (tree, said) = studied("1000", &["--format", "json", "--out", "pages"]);
-    assert_eq!(said.code, 0, "{said:#?}");
-    let json: Value = serde_json::from_str(&said.stdout).expect("JSON");
+fn user_studies_are_measured_and_explained() {
+    let (tree, result) = studied("1000", &["--format", "json", "--out", "pages"]);
+    assert_eq!(result.code, 0, "{result:#?}");
+    let json: Value = serde_json::from_str(&result.stdout).expect("JSON");
     let schema = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema/study.schema.json");
     let schema = std::fs::read_to_string(schema).expect("published");
     let schema: Value = serde_json::from_str(&schema).expect("JSON");
@@ -99,47 +99,47 @@ fn a_study_of_ones_own_is_measured_and_explained() {
     assert_eq!(rows[0]["ratio"].as_f64(), Some(once as f64 / 4.0));
     assert_eq!(rows[1]["measured"].as_f64(), Some(2.0 * once as f64));
     assert_eq!(rows[2]["measured"].as_f64(), Some(42.0));
-    let told = format!("{once} of {once} cycles are the function's; {slow} on the other soc.");
-    assert_eq!(study["explanations"][0]["text"], told.as_str());
+    let expected = format!("{once} of {once} cycles are the function's; {slow} on the other soc.");
+    assert_eq!(study["explanations"][0]["text"], expected.as_str());
 
     let file = |name: &str| std::fs::read_to_string(tree.path("pages").join(name));
     let page = file("small.md").expect("a page");
-    assert!(page.contains(&told) && page.contains("](small-1.svg)"), "{page}");
+    assert!(page.contains(&expected) && page.contains("](small-1.svg)"), "{page}");
     assert!(file("small-1.svg").expect("a picture").contains("<svg"));
-    assert_eq!(file("small.json").expect("data"), said.stdout);
+    assert_eq!(file("small.json").expect("data"), result.stdout);
 }
 
 #[test]
-fn words_that_do_not_hold_are_told_as_such() {
-    let (_tree, said) = studied("1", &[]);
-    assert_eq!(said.code, 0, "{said:#?}");
-    assert!(said.stdout.contains("! k.one < 1: does not hold"), "{said:#?}");
-    assert!(said.stderr.contains("does not hold"), "{said:#?}");
-    assert!(said.stdout.contains("published") && said.stdout.contains("ratio"), "{said:#?}");
+fn explanations_that_do_not_hold_are_marked() {
+    let (_tree, result) = studied("1", &[]);
+    assert_eq!(result.code, 0, "{result:#?}");
+    assert!(result.stdout.contains("! k.one < 1: does not hold"), "{result:#?}");
+    assert!(result.stderr.contains("does not hold"), "{result:#?}");
+    assert!(result.stdout.contains("published") && result.stdout.contains("ratio"), "{result:#?}");
 }
 
 #[test]
 fn a_ratio_that_leaves_its_band_is_a_regression() {
-    let (_tree, said) = studied_within("1000", "0.001", &[]);
-    assert_eq!(said.code, 3, "{said:#?}");
-    assert!(said.stderr.contains("small: once more"), "{said:#?}");
-    assert!(said.stdout.contains("out of its band"), "{said:#?}");
+    let (_tree, result) = studied_within("1000", "0.001", &[]);
+    assert_eq!(result.code, 3, "{result:#?}");
+    assert!(result.stderr.contains("small: once more"), "{result:#?}");
+    assert!(result.stdout.contains("out of its band"), "{result:#?}");
 }
 
 #[test]
-fn what_is_no_study_is_refused() {
+fn invalid_studies_are_rejected() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let folder = folder.path();
-    said(folder, &["study", "prime-asinc"]).refused(4, &["did you mean `prime-async`?"]);
-    said(folder, &["study", "none.toml"]).refused(2, &["none.toml"]);
+    run_rtmark(folder, &["study", "prime-asinc"]).assert_error(4, &["did you mean `prime-async`?"]);
+    run_rtmark(folder, &["study", "none.toml"]).assert_error(2, &["none.toml"]);
     std::fs::write(
         folder.join("bad.toml"),
         STUDY.replace("BAND", "1.0").replace("k.one * 2", "k.two"),
     )
     .expect("written");
-    said(folder, &["study", "bad.toml"]).refused(2, &["nothing measures `k.two`"]);
-    assert_eq!(said(folder, &["study"]).code, 2);
-    let list = said(folder, &["study", "--list"]);
+    run_rtmark(folder, &["study", "bad.toml"]).assert_error(2, &["nothing measures `k.two`"]);
+    assert_eq!(run_rtmark(folder, &["study"]).code, 2);
+    let list = run_rtmark(folder, &["study", "--list"]);
     for id in ["prime-async", "zephyr-latency", "event-vs-queue", "preempt-response"] {
         assert!(list.stdout.contains(id), "{list:#?}");
     }

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStderr, Stdio};
 use std::time::Duration;
 
-use crate::common::{ECHO, Elf, LOOP, rtmark, said};
+use crate::common::{ECHO, Elf, LOOP, rtmark, run_rtmark};
 
 /// As [`ECHO`], asleep until USART2's interrupt is pending, with nothing else that could wake it.
 const SLEEPS: &[u16] = &[
@@ -23,7 +23,7 @@ const SLEEPS: &[u16] = &[
 struct Run {
     _home: tempfile::TempDir,
     child: Child,
-    told: BufReader<ChildStderr>,
+    stderr_reader: BufReader<ChildStderr>,
     terminal: String,
 }
 
@@ -35,12 +35,12 @@ impl Run {
         let mut command = rtmark(home.path());
         command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("rtmark runs");
-        let mut told = BufReader::new(child.stderr.take().expect("piped"));
+        let mut stderr_reader = BufReader::new(child.stderr.take().expect("piped"));
         let mut line = String::new();
-        told.read_line(&mut line).expect("a line");
+        stderr_reader.read_line(&mut line).expect("a line");
         let terminal = line.trim().trim_end_matches('`').rsplit(' ').next().expect("a name");
         assert!(terminal.starts_with("/dev/"), "{line}");
-        Self { _home: home, terminal: terminal.to_owned(), child, told }
+        Self { _home: home, terminal: terminal.to_owned(), child, stderr_reader }
     }
 
     fn open(&self) -> File {
@@ -51,7 +51,7 @@ impl Run {
     fn end(mut self) -> (Option<i32>, String, String) {
         let (mut stdout, mut stderr) = (String::new(), String::new());
         self.child.stdout.take().expect("piped").read_to_string(&mut stdout).expect("text");
-        self.told.read_to_string(&mut stderr).expect("text");
+        self.stderr_reader.read_to_string(&mut stderr).expect("text");
         (self.child.wait().expect("it ends").code(), stdout, stderr)
     }
 }
@@ -75,7 +75,7 @@ fn a_program_talks_to_a_terminal() {
 }
 
 #[test]
-fn what_is_typed_too_much_is_told() {
+fn excess_input_is_reported() {
     let run = Run::begin(ECHO, "pty", &[]);
     let mut terminal = run.open();
     terminal.write_all(b"one\ntwo\n").expect("typed");
@@ -87,7 +87,7 @@ fn what_is_typed_too_much_is_told() {
 }
 
 #[test]
-fn a_terminal_that_is_closed_ends_the_run_unless_it_is_opened_again() {
+fn a_closed_terminal_ends_the_run_unless_reopened() {
     let run = Run::begin(SLEEPS, "pty", &[]);
     run.open().write_all(b"a").expect("typed");
     // It is open again before two seconds have passed.
@@ -103,7 +103,7 @@ fn a_terminal_that_is_closed_ends_the_run_unless_it_is_opened_again() {
 }
 
 #[test]
-fn a_run_with_a_terminal_ends_by_itself_too() {
+fn runs_with_a_terminal_can_end_by_themselves() {
     // Asleep for ever, and busy for ever, for a tenth of a second of the chip's, and no faster.
     for code in [SLEEPS, LOOP] {
         let run = Run::begin(code, "pty", &["--for", "100ms", "--stats"]);
@@ -117,13 +117,13 @@ fn a_run_with_a_terminal_ends_by_itself_too() {
 }
 
 #[test]
-fn a_terminal_is_refused_where_nobody_can_type() {
+fn a_terminal_without_a_keyboard_is_rejected() {
     let home = tempfile::tempdir().expect("a scratch folder");
     Elf { code: ECHO, ..Elf::default() }.write(&home.path().join("a.elf"));
     let refused = |arguments: &[&str], words: &[&str]| {
         let image = ["a.elf", "--soc", "stm32c031", "--uart-in"];
         let arguments = [&arguments[..1], &image, &arguments[1..]].concat();
-        said(home.path(), &arguments).refused(2, words);
+        run_rtmark(home.path(), &arguments).assert_error(2, words);
     };
     refused(&["sim", "UART9=pty"], &["UART9", "USART1, USART2"]);
     refused(&["sim", "pty", "--gdb", ":0"], &["under GDB"]);

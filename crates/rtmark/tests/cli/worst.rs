@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::common::{EXIT, Elf, LOOP, Probe, START, Said, said};
+use crate::common::{CommandResult, EXIT, Elf, LOOP, Probe, START, run_rtmark};
 
 /// A loop that masks interrupts in each round, with a handler for interrupt 8.
 pub fn image(folder: &Path) {
@@ -39,35 +39,35 @@ fn image_of_two(folder: &Path, doublings: u16) {
     Elf { code: &code, probes, ..Elf::default() }.write(&folder.join("a.elf"));
 }
 
-fn worst(folder: &Path, more: &[&str]) -> Said {
-    said(folder, &[&["worst", "a.elf", "--soc", "stm32c031"], more].concat())
+fn worst(folder: &Path, more: &[&str]) -> CommandResult {
+    run_rtmark(folder, &[&["worst", "a.elf", "--soc", "stm32c031"], more].concat())
 }
 
-fn json(said: &Said) -> Value {
-    serde_json::from_str(&said.stdout).unwrap_or_else(|error| panic!("{error}: {said:#?}"))
+fn json(result: &CommandResult) -> Value {
+    serde_json::from_str(&result.stdout).unwrap_or_else(|error| panic!("{error}: {result:#?}"))
 }
 
-pub fn fine(said: Said) -> Said {
-    assert_eq!(said.code, 0, "{said:#?}");
-    said
+pub fn expect_success(result: CommandResult) -> CommandResult {
+    assert_eq!(result.code, 0, "{result:#?}");
+    result
 }
 
 #[test]
-fn the_worst_moment_is_told_and_can_be_opened() {
+fn the_worst_moment_is_reported_and_can_be_reopened() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let folder = folder.path();
     image(folder);
     let options = ["--explain", "--picture", "a.svg", "--snapshot", "a.snapshot"];
-    let told = fine(worst(folder, &options));
+    let result = expect_success(worst(folder, &options));
     for word in ["all searched", "PRIMASK", "longest stretches", "cpsie", "not a bound"] {
-        assert!(told.stdout.contains(word), "no `{word}` in {told:#?}");
+        assert!(result.stdout.contains(word), "no `{word}` in {result:#?}");
     }
     let picture = std::fs::read_to_string(folder.join("a.svg")).expect("drawn");
     for word in ["<svg", "role=\"img\"", "<desc", "prefers-color-scheme:dark"] {
         assert!(picture.contains(word), "{word}");
     }
 
-    let all = json(&fine(worst(folder, &["--format", "json"])));
+    let all = json(&expect_success(worst(folder, &["--format", "json"])));
     valid(&all);
     let handler = &all["results"][0]["latencies"][0];
     let value = |name: &str| handler[name].as_i64().expect("a number");
@@ -89,12 +89,16 @@ fn the_worst_moment_is_told_and_can_be_opened() {
     assert!(held.iter().any(|one| one[0] == "PRIMASK"), "{witness}");
 
     // The snapshot is of that moment, and the command leads to the handler when it says.
-    let resumed = fine(said(folder, &["sim", "--resume", "a.snapshot", "--format", "json"]));
+    let resumed =
+        expect_success(run_rtmark(folder, &["sim", "--resume", "a.snapshot", "--format", "json"]));
     assert_eq!(json(&resumed)["ending"], "exit");
     let command = witness["command"].as_str().expect("text");
     let handler_address = format!("--until={:#x}", START + 0x24);
     let words: Vec<_> = command.split(' ').chain([handler_address.as_str()]).collect();
-    let replayed = json(&fine(said(folder, &[words.as_slice(), &["--format", "json"]].concat())));
+    let replayed = json(&expect_success(run_rtmark(
+        folder,
+        &[words.as_slice(), &["--format", "json"]].concat(),
+    )));
     let (point, cycles) = (witness["point"].as_u64(), witness["cycles"].as_u64());
     let served = point.zip(cycles).map(|(point, cycles)| point + cycles).expect("numbers");
     let stopped = replayed["cycles"].as_u64().expect("a number");
@@ -117,14 +121,14 @@ fn two_interrupts_meet_at_every_distance() {
     let folder = folder.path();
     image_of_two(folder, 0);
     let two = ["--second", "9", "--priority", "0x80", "--second-priority", "0"];
-    let told = fine(worst(folder, &[two.as_slice(), &["--explain"]].concat()));
+    let result = expect_success(worst(folder, &[two.as_slice(), &["--explain"]].concat()));
     let words = ["interrupts 8 at priority 0x80 and 9 at 0x00", "nested", "tail-chained", "late"];
     for word in words.into_iter().chain(["handler has returned", "IRQ 9 becomes pending"]) {
-        assert!(told.stdout.contains(word), "no `{word}` in {told:#?}");
+        assert!(result.stdout.contains(word), "no `{word}` in {result:#?}");
     }
 
     let worst_json = |more: &[&str]| {
-        fine(worst(folder, &[two.as_slice(), &["--format", "json"], more].concat()))
+        expect_success(worst(folder, &[two.as_slice(), &["--format", "json"], more].concat()))
     };
     let all = json(&worst_json(&["--distance", "30"]));
     valid(&all);
@@ -149,7 +153,8 @@ fn two_interrupts_meet_at_every_distance() {
         let until = format!("--until={handler:#x}");
         let command = witness["command"].as_str().expect("text");
         let words: Vec<_> = command.split(' ').chain([until.as_str()]).collect();
-        let run = fine(said(folder, &[words.as_slice(), &["--format", "json"]].concat()));
+        let run =
+            expect_success(run_rtmark(folder, &[words.as_slice(), &["--format", "json"]].concat()));
         let (point, cycles) = (witness["point"].as_u64(), witness["cycles"].as_u64());
         let served = point.zip(cycles).map(|(point, cycles)| point + cycles).expect("numbers");
         let stopped = json(&run)["cycles"].as_u64().expect("a number");
@@ -157,86 +162,92 @@ fn two_interrupts_meet_at_every_distance() {
     }
 
     worst_json(&["--distance", "30", "--state", "p.worst"]);
-    worst(folder, &["--state", "p.worst"]).refused(2, &["another search"]);
-    fine(worst(folder, &[two.as_slice(), &["--snapshot", "p.snapshot"]].concat()));
-    let resumed = fine(said(folder, &["sim", "--resume", "p.snapshot", "--format", "json"]));
+    worst(folder, &["--state", "p.worst"]).assert_error(2, &["another search"]);
+    expect_success(worst(folder, &[two.as_slice(), &["--snapshot", "p.snapshot"]].concat()));
+    let resumed =
+        expect_success(run_rtmark(folder, &["sim", "--resume", "p.snapshot", "--format", "json"]));
     assert_eq!(json(&resumed)["ending"], "exit");
 
-    worst(folder, &["--second", "8"]).refused(2, &["cannot be distinguished", "--second"]);
-    worst(folder, &["--second", "77"]).refused(2, &["interrupts 0 to 31", "77"]);
+    worst(folder, &["--second", "8"]).assert_error(2, &["cannot be distinguished", "--second"]);
+    worst(folder, &["--second", "77"]).assert_error(2, &["interrupts 0 to 31", "77"]);
     assert_eq!(worst(folder, &["--distance", "7"]).code, 2);
 }
 
 #[test]
-fn parts_of_the_pairs_join_to_the_whole_byte_for_byte() {
+fn merged_parts_of_pairs_equal_the_whole_search() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let folder = folder.path();
     // Long enough for each part to have its own piece.
     image_of_two(folder, 5);
     let two = ["--second", "9", "--priority", "0x80", "--second-priority", "0"];
-    let asked = |more: &[&str]| {
+    let arguments = |more: &[&str]| {
         let form = ["--distance", "1", "--format", "json"];
         worst(folder, &[two.as_slice(), &form, more].concat())
     };
-    let pairs = |said: &Said| json(said)["results"][0]["second"]["pairs"].as_u64();
-    let whole = fine(asked(&["--state", "whole.worst"]));
+    let pairs = |result: &CommandResult| json(result)["results"][0]["second"]["pairs"].as_u64();
+    let whole = expect_success(arguments(&["--state", "whole.worst"]));
     let parts = ["1/3", "2/3", "3/3"].map(|part| {
-        let part = asked(&["--partition", part, "--state", &format!("{}.worst", &part[..1])]);
-        pairs(&fine(part)).expect("a number")
+        let part = arguments(&["--partition", part, "--state", &format!("{}.worst", &part[..1])]);
+        pairs(&expect_success(part)).expect("a number")
     });
     assert!(parts.iter().all(|&pairs| pairs > 10_000), "{parts:?}");
     assert_eq!(pairs(&whole), Some(parts.iter().sum()));
 
     for form in ["text", "json"] {
         let joined = |parts: &[&str]| {
-            fine(said(folder, &[&["merge", "--format", form], parts].concat())).stdout
+            expect_success(run_rtmark(folder, &[&["merge", "--format", form], parts].concat()))
+                .stdout
         };
         let at_once = joined(&["whole.worst"]);
         assert_eq!(joined(&["1.worst", "2.worst", "3.worst"]), at_once);
         assert_eq!(joined(&["3.worst", "1.worst", "2.worst"]), at_once);
     }
-    let merged = fine(said(folder, &["merge", "2.worst", "3.worst", "1.worst", "--format=json"]));
+    let merged = expect_success(run_rtmark(
+        folder,
+        &["merge", "2.worst", "3.worst", "1.worst", "--format=json"],
+    ));
     assert_eq!(json(&merged)["results"], json(&whole)["results"]);
-    said(folder, &["merge", "1.worst", "3.worst"]).refused(12, &["parts are missing"]);
+    run_rtmark(folder, &["merge", "1.worst", "3.worst"]).assert_error(12, &["parts are missing"]);
 }
 
 #[test]
-fn parts_join_to_the_whole_and_searches_go_on() {
+fn merged_parts_equal_the_whole_and_searches_resume() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let folder = folder.path();
     image(folder);
     // Windows of many pieces do not fit this image: one piece, and a part that has none.
-    let whole = fine(worst(folder, &["--format", "json"]));
+    let whole = expect_success(worst(folder, &["--format", "json"]));
     for part in ["1/2", "2/2"] {
         let name = format!("{}.worst", &part[..1]);
         let part = worst(folder, &["--partition", part, "--state", &name]);
         assert!([0, 12].contains(&part.code), "{part:#?}");
     }
-    let merged = fine(said(folder, &["merge", "1.worst", "2.worst", "--format", "json"]));
+    let merged =
+        expect_success(run_rtmark(folder, &["merge", "1.worst", "2.worst", "--format", "json"]));
     assert_eq!(json(&merged)["results"], json(&whole)["results"]);
-    let again = fine(worst(folder, &["--state", "1.worst", "--format", "json"]));
+    let again = expect_success(worst(folder, &["--state", "1.worst", "--format", "json"]));
     assert_eq!(json(&again)["results"], json(&whole)["results"]);
-    said(folder, &["merge", "2.worst"]).refused(12, &["parts are missing"]);
+    run_rtmark(folder, &["merge", "2.worst"]).assert_error(12, &["parts are missing"]);
 
-    let follow = fine(worst(folder, &["--state", "f.worst", "--follow"]));
+    let follow = expect_success(worst(folder, &["--state", "f.worst", "--follow"]));
     assert!(follow.stdout.contains("interrupted code continues"), "{follow:#?}");
-    said(folder, &["merge", "1.worst", "f.worst"]).refused(5, &["different searches"]);
-    worst(folder, &["--state", "f.worst"]).refused(2, &["another search"]);
+    run_rtmark(folder, &["merge", "1.worst", "f.worst"]).assert_error(5, &["different searches"]);
+    worst(folder, &["--state", "f.worst"]).assert_error(2, &["another search"]);
     std::fs::write(folder.join("x.worst"), "RTMARKWC and nothing").expect("writable");
-    said(folder, &["merge", "x.worst"]).refused(2, &["too short"]);
-    let none = said(folder, &["merge", "a.elf"]);
-    none.refused(2, &["a.elf", "not a part of a run", "--state"]);
+    run_rtmark(folder, &["merge", "x.worst"]).assert_error(2, &["too short"]);
+    let none = run_rtmark(folder, &["merge", "a.elf"]);
+    none.assert_error(2, &["a.elf", "not a part of a run", "--state"]);
 }
 
 #[test]
-fn a_timeline_goes_to_stdout_for_a_hyphen() {
+fn a_hyphen_writes_the_timeline_to_stdout() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let folder = folder.path();
     image(folder);
     let trace = ["trace", "a.elf", "--soc", "stm32c031", "-o"];
-    let written = fine(said(folder, &[&trace[..], &["a.pftrace"]].concat()));
+    let written = expect_success(run_rtmark(folder, &[&trace[..], &["a.pftrace"]].concat()));
     assert!(written.stdout.contains("a.pftrace: "), "{written:#?}");
-    let printed = fine(said(folder, &[&trace[..], &["-"]].concat()));
+    let printed = expect_success(run_rtmark(folder, &[&trace[..], &["-"]].concat()));
     assert!(printed.stderr.contains("stdout: "), "{:?}", printed.stderr);
     let file = std::fs::read(folder.join("a.pftrace")).expect("written");
     assert_eq!(printed.stdout, String::from_utf8_lossy(&file));
@@ -244,15 +255,15 @@ fn a_timeline_goes_to_stdout_for_a_hyphen() {
 }
 
 #[test]
-fn a_program_that_stands_the_interrupt_has_no_race() {
+fn a_program_that_tolerates_the_interrupt_has_no_race() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     image(folder.path());
-    let checked = fine(worst(folder.path(), &["--check"]));
+    let checked = expect_success(worst(folder.path(), &["--check"]));
     assert!(checked.stdout.contains("no race: the program succeeded"), "{checked:#?}");
 }
 
 #[test]
-fn a_program_that_does_not_end_well_alone_is_told_so() {
+fn a_program_that_fails_without_interrupts_is_rejected() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let folder = folder.path();
     // A loop for ever, with a handler that returns at once.
@@ -263,47 +274,50 @@ fn a_program_that_does_not_end_well_alone_is_told_so() {
     let mut endless = code.clone();
     endless.extend([0xBF00, 0xE7FD]);
     Elf { code: &endless, ..Elf::default() }.write(&folder.join("a.elf"));
-    let asked = ["--check", "--window", "100:200", "--max-cycles", "100000"];
-    worst(folder, &asked).refused(12, &["without the interrupt", "--until-output"]);
+    let arguments = ["--check", "--window", "100:200", "--max-cycles", "100000"];
+    worst(folder, &arguments).assert_error(12, &["without the interrupt", "--until-output"]);
     // movs r0, #0: semihosting's exit with a reason that is none of success's.
     let mut bad = code;
     bad.extend([0x2018, 0x2100, 0xBEAB, 0xE7FE]);
     Elf { code: &bad, ..Elf::default() }.write(&folder.join("a.elf"));
-    worst(folder, &asked).refused(11, &["without the interrupt", "own check fails"]);
+    worst(folder, &arguments).assert_error(11, &["without the interrupt", "own check fails"]);
 }
 
 #[test]
-fn what_cannot_be_searched_is_refused() {
+fn impossible_searches_are_rejected() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let folder = folder.path();
     image(folder);
-    worst(folder, &["--interrupt", "99"]).refused(2, &["interrupts 0 to 31", "99"]);
-    worst(folder, &["--interrupt", "5"]).refused(2, &["no handler", "0xbf00bf00"]);
+    worst(folder, &["--interrupt", "99"]).assert_error(2, &["interrupts 0 to 31", "99"]);
+    worst(folder, &["--interrupt", "5"]).assert_error(2, &["no handler", "0xbf00bf00"]);
     for (wrong, word) in [(["--window", "9:5"], "two cycles"), (["--partition", "3/2"], "2/8")] {
-        let said = worst(folder, &wrong);
-        assert!(said.code == 2 && said.stderr.contains(word), "{said:#?}");
+        let result = worst(folder, &wrong);
+        assert!(result.code == 2 && result.stderr.contains(word), "{result:#?}");
     }
-    worst(folder, &["--budget", "0"]).refused(12, &["incomplete", "--budget"]);
+    worst(folder, &["--budget", "0"]).assert_error(12, &["incomplete", "--budget"]);
     // Of two socs, one has no memory where the image lies: the other one's result is not lost.
     let of_one = worst(folder, &["rp2040"]);
     assert!(of_one.stdout.contains("on stm32c031"), "{of_one:#?}");
-    of_one.refused(2, &["rp2040", "another with --soc"]);
+    of_one.assert_error(2, &["rp2040", "another with --soc"]);
     Elf { code: LOOP, ..Elf::default() }.write(&folder.join("a.elf"));
-    worst(folder, &["--max-cycles", "1000"]).refused(12, &["no probes", "--window 0:1000"]);
+    worst(folder, &["--max-cycles", "1000"]).assert_error(12, &["no probes", "--window 0:1000"]);
 }
 
 #[test]
-fn a_window_goes_no_further_than_the_program() {
+fn windows_end_with_the_program() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let folder = folder.path();
     image(folder);
     // It ends by itself some cycles behind its last span.
-    let end =
-        json(&fine(said(folder, &["sim", "a.elf", "--soc", "stm32c031", "--format", "json"])));
+    let end = json(&expect_success(run_rtmark(
+        folder,
+        &["sim", "a.elf", "--soc", "stm32c031", "--format", "json"],
+    )));
     let end = end["cycles"].as_u64().expect("a number");
     let points = |to: u64| {
         let window = format!("{}:{to}", end - 100);
-        let found = json(&fine(worst(folder, &["--format", "json", "--window", &window])));
+        let found =
+            json(&expect_success(worst(folder, &["--format", "json", "--window", &window])));
         assert_eq!(found["results"][0]["complete"], true);
         found["results"][0]["points"].as_u64().expect("a number")
     };
@@ -312,21 +326,21 @@ fn a_window_goes_no_further_than_the_program() {
     assert_eq!((points(end + 1), points(u64::MAX)), (to_the_end, to_the_end));
     let behind = format!("{}:{}", end + 1000, end + 2000);
     worst(folder, &["--window", &behind])
-        .refused(2, &["starts after the end", "exits successfully"]);
+        .assert_error(2, &["starts after the end", "exits successfully"]);
     // Within one instruction: a nop takes a cycle, the branch that is taken two.
     let within = (900..920).map(|at| format!("{at}:{}", at + 1));
     let refused: Vec<_> = within
         .map(|window| worst(folder, &["--window", &window]))
-        .filter(|said| said.code != 0)
+        .filter(|result| result.code != 0)
         .collect();
     assert!(!refused.is_empty());
-    for said in refused {
-        said.refused(2, &["no instruction starts in cycles", "a longer one"]);
+    for result in refused {
+        result.assert_error(2, &["no instruction starts in cycles", "a longer one"]);
     }
 }
 
 #[test]
-fn what_never_ends_has_windows_as_long_as_it_may_run() {
+fn endless_programs_have_windows_up_to_the_budget() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let folder = folder.path();
     let mut code = vec![0xBF00; 16];
@@ -336,12 +350,12 @@ fn what_never_ends_has_windows_as_long_as_it_may_run() {
     Elf { code: &code, ..Elf::default() }.write(&folder.join("a.elf"));
     let endless = format!("100:{}", u64::MAX);
     worst(folder, &["--max-cycles", "0x1_000", "--window", &endless])
-        .refused(12, &["still running after 4096 cycles", "--max-cycles"]);
-    fine(worst(folder, &["--max-cycles", "1000", "--window", "100:1000"]));
+        .assert_error(12, &["still running after 4096 cycles", "--max-cycles"]);
+    expect_success(worst(folder, &["--max-cycles", "1000", "--window", "100:1000"]));
 }
 
 #[test]
-fn what_held_back_adds_up_where_a_handler_of_one_instruction_waits_for_flash() {
+fn holders_add_up_if_a_one_instruction_handler_waits_for_flash() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let folder = folder.path();
     let mut code = vec![0xBF00; 16];
@@ -355,7 +369,7 @@ fn what_held_back_adds_up_where_a_handler_of_one_instruction_waits_for_flash() {
     code.extend([0x2064, 0xB672, 0xBF00, 0xBF00, 0xBF00, 0xBF00, 0xBF00, 0xB662, 0x3801, 0xD1F6]);
     code.extend(EXIT);
     Elf { code: &code, ..Elf::default() }.write(&folder.join("a.elf"));
-    let found = json(&fine(worst(folder, &["--window", "30:800", "--format", "json"])));
+    let found = json(&expect_success(worst(folder, &["--window", "30:800", "--format", "json"])));
     let witnesses = found["results"][0]["latencies"][0]["witnesses"].as_array().expect("a list");
     assert!(witnesses.len() > 1, "{found:#?}");
     for witness in witnesses {
@@ -366,7 +380,7 @@ fn what_held_back_adds_up_where_a_handler_of_one_instruction_waits_for_flash() {
 }
 
 #[test]
-fn a_priority_that_the_program_gives_on_the_way_is_told() {
+fn later_priority_changes_are_reported() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let folder = folder.path();
     let mut code = vec![0xBF00; 16];
@@ -379,12 +393,12 @@ fn a_priority_that_the_program_gives_on_the_way_is_told() {
     code.extend(EXIT);
     Elf { code: &code, ..Elf::default() }.write(&folder.join("a.elf"));
     let found = |window: &str| {
-        let asked = ["--window", window, "--format", "json"];
-        json(&fine(worst(folder, &asked)))["results"][0].clone()
+        let arguments = ["--window", window, "--format", "json"];
+        json(&expect_success(worst(folder, &arguments)))["results"][0].clone()
     };
     let all = found("0:30");
     assert_eq!((&all["priority"], &all["later_priority"]), (&0.into(), &0x40.into()));
-    let text = fine(worst(folder, &["--window", "0:30"]));
+    let text = expect_success(worst(folder, &["--window", "0:30"]));
     assert!(text.stdout.contains("priority 0x00, later set to 0x40 by the program"), "{text:#?}");
     let later = found("20:30");
     assert_eq!((&later["priority"], &later["later_priority"]), (&0x40.into(), &Value::Null));
@@ -431,14 +445,14 @@ fn image_for_hazard3(folder: &Path) {
 }
 
 #[test]
-fn the_most_urgent_priority_of_a_hazard3_is_its_greatest() {
+fn the_most_urgent_priority_of_a_hazard3_is_the_highest_number() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let folder = folder.path();
     image_for_hazard3(folder);
-    let asked = ["worst", "a.elf", "--soc", "generic-hazard3", "--interrupt", "3"];
+    let arguments = ["worst", "a.elf", "--soc", "generic-hazard3", "--interrupt", "3"];
     let found = |more: &[&str]| {
         let window = ["--window", "30:130", "--format", "json"];
-        json(&fine(said(folder, &[&asked[..], &window, more].concat())))["results"][0].clone()
+        json(&expect_success(run_rtmark(folder, &[&arguments[..], &window, more].concat())))["results"][0].clone()
     };
     for above in [&["--above"] as &[&str], &[]] {
         let found = found(above);
@@ -454,14 +468,15 @@ fn the_most_urgent_priority_of_a_hazard3_is_its_greatest() {
         (&"handler".into(), &least["points"]),
         "{least:#?}"
     );
-    let text = said(folder, &[&asked[..], &["--window", "30:130", "--priority", "0"]].concat());
+    let text =
+        run_rtmark(folder, &[&arguments[..], &["--window", "30:130", "--priority", "0"]].concat());
     assert!(text.stdout.contains("no result at 100 points"), "{text:#?}");
     // Whose calls are looked for makes no difference to what is held back.
     std::fs::write(folder.join("own.toml"), "name = \"own\"\ncalls = [\"start\"]\n")
         .expect("writable");
-    let asked = ["calls", "a.elf", "--soc", "generic-hazard3", "--api", "own.toml"];
+    let arguments = ["calls", "a.elf", "--soc", "generic-hazard3", "--api", "own.toml"];
     let cut = ["--max-cycles", "500", "--format", "json"];
-    let calls = json(&fine(said(folder, &[&asked[..], &cut].concat())));
+    let calls = json(&expect_success(run_rtmark(folder, &[&arguments[..], &cut].concat())));
     let held: Vec<_> = calls["runs"][0]["held"].as_array().into_iter().flatten().collect();
     assert!(!held.is_empty(), "{calls:#?}");
     assert!(held.iter().all(|held| held["cycles"].as_u64() < Some(50)), "{held:#?}");

@@ -11,8 +11,8 @@ pub fn scratch(name: &str) -> PathBuf {
 }
 
 /// Whether a command did what it should.
-pub fn did(command: &mut Command) -> Result<(), String> {
+pub fn run_checked(command: &mut Command) -> Result<(), String> {
     let output = command.output().map_err(|error| format!("{command:?}: {error}"))?;
-    let said = String::from_utf8_lossy(&output.stderr);
-    output.status.success().then_some(()).ok_or_else(|| format!("{command:?}: {said}"))
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    output.status.success().then_some(()).ok_or_else(|| format!("{command:?}: {stderr}"))
 }

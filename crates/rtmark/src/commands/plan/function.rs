@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use rtmark_plan::Function;
-use rtmark_runner::given;
+use rtmark_runner::input_file;
 use rtmark_runner::socs::SocFile;
 use rtmark_sim::{Image, Machine, Register, Stop};
 use rtmark_units::Cycles;
@@ -19,7 +19,7 @@ const CALLS: usize = 10_000;
 pub fn longest(soc: &SocFile, folder: &Path, wanted: &Function) -> Result<u64, String> {
     let path = folder.join(&wanted.elf);
     let shown = path.display();
-    let elf = given::read_bytes(&path).map_err(|error| format!("{shown}: {error}"))?;
+    let elf = input_file::read_bytes(&path).map_err(|error| format!("{shown}: {error}"))?;
     let image = Image::from_elf(&elf).map_err(|error| format!("{shown}: {error}"))?;
     let name = wanted.function.as_str();
     let entry = image.symbols().find(name).map(|address| address & !1);

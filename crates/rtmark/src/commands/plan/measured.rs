@@ -13,7 +13,7 @@ use rtmark_runner::socs::SocFile;
 use rtmark_runner::{Placements, Plan, Platform, Suite, Unit};
 use rtmark_sim::MemoryKind;
 use rtmark_store::Store;
-use rtmark_taskset::Effort;
+use rtmark_taskset::SearchEffort;
 
 use super::{function, run, wanted_slack};
 use crate::cli::Verbosity;
@@ -46,7 +46,7 @@ pub struct Bench<'a> {
     pub placements: u32,
     pub fresh: bool,
     /// The effort of runs, if sets are to be run.
-    pub runs: Option<Effort>,
+    pub runs: Option<SearchEffort>,
     pub report: run::Report,
     pub verbosity: Verbosity,
 }
@@ -132,7 +132,7 @@ impl Bench<'_> {
         let Candidate { kernel, model, variant } = candidate;
         let costs = &costs_with(set);
         let order = |set: &mut Set, costs: &Costs| {
-            if self.system.assigns() {
+            if self.system.assigns_priorities() {
                 assign(set, model, costs);
             }
         };
@@ -151,8 +151,8 @@ impl Bench<'_> {
         let Some(effort) = self.runs else { return Ok(plan) };
         let planned =
             run::PlannedRun { kernel, model, variant, soc: self.soc, report: self.report };
-        let asked = run::Asked { set, plan, slack_percent, effort };
-        planned.run(&self.found.tree, asked, order, self.verbosity)
+        let request = run::RunRequest { set, plan, slack_percent, effort };
+        planned.run(&self.found.tree, request, order, self.verbosity)
     }
 
     fn set(
@@ -185,7 +185,7 @@ impl Bench<'_> {
                 refuse(format!("the analysis has no model of {name}; it has models of {known}"))
             })?;
             let mut variant = self.variant(kernel, &model)?;
-            let switched =
+            let changes =
                 variant.of(&kernel.manifest, self.soc.soc.core.name()).map_err(|reason| {
                     let core = self.soc.soc.core.name();
                     let is_fine = |profile: Variant| profile.of(&kernel.manifest, core).is_ok();
@@ -198,7 +198,7 @@ impl Bench<'_> {
                     }
                 })?;
             let target = Target::from(&self.soc.soc);
-            let built = switched.at(&kernel.manifest, &target);
+            let built = changes.at(&kernel.manifest, &target);
             let mut model = model;
             let has_tick = built.get("tick_hz").is_some();
             let is_coarse = target.timer().is_some_and(|timer| !timer.counts_microseconds());

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use rtmark_model::Pattern;
 use rtmark_plan::{Document, Form, Outcome, SCHEMA_VERSION, System, SystemError};
-use rtmark_runner::{given, socs};
-use rtmark_taskset::Effort;
+use rtmark_runner::{input_file, socs};
+use rtmark_taskset::SearchEffort;
 use rtmark_units::Share;
 
 use crate::cli::Verbosity;
@@ -22,7 +22,7 @@ use crate::output::{self, GENERATOR};
 use crate::replacement::replace;
 use crate::shelf::StoreFlag;
 use crate::sources::Sources;
-use sweep::Swept;
+use sweep::SweepValues;
 
 pub use sweep::join;
 
@@ -62,7 +62,7 @@ pub struct Arguments {
     /// tick=100..10000, or comma-separated values. Costs are assumed to be the same number of
     /// cycles as at the soc's own clock, wait states included
     #[arg(long, value_name = "KEY=VALUES", num_args = 1.., conflicts_with = "run")]
-    sweep: Vec<Swept>,
+    sweep: Vec<SweepValues>,
     /// Part K of N of a sweep's points, so that several computers can share a sweep; `rtmark merge`
     /// joins the parts
     #[arg(long, value_name = "K/N", requires = "sweep")]
@@ -130,7 +130,7 @@ impl Arguments {
             wanted: &self.kernel,
             placements: self.placements,
             fresh: self.fresh,
-            runs: self.run.then_some(Effort {
+            runs: self.run.then_some(SearchEffort {
                 offsets: self.offsets,
                 seed: 0,
                 cycles: self.max_cycles,
@@ -155,7 +155,7 @@ impl Arguments {
         output::data(&text)?;
         if let Some(path) = &self.report {
             replace(path, document.page().as_bytes()).map_err(|error| {
-                CliError::unwritten(path, &error, "name a file in a folder that exists")
+                CliError::write_error(path, &error, "name a file in a folder that exists")
             })?;
         }
         exit_of(document.outcome())
@@ -213,7 +213,7 @@ fn wanted_slack(system: &System) -> f64 {
 
 fn read(path: &Path) -> Result<System, CliError> {
     let name = path.display().to_string();
-    let text = given::read_text(path).map_err(|error| {
+    let text = input_file::read_text(path).map_err(|error| {
         let hint = "check the path; `rtmark plan --init` writes an example";
         CliError::new(Exit::Usage, format!("{name}: {error}"), hint)
     })?;

@@ -6,7 +6,7 @@ use rtmark_plan::{
     search,
 };
 use rtmark_runner::socs::SocFile;
-use rtmark_taskset::{Bench, Calibration, Effort, Found, SetError, Traffic, Wake};
+use rtmark_taskset::{Bench, Calibration, SearchEffort, SetError, TaskResult, Traffic, Wake};
 
 use crate::cli::Verbosity;
 use crate::commands::run::suite;
@@ -41,14 +41,14 @@ impl Report {
 }
 
 /// What to run, and what is already known about it.
-pub struct Asked<'a> {
+pub struct RunRequest<'a> {
     /// The set, with the priorities that its file states.
     pub set: &'a Set,
     /// The plan with the suite's costs.
     pub plan: KernelPlan,
     /// The slack that each deadline must leave, in percent.
     pub slack_percent: f64,
-    pub effort: Effort,
+    pub effort: SearchEffort,
 }
 
 /// A kernel's image with its calibration.
@@ -66,11 +66,11 @@ impl PlannedRun<'_> {
     pub fn run(
         &self,
         tree: &Tree,
-        asked: Asked<'_>,
+        request: RunRequest<'_>,
         order: impl Fn(&mut Set, &Costs),
         verbosity: Verbosity,
     ) -> Result<KernelPlan, CliError> {
-        let Asked { set, plan, slack_percent, effort } = asked;
+        let RunRequest { set, plan, slack_percent, effort } = request;
         if !verbosity.quiet {
             say(format!("running the set on {}", self.kernel.manifest.id));
         }
@@ -83,7 +83,7 @@ impl PlannedRun<'_> {
         order(&mut set, &calibration.costs);
         let searched = match bench.search(&set, &calibration, effort) {
             Ok(searched) => searched,
-            Err(SetError::Unfit(why)) => return Ok(plan.with_run(not_run(why))),
+            Err(SetError::DoesNotFit(why)) => return Ok(plan.with_run(not_run(why))),
             // The event loop ends when closures arrive faster than they run; this is expected if
             // the bounds predict it.
             Err(error @ SetError::Ended { .. }) if self.overflows(&set, &calibration.costs) => {
@@ -109,7 +109,7 @@ impl PlannedRun<'_> {
             });
         }
         let Wake { cycles, awake } = searched.wake;
-        let breakdown = broken_down(&bench, &set, &calibration, effort);
+        let breakdown = breakdown_factor(&bench, &set, &calibration, effort);
         Ok(plan.with_run(RunPlan {
             not_run: None,
             elf_sha256: sha256,
@@ -145,15 +145,15 @@ impl PlannedRun<'_> {
         }
         let refused =
             |why| CliError::new(Exit::NothingSelected, why, "choose another soc or kernel");
-        let switched = variant.of(manifest, core).map_err(refused)?;
+        let changes = variant.of(manifest, core).map_err(refused)?;
         let built =
-            suite(tree.clone(), None).builder.build_plan(self.kernel, &self.soc.soc, &switched)?;
+            suite(tree.clone(), None).builder.build_plan(self.kernel, &self.soc.soc, &changes)?;
         let Some(image) = built.get(rtmark_firmware::PLAN) else {
             return Ok(Err("the build produced no image of task sets".to_owned()));
         };
         let bench = match Bench::new(&self.soc.soc, &image.elf, self.model) {
             Ok(bench) => bench,
-            Err(SetError::Unfit(why)) => return Ok(Err(why)),
+            Err(SetError::DoesNotFit(why)) => return Ok(Err(why)),
             Err(error) => return Err(failed(error)),
         };
         let calibration = bench.calibrate().map_err(failed)?;
@@ -178,15 +178,20 @@ fn queue((queue, traffic): (&Queue, Traffic)) -> QueueRun {
     QueueRun { name: queue.name.clone(), sent, received, lost }
 }
 
-fn witness(found: Found) -> Option<WitnessPlan> {
+fn witness(found: TaskResult) -> Option<WitnessPlan> {
     let at = found.witness?;
     let (job, released, ended) = (at.job, at.released, at.ended);
     Some(WitnessPlan { job, released, ended, offsets: found.offsets })
 }
 
 /// Returns the largest load at which no run misses a deadline or loses a message.
-fn broken_down(bench: &Bench, set: &Set, calibration: &Calibration, effort: Effort) -> Option<f64> {
-    let effort = Effort { offsets: BREAKDOWN_OFFSETS.min(effort.offsets), ..effort };
+fn breakdown_factor(
+    bench: &Bench,
+    set: &Set,
+    calibration: &Calibration,
+    effort: SearchEffort,
+) -> Option<f64> {
+    let effort = SearchEffort { offsets: BREAKDOWN_OFFSETS.min(effort.offsets), ..effort };
     let holds = |set: &Set| {
         let found = bench.search(set, calibration, effort);
         found.is_ok_and(|found| {
@@ -202,7 +207,7 @@ fn broken_down(bench: &Bench, set: &Set, calibration: &Calibration, effort: Effo
 fn failed(error: SetError) -> CliError {
     let hint = "build the firmware again; if that does not help, report it with the system's file";
     let exit = match &error {
-        SetError::Unfit(_) => Exit::Usage,
+        SetError::DoesNotFit(_) => Exit::Usage,
         SetError::Ended { .. } => Exit::Faulted,
         _ => Exit::BuildFailed,
     };

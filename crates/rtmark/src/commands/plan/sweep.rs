@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use rtmark_firmware::sha256;
 use rtmark_plan::{Form, SCHEMA_VERSION, Sweep};
-use rtmark_runner::given;
+use rtmark_runner::input_file;
 use rtmark_units::Share;
 
 use super::{Format, Point, document, measured};
@@ -21,14 +21,14 @@ const TICKS: [u64; 3] = [100, 1_000, 10_000];
 
 /// The values of one swept quantity.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Swept {
+pub enum SweepValues {
     /// Clocks, in Hz.
     Clocks(Vec<u64>),
     /// Tick rates in Hz.
     Ticks(Vec<u64>),
 }
 
-impl FromStr for Swept {
+impl FromStr for SweepValues {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -84,11 +84,11 @@ fn ticks(from: u64, to: u64) -> Vec<u64> {
 pub fn answer(
     path: &Path,
     bench: &measured::Bench<'_>,
-    wanted: &[Swept],
+    wanted: &[SweepValues],
     share: Share,
     format: Format,
 ) -> Result<Exit, CliError> {
-    let (clocks, ticks) = asked(bench, wanted)?;
+    let (clocks, ticks) = grid(bench, wanted)?;
     let all = clocks.len() * ticks.len();
     let from = |number: usize| all * number / share.of;
     let own = from(share.number - 1)..from(share.number);
@@ -122,16 +122,16 @@ pub fn answer(
 }
 
 /// Returns the clocks and ticks of a sweep, both in ascending order.
-fn asked(
+fn grid(
     bench: &measured::Bench<'_>,
-    wanted: &[Swept],
+    wanted: &[SweepValues],
 ) -> Result<(Vec<u64>, Vec<Option<u64>>), CliError> {
     let own = bench.hertz();
     let (mut clocks, mut ticks) = (vec![own], vec![None]);
     for swept in wanted {
         match swept {
-            Swept::Clocks(values) => clocks.clone_from(values),
-            Swept::Ticks(values) => ticks = values.iter().copied().map(Some).collect(),
+            SweepValues::Clocks(values) => clocks.clone_from(values),
+            SweepValues::Ticks(values) => ticks = values.iter().copied().map(Some).collect(),
         }
     }
     if let Some(fast) = clocks.iter().find(|clock| **clock > own) {
@@ -149,7 +149,7 @@ pub fn join(parts: &[PathBuf], format: Format) -> Result<Exit, CliError> {
         let shown = path.display();
         let hint = "parts are what `rtmark plan --sweep ... --partition K/N --format json` writes";
         let refuse = |why: String| CliError::new(Exit::Usage, format!("{shown}: {why}"), hint);
-        let text = given::read_text(path).map_err(|error| refuse(error.to_string()))?;
+        let text = input_file::read_text(path).map_err(|error| refuse(error.to_string()))?;
         let part: Sweep = serde_json::from_str(&text).map_err(|error| refuse(error.to_string()))?;
         match &mut whole {
             None => whole = Some(part),
@@ -186,26 +186,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_and_lists() {
+    fn ranges_and_lists_parse() {
         let hertz = |megahertz: &[u64]| megahertz.iter().map(|it| it * 1_000_000).collect();
-        let swept = |text: &str| text.parse::<Swept>();
-        assert_eq!(swept("clock=48,24"), Ok(Swept::Clocks(hertz(&[24, 48]))));
+        let swept = |text: &str| text.parse::<SweepValues>();
+        assert_eq!(swept("clock=48,24"), Ok(SweepValues::Clocks(hertz(&[24, 48]))));
         assert_eq!(
             swept("clock=24..168"),
-            Ok(Swept::Clocks(hertz(&[24, 44, 65, 85, 106, 126, 147, 168])))
+            Ok(SweepValues::Clocks(hertz(&[24, 44, 65, 85, 106, 126, 147, 168])))
         );
-        assert_eq!(swept("clock=16..18"), Ok(Swept::Clocks(hertz(&[16, 17, 18]))));
-        assert_eq!(swept("tick=100..1000"), Ok(Swept::Ticks(vec![100, 1000])));
-        assert_eq!(swept("tick=250"), Ok(Swept::Ticks(vec![250])));
+        assert_eq!(swept("clock=16..18"), Ok(SweepValues::Clocks(hertz(&[16, 17, 18]))));
+        assert_eq!(swept("tick=100..1000"), Ok(SweepValues::Ticks(vec![100, 1000])));
+        assert_eq!(swept("tick=250"), Ok(SweepValues::Ticks(vec![250])));
     }
 
     #[test]
     fn invalid_sweeps_are_rejected() {
         for text in ["clock", "clocks=3", "clock=", "clock=0", "tick=9..1", "tick=2..3", "tick=x"] {
-            let refusal = text.parse::<Swept>().expect_err(text);
+            let refusal = text.parse::<SweepValues>().expect_err(text);
             assert!(refusal.contains(text), "{refusal}");
         }
-        assert!("clock=99999999999999999999".parse::<Swept>().is_err());
-        assert!("clock=1..18446744073709".parse::<Swept>().is_ok());
+        assert!("clock=99999999999999999999".parse::<SweepValues>().is_err());
+        assert!("clock=1..18446744073709".parse::<SweepValues>().is_ok());
     }
 }

@@ -10,7 +10,9 @@ use clap::{Args, ValueEnum};
 use rtmark_firmware::{Builder, DEFAULT_PROFILE, Tree, Variant, VariantError, chosen};
 use rtmark_model::{Answer, Basis, Catalogue, Pattern};
 use rtmark_runner::socs::{self, SocFile};
-use rtmark_runner::{Asked, Foreign, Placements, Plan, Platform, Selection, Suite, machines};
+use rtmark_runner::{
+    ColumnOptions, ForeignImage, Placements, Plan, Platform, Selection, Suite, machines,
+};
 use rtmark_units::{Cycles, Share};
 
 pub use part::{RunPart, join};
@@ -19,7 +21,7 @@ use recorder::Tables;
 
 use super::columns::{self, Images};
 pub(super) use super::failures::show_failures;
-use crate::boards::{self, BoardFlags, Prints, Recorder};
+use crate::boards::{self, BoardFlags, ClockedOutput, Recorder};
 use crate::cli::Verbosity;
 use crate::config::Config;
 use crate::error::CliError;
@@ -67,7 +69,7 @@ pub struct Arguments {
     /// prints this way [default: semihosting, if given without a value]
     #[arg(long, value_enum, value_name = "PRINTS", num_args = 0..=1, require_equals = true,
           default_missing_value = "semihosting")]
-    clocked: Option<Prints>,
+    clocked: Option<ClockedOutput>,
     #[command(flatten)]
     images: Images,
     #[command(flatten)]
@@ -141,7 +143,7 @@ impl Variants {
             ([], configured) => {
                 configured.iter().map(|text| text.parse()).collect::<Result<_, _>>()?
             }
-            (asked, _) => asked.to_vec(),
+            (requested, _) => requested.to_vec(),
         };
         let named = |id: &str, value: &Option<String>| value.as_ref().map(|v| format!("{id}={v}"));
         let mut all = self.set.clone();
@@ -214,7 +216,7 @@ impl Runs {
         match self {
             Self::Sim => Ok(on_sim(socs::builtin()?, basis)),
             Self::Qemu => Ok(machines::builtin()?.into_iter().map(Platform::from).collect()),
-            Self::Board => Err(boards::one_board_needed()),
+            Self::Board => Err(boards::not_one_board_error()),
         }
     }
 
@@ -222,12 +224,12 @@ impl Runs {
         match self {
             Self::Sim => Ok(Platform::Sim(Box::new(socs::find(name)?), basis)),
             Self::Qemu => Ok(Platform::from(machines::find(name)?)),
-            Self::Board => Err(boards::one_board_needed()),
+            Self::Board => Err(boards::not_one_board_error()),
         }
     }
 
-    fn basis(self, asked: Option<Counts>) -> Result<Basis, CliError> {
-        match (self, asked) {
+    fn basis(self, requested: Option<Counts>) -> Result<Basis, CliError> {
+        match (self, requested) {
             (Self::Sim | Self::Board, None | Some(Counts::Cycles)) => Ok(Basis::Cycles),
             (Self::Board, Some(Counts::Instructions)) => {
                 let hint = "count cycles on the board, or instructions on the simulator or QEMU";
@@ -247,17 +249,17 @@ fn on_sim(files: Vec<SocFile>, basis: Basis) -> Vec<Platform> {
 }
 
 /// Returns the selected socs on the simulator, counting cycles.
-pub(super) fn simulated(asked: &[String]) -> Result<Vec<Platform>, CliError> {
-    wanted(asked, Runs::Sim, Basis::Cycles)
+pub(super) fn simulated(requested: &[String]) -> Result<Vec<Platform>, CliError> {
+    wanted(requested, Runs::Sim, Basis::Cycles)
 }
 
 /// Finds the selected platforms: names, patterns of names, or paths.
-fn wanted(asked: &[String], runs: Runs, basis: Basis) -> Result<Vec<Platform>, CliError> {
-    if asked.is_empty() {
+fn wanted(requested: &[String], runs: Runs, basis: Basis) -> Result<Vec<Platform>, CliError> {
+    if requested.is_empty() {
         return runs.suite(basis);
     }
     let mut wanted: Vec<Platform> = Vec::new();
-    for name in asked {
+    for name in requested {
         let found = if name.contains(['*', '?', '{', '[']) {
             let pattern: Pattern = name.parse().map_err(|error| {
                 CliError::new(
@@ -313,22 +315,22 @@ impl Arguments {
         let socs = if self.soc.is_empty() { &config.run.soc } else { &self.soc };
         if let Some(recording) = self.board.from() {
             let recording = recording.to_owned();
-            return self.read_again(&recording, &catalogue, &config, verbosity);
+            return self.show_recording(&recording, &catalogue, &config, verbosity);
         }
         let platforms = self.platforms(socs, basis)?;
         let images = self.images(basis)?;
         let recorder = self.board.recorder()?;
         let placements = self.placements()?;
-        let asked = |asked: Vec<Pattern>, configured: &[Pattern]| {
-            if asked.is_empty() { configured.to_vec() } else { asked }
+        let requested = |requested: Vec<Pattern>, configured: &[Pattern]| {
+            if requested.is_empty() { configured.to_vec() } else { requested }
         };
         // With images, only kernels that the command line names are included.
         let alone = !images.is_empty() && self.kernel.is_empty();
         let kernels = if alone { Vec::new() } else { kernels };
         let configured = if alone { &[][..] } else { &config.run.kernel };
         let selection = Selection {
-            kernels: asked(self.kernel, configured),
-            scenarios: asked(self.scenario, &config.run.scenario),
+            kernels: requested(self.kernel, configured),
+            scenarios: requested(self.scenario, &config.run.scenario),
         };
         let variants = self.variants.resolve(&config.run.profile)?;
         let plan = Plan::new(&catalogue, &kernels, &platforms, &variants, &selection)?;
@@ -358,7 +360,7 @@ impl Arguments {
         let answers = suite.run(&plan, &mut observer);
         observer.progress.finish();
         let mut answers = answers?;
-        let of_images = Asked {
+        let of_images = ColumnOptions {
             catalogue: &catalogue,
             scenarios: &selection.scenarios,
             max_cycles: suite.max_cycles,
@@ -377,7 +379,7 @@ impl Arguments {
         if self.published || self.imported {
             let theirs =
                 shelf::other_figures(self.published, self.imported.then_some(&store), &catalogue)?;
-            let beside = rtmark_report::beside(&answers, &theirs, &catalogue, output::width());
+            let beside = rtmark_report::related(&answers, &theirs, &catalogue, output::width());
             text.push('\n');
             text.push_str(&beside);
         }
@@ -400,7 +402,7 @@ impl Arguments {
 
 impl Arguments {
     /// Reads the images to show as columns, which only the simulator can measure.
-    fn images(&self, basis: Basis) -> Result<Vec<Foreign>, CliError> {
+    fn images(&self, basis: Basis) -> Result<Vec<ForeignImage>, CliError> {
         let simulated = self.backend == Runs::Sim && self.clocked.is_none();
         if self.images.any() && !(simulated && basis == Basis::Cycles) {
             let message = "--image only works with the simulator, counting cycles";
@@ -413,7 +415,7 @@ impl Arguments {
     /// Returns the platforms to run on.
     fn platforms(&self, socs: &[String], basis: Basis) -> Result<Vec<Platform>, CliError> {
         let refuse = |message: &str, hint: &str| Err(CliError::new(Exit::Usage, message, hint));
-        if self.backend != Runs::Board && self.board.require_a_board() {
+        if self.backend != Runs::Board && self.board.requires_board() {
             let message = "--port, --probe, --chip and --from only apply to boards";
             return refuse(message, "add --backend board");
         }
@@ -423,7 +425,7 @@ impl Arguments {
         }
         match (self.backend, self.clocked) {
             (Runs::Board, None) => {
-                let file = boards::one_board(socs)?;
+                let file = boards::find_one_board(socs)?;
                 Ok(vec![Platform::Board(Box::new(self.board.bench(file)?))])
             }
             (Runs::Sim, Some(_)) if basis != Basis::Cycles => {
@@ -463,7 +465,7 @@ impl Arguments {
     }
 
     /// Stores and shows the answers of a recording, like those of a run.
-    fn read_again(
+    fn show_recording(
         self,
         recording: &Path,
         catalogue: &Catalogue,

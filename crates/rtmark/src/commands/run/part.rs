@@ -29,7 +29,7 @@ const FORM: Form = Form {
 };
 
 /// How often a part is saved while it is measured.
-const KEPT_EACH: Duration = Duration::from_secs(5);
+const SAVE_INTERVAL: Duration = Duration::from_secs(5);
 
 /// The question that a whole run asks, and how it is partitioned.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -96,7 +96,7 @@ impl RunPart {
 }
 
 /// Shows progress, and saves answers in a part's file.
-struct PartKeeper {
+struct PartRecorder {
     part: RunPart,
     path: PathBuf,
     /// The answers that the file already had.
@@ -106,7 +106,7 @@ struct PartKeeper {
     progress: Progress,
 }
 
-impl SuiteObserver for PartKeeper {
+impl SuiteObserver for PartRecorder {
     type Error = CliError;
 
     fn event(&mut self, event: Event<'_>) {
@@ -128,7 +128,7 @@ impl SuiteObserver for PartKeeper {
     ) -> Result<(), CliError> {
         let question = question.map(|question| question.as_str().to_owned());
         self.part.answers.push((question, answer.clone()));
-        if self.written.elapsed() >= KEPT_EACH {
+        if self.written.elapsed() >= SAVE_INTERVAL {
             self.part.write(&self.path)?;
             self.written = Instant::now();
         }
@@ -159,7 +159,7 @@ pub fn measure(
         RunPart { question, number: share.number, revision, complete: false, answers: Vec::new() };
     // Fail early, before hours of measuring, if the file cannot be written.
     part.write(path)?;
-    let mut keeper = PartKeeper {
+    let mut recorder = PartRecorder {
         part,
         path: path.to_owned(),
         known,
@@ -167,14 +167,14 @@ pub fn measure(
         written: Instant::now(),
         progress: Progress::new(verbosity),
     };
-    let answers = suite.run(&plan.part(share, suite.placements), &mut keeper);
-    keeper.progress.finish();
+    let answers = suite.run(&plan.part(share, suite.placements), &mut recorder);
+    recorder.progress.finish();
     let answers = answers?;
-    keeper.part.complete = true;
-    keeper.part.write(path)?;
+    recorder.part.complete = true;
+    recorder.part.write(path)?;
     let exit = show_failures(&answers);
     if !verbosity.quiet {
-        let recalled = match keeper.recalled {
+        let recalled = match recorder.recalled {
             0 => String::new(),
             some => format!(" ({some} recalled)"),
         };
@@ -187,7 +187,7 @@ pub fn measure(
 
 /// The merged parts of a run.
 #[derive(Debug)]
-pub struct Joined {
+pub struct MergedRun {
     /// The answers, in the order of the whole run.
     pub answers: Vec<Answer>,
     /// The parts that are missing or incomplete, numbered from 1.
@@ -202,7 +202,7 @@ pub struct Joined {
 ///
 /// # Errors
 /// If they belong to different runs, or their kernels were built by different compilers.
-pub fn join(parts: &[(PathBuf, RunPart)]) -> Result<Option<Joined>, CliError> {
+pub fn join(parts: &[(PathBuf, RunPart)]) -> Result<Option<MergedRun>, CliError> {
     let Some((first_path, first)) = parts.first() else { return Ok(None) };
     let mut by_number: BTreeMap<usize, (&Path, &RunPart)> = BTreeMap::new();
     for (path, part) in parts {
@@ -226,7 +226,7 @@ pub fn join(parts: &[(PathBuf, RunPart)]) -> Result<Option<Joined>, CliError> {
     let answers = by_number.values().flat_map(|(_, part)| &part.answers);
     let mut answers: Vec<Answer> = answers.map(|(_, answer)| answer.clone()).collect();
     answers.sort_by_key(|answer| place.get(answer.key()).copied());
-    Ok(Some(Joined {
+    Ok(Some(MergedRun {
         answers,
         missing: missing.collect(),
         revision: first.revision.clone(),

@@ -44,7 +44,7 @@ impl Tables {
         let Self::AsMeasured { before, written } = self else { return };
         let table = rtmark_report::table(answers, output::width());
         if written.is_ok() && !table.is_empty() {
-            *written = progress.aside(|| output::data(&format!("{before}{table}")));
+            *written = progress.suspend_bar(|| output::data(&format!("{before}{table}")));
             *before = "\n";
         }
     }
@@ -76,7 +76,7 @@ impl SuiteObserver for RunRecorder<'_> {
     fn event(&mut self, event: Event<'_>) {
         self.progress.show(&event);
         match (&event, &mut self.recorder) {
-            (Event::Heard { recorded }, Some(recorder)) => recorder.keep(recorded),
+            (Event::Captured { recorded }, Some(recorder)) => recorder.keep(recorded),
             (Event::Finished { answers }, _) => self.tables.show(answers, &self.progress),
             _ => {}
         }

@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use std::num::NonZeroU64;
 use std::path::PathBuf;
 
-use super::observers::unwritten;
+use super::observers::write_error;
 use super::prepare::wrong;
 use super::{Arguments, Format, file};
 use crate::error::CliError;
@@ -36,7 +36,8 @@ impl Frames {
             let problem = format!("{other} already goes to stdout");
             return Err(wrong("--defmt", problem, "write the log to a file: --defmt=FILE"));
         }
-        let created = named.map(|path| File::create(path).map_err(|error| unwritten(path, &error)));
+        let created =
+            named.map(|path| File::create(path).map_err(|error| write_error(path, &error)));
         let to = Some((path.clone(), created.transpose()?));
         Ok(Self { to, bytes: 0, written: Ok(()) })
     }
@@ -56,7 +57,7 @@ impl Frames {
     /// Returns how many bytes were logged, if any.
     pub fn finish(self) -> Result<Option<NonZeroU64>, CliError> {
         let path = self.to.map(|(path, _)| path).unwrap_or_default();
-        self.written.map_err(|error| unwritten(&path, &error))?;
+        self.written.map_err(|error| write_error(&path, &error))?;
         Ok(NonZeroU64::new(self.bytes))
     }
 }

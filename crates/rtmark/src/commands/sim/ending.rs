@@ -106,7 +106,7 @@ mod tests {
     use rtmark_sim::{Cycles, InternalError};
 
     #[test]
-    fn an_error_of_the_simulator_is_not_a_fault_of_the_firmware() {
+    fn internal_errors_are_not_reported_as_firmware_faults() {
         let error = InternalError {
             pc: 0x0800_0124,
             instruction: Some("str.w r1, [r0, #1]".to_owned()),

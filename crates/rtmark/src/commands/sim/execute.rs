@@ -12,7 +12,7 @@ use rtmark_sim::Machine;
 use rtmark_units::Cycles;
 
 use super::defmt::Frames;
-use super::observers::{Gathered, Observers};
+use super::observers::{ObserverResults, Observers};
 use super::prepare::{Prepared, RunSource};
 use super::terminal::{self, Pace, Terminal, Typed};
 use super::{Arguments, Format, file};
@@ -23,13 +23,13 @@ use crate::exit::Exit;
 use crate::output::{self, say};
 
 /// A finished run, with everything that was gathered.
-pub struct Executed<'a> {
+pub struct FinishedRun<'a> {
     pub session: Session<'a>,
     pub entry: Option<u32>,
     pub until: Option<u32>,
     pub ended: Ending,
     pub dumps: Vec<(String, u32, usize)>,
-    pub gathered: Gathered,
+    pub results: ObserverResults,
     pub console: Console,
     /// How many bytes of defmt log there were, if any.
     pub logged: Option<NonZeroU64>,
@@ -39,7 +39,7 @@ pub struct Executed<'a> {
 
 /// Where the program's output goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum To {
+enum OutputTarget {
     /// Into the JSON result.
     Result,
     /// To stdout, unchanged.
@@ -52,7 +52,7 @@ enum To {
 
 /// Receives the program's output.
 pub struct Console {
-    to: To,
+    to: OutputTarget,
     /// The output kept for the JSON result.
     pub kept: Vec<u8>,
     /// Whether the last line of output is unterminated.
@@ -66,10 +66,10 @@ impl Console {
         // Other data on stdout must not be mixed with the program's output.
         let taken = streams.into_iter().flatten().any(|path| file(path).is_none());
         let to = match arguments.format {
-            Format::Json => To::Result,
-            Format::Text if taken => To::Stderr,
-            Format::Text if output::to_terminal() => To::Terminal,
-            Format::Text => To::Stdout,
+            Format::Json => OutputTarget::Result,
+            Format::Text if taken => OutputTarget::Stderr,
+            Format::Text if output::to_terminal() => OutputTarget::Terminal,
+            Format::Text => OutputTarget::Stdout,
         };
         Self { to, kept: Vec::new(), line_open: false, written: Ok(()) }
     }
@@ -77,14 +77,14 @@ impl Console {
 
 impl Audience for Console {
     fn printed(&mut self, bytes: Vec<u8>) {
-        if self.to == To::Result {
+        if self.to == OutputTarget::Result {
             self.kept.extend(bytes);
         } else if self.written.is_ok() && !bytes.is_empty() {
             self.line_open = !bytes.ends_with(b"\n");
             self.written = match self.to {
-                To::Terminal => output::raw(visible(&bytes).as_bytes()),
-                To::Stderr => output::raw_to_stderr(&bytes),
-                To::Stdout | To::Result => output::raw(&bytes),
+                OutputTarget::Terminal => output::raw(visible(&bytes).as_bytes()),
+                OutputTarget::Stderr => output::raw_to_stderr(&bytes),
+                OutputTarget::Stdout | OutputTarget::Result => output::raw(&bytes),
             };
         }
     }
@@ -99,14 +99,14 @@ impl Audience for Console {
 }
 
 /// What observes the run, across all its parts.
-struct Spectators<'a> {
+struct RunObservers<'a> {
     observers: Observers<'a>,
     console: Console,
     frames: Frames,
     terminal: Option<Terminal>,
 }
 
-impl Spectators<'_> {
+impl RunObservers<'_> {
     fn run(&mut self, session: &mut Session<'_>, limit: u64) -> Ending {
         let Self { observers, console, frames, terminal } = self;
         let look = |machine: &mut Machine| {
@@ -121,9 +121,9 @@ impl Spectators<'_> {
     }
 }
 
-impl Spectators<'_> {
+impl RunObservers<'_> {
     /// Runs like [`Self::run`], passing typed input to a UART line.
-    fn converse(
+    fn run_interactive(
         &mut self,
         session: &mut Session<'_>,
         line: TypedLine<'_>,
@@ -149,7 +149,7 @@ impl Spectators<'_> {
                 Typed::Nothing => {}
                 Typed::Closed
                     if terminal
-                        .wait_until_open(Some(terminal::REOPENED_WITHIN))
+                        .wait_until_open(Some(terminal::REOPEN_TIMEOUT))
                         .map_err(|error| terminal::failed(&error))? => {}
                 Typed::Closed => {
                     say(format!("{} was closed", terminal.name()));
@@ -160,14 +160,14 @@ impl Spectators<'_> {
     }
 
     /// Runs on, interactively if the input is typed.
-    fn go_on(
+    fn run_on(
         &mut self,
         session: &mut Session<'_>,
         inputs: &Inputs,
         limit: u64,
     ) -> Result<Ending, CliError> {
         match inputs.typed() {
-            Some(line) => self.converse(session, line, limit),
+            Some(line) => self.run_interactive(session, line, limit),
             None => Ok(self.run(session, limit)),
         }
     }
@@ -189,10 +189,10 @@ impl Arguments {
         &self,
         source: &'a RunSource,
         prepared: Prepared<'a>,
-    ) -> Result<Executed<'a>, CliError> {
+    ) -> Result<FinishedRun<'a>, CliError> {
         let Prepared { mut session, entry, until, mut ended, limit, dumps, inputs } = prepared;
         let RunSource { image, bytes, .. } = source;
-        let mut spectators = Spectators {
+        let mut run_observers = RunObservers {
             observers: self.observers(&session.machine, image)?,
             console: Console::new(self),
             frames: Frames::new(self)?,
@@ -200,22 +200,22 @@ impl Arguments {
         };
         if let Some(address) = &self.gdb {
             let (machine, stopped) =
-                debug(address, session.machine, Cycles(limit), &mut spectators.console)?;
+                debug(address, session.machine, Cycles(limit), &mut run_observers.console)?;
             (session, ended) = (Session::with(machine, image), stopped);
         }
         session = session.with_file(bytes);
         let first = self.snapshot_at.map_or(limit, |at| at.min(limit));
         let mut ended = match ended {
             Some(ended) => ended,
-            None => spectators.go_on(&mut session, &inputs, first)?,
+            None => run_observers.run_on(&mut session, &inputs, first)?,
         };
         if let Some(path) = &self.snapshot {
             self.keep(&session.machine, Cycles(first), (bytes, &source.soc), path)?;
             if matches!(ended, Ending::Limit) && first < limit {
-                ended = spectators.run(&mut session, limit);
+                ended = run_observers.run(&mut session, limit);
             }
         }
-        let Spectators { observers, mut console, mut frames, terminal } = spectators;
+        let RunObservers { observers, mut console, mut frames, terminal } = run_observers;
         std::mem::replace(&mut console.written, Ok(()))?;
         let lost = terminal
             .map(Terminal::finish)
@@ -228,12 +228,12 @@ impl Arguments {
         }
         frames.write(&session.machine.take_defmt());
         let logged = frames.finish()?;
-        let gathered = self.finish(observers, image, bytes)?;
+        let results = self.finish(observers, image, bytes)?;
         let mut notes: Vec<String> =
             [inputs.unread(&mut session.machine), lost].into_iter().flatten().collect();
         notes.extend(self.missed(&session, until, &ended));
-        notes.extend(gathered.missed.clone());
-        Ok(Executed { session, entry, until, ended, dumps, gathered, console, logged, notes })
+        notes.extend(results.missed.clone());
+        Ok(FinishedRun { session, entry, until, ended, dumps, results, console, logged, notes })
     }
 }
 

@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bars_are_as_wide_as_their_share() {
+    fn bar_widths_are_proportional_to_shares() {
         let lines = ["main;a<b> 300", "main 100", "[SysTick] 400"];
         let svg = graph("t & u", lines.into_iter());
         assert!(svg.contains("t &amp; u"));
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_profile_gives_a_picture() {
+    fn an_empty_profile_renders() {
         assert!(graph("empty", std::iter::empty()).ends_with("</svg>\n"));
     }
 }

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use rtmark_model::HeldInterval;
-use rtmark_observe::{HeldBack, HeldInterrupt, Lines, Map, Profile, Report, landmarks};
+use rtmark_observe::{HeldBackRecorder, HeldInterrupt, Lines, Map, Profile, Report, landmarks};
 use rtmark_runner::{Ending, Session};
 use rtmark_sim::{Cycles, Image, Instruction, LandmarkObserver, Landmarks, Machine, Observer, Soc};
 
@@ -21,7 +21,7 @@ use crate::replacement::replace;
 pub struct Observers<'a> {
     trace: Option<Trace<'a>>,
     profile: Option<Profile<'a>>,
-    held: Option<HeldBack<'a>>,
+    held: Option<HeldBackRecorder<'a>>,
     /// Where to observe, if not every instruction is needed.
     landmarks: Option<Landmarks>,
 }
@@ -31,7 +31,7 @@ const APPROACH: u64 = 1 << 12;
 
 /// The results of the observers.
 #[derive(Default)]
-pub struct Gathered {
+pub struct ObserverResults {
     pub profile: Option<Report>,
     /// The longest intervals in which an interrupt was held back.
     pub masked: Option<Vec<HeldInterval>>,
@@ -55,7 +55,7 @@ impl Observers<'_> {
         if let Some(landmarks) = self.landmarks.clone() {
             return session.run_observed_at(&landmarks, limit, self, look);
         }
-        if let Some(at) = self.lone_trace().and_then(Trace::begins_at) {
+        if let Some(at) = self.only_trace().and_then(Trace::begins_at) {
             let before = Cycles(at.saturating_sub(APPROACH)).min(limit);
             let ending = session.run(before, &mut look);
             if before == limit || !matches!(ending, Ending::Limit) {
@@ -72,13 +72,13 @@ impl Observers<'_> {
     }
 
     /// Returns the trace, if it is the only observer.
-    fn lone_trace(&self) -> Option<&Trace<'_>> {
+    fn only_trace(&self) -> Option<&Trace<'_>> {
         self.trace.as_ref().filter(|_| self.profile.is_none() && self.held.is_none())
     }
 
     /// Returns whether no observer needs further events.
     fn is_over(&self, machine: &Machine) -> bool {
-        self.lone_trace().is_some_and(|trace| trace.is_over(machine.cycles().0))
+        self.only_trace().is_some_and(|trace| trace.is_over(machine.cycles().0))
     }
 }
 
@@ -127,13 +127,13 @@ impl LandmarkObserver for Observers<'_> {
 }
 
 /// Returns the error for output that could not be written to a file or stdout.
-pub fn unwritten(path: &Path, error: &io::Error) -> CliError {
+pub fn write_error(path: &Path, error: &io::Error) -> CliError {
     let path = file(path).unwrap_or(Path::new("stdout"));
-    CliError::unwritten(path, error, "choose a file that you may write")
+    CliError::write_error(path, error, "choose a file that you may write")
 }
 
 fn written(path: &Path, result: io::Result<()>) -> Result<(), CliError> {
-    result.map_err(|error| unwritten(path, &error))
+    result.map_err(|error| write_error(path, &error))
 }
 
 impl Arguments {
@@ -160,22 +160,22 @@ impl Arguments {
             }
             Some(path) => {
                 let trace =
-                    Trace::new(file(path), symbols).map_err(|error| unwritten(path, &error))?;
+                    Trace::new(file(path), symbols).map_err(|error| write_error(path, &error))?;
                 let from = mark("--trace-from", &self.trace_from)?;
                 Some(trace.between(from, mark("--trace-to", &self.trace_to)?))
             }
         };
         let profiled = self.profile.is_some() || self.flame.is_some();
         let profile = profiled.then(|| Profile::new(machine, symbols));
-        let whose = self.whose(machine.soc())?;
-        let held = self.masked.map(|_| HeldBack::new(machine, image, whose));
+        let whose = self.held_interrupt(machine.soc())?;
+        let held = self.masked.map(|_| HeldBackRecorder::new(machine, image, whose));
         let only_masks = trace.is_none() && profile.is_none() && whose == HeldInterrupt::Masked;
         let landmarks = (held.is_some() && only_masks).then(|| landmarks(symbols, []));
         Ok(Observers { trace, profile, held, landmarks })
     }
 
     /// Returns the interrupts that --masked asks about.
-    fn whose(&self, soc: &Soc) -> Result<HeldInterrupt, CliError> {
+    fn held_interrupt(&self, soc: &Soc) -> Result<HeldInterrupt, CliError> {
         let Some(priority) = self.masked_priority else { return Ok(HeldInterrupt::Masked) };
         let last = (1_u32 << soc.priority_bits.min(8)) - 1;
         if u32::from(priority) > last {
@@ -195,7 +195,7 @@ impl Arguments {
         observers: Observers<'_>,
         image: &Image,
         file_bytes: &[u8],
-    ) -> Result<Gathered, CliError> {
+    ) -> Result<ObserverResults, CliError> {
         let mut missed = None;
         if let Some(trace) = observers.trace {
             if trace.is_empty() && (self.trace_from.is_some() || self.trace_to.is_some()) {
@@ -207,7 +207,7 @@ impl Arguments {
             written(self.trace.as_deref().unwrap_or(Path::new("trace")), trace.finish())?;
         }
         if observers.profile.is_none() && observers.held.is_none() {
-            return Ok(Gathered { missed, ..Gathered::default() });
+            return Ok(ObserverResults { missed, ..ObserverResults::default() });
         }
         let lines = Lines::new(file_bytes);
         let masked = observers.held.map(|held| {
@@ -218,7 +218,7 @@ impl Arguments {
             intervals
         });
         let Some(profile) = observers.profile else {
-            return Ok(Gathered { profile: None, masked, missed });
+            return Ok(ObserverResults { profile: None, masked, missed });
         };
         let report = profile.report(lines.as_ref());
         if let Some(path) = self.profile.as_deref().and_then(file) {
@@ -231,6 +231,6 @@ impl Arguments {
             let title = rtmark_model::visible(title.to_string_lossy().as_bytes());
             written(path, replace(path, profile::flame_graph(&report, &title).as_bytes()))?;
         }
-        Ok(Gathered { profile: Some(report), masked, missed })
+        Ok(ObserverResults { profile: Some(report), masked, missed })
     }
 }

@@ -13,53 +13,53 @@ use crate::output::count;
 /// The version of [`Outcome`].
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// What `rtmark sim --format json` prints. Fields may be added; `schema_version` rises
-/// when one changes.
+/// The output of `rtmark sim --format json`. Fields may be added; `schema_version` increases when one
+/// changes.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Outcome<'a> {
     pub schema_version: u32,
-    /// The path of the image as it was given.
+    /// The path of the image, as given.
     pub image: String,
     /// ELF, Intel HEX, UF2 or raw binary.
     pub image_format: String,
-    /// Where a raw binary was placed.
+    /// The address at which a raw binary was placed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base: Option<u32>,
     /// The soc's name.
     pub soc: &'a str,
-    /// The version of the timing rules: equal versions give equal cycles.
+    /// The version of the timing rules; equal versions give equal cycles.
     pub timing_model: &'a str,
-    /// exit, returned, until, fault, lockup, breakpoint, asleep, reset, limit, observer or other;
-    /// where the simulator itself is wrong there is no such document, but exit code 1.
+    /// How the run ended: exit, returned, until, fault, lockup, breakpoint, asleep, reset, limit,
+    /// observer or other. An internal error of the simulator produces no document, but exit code 1.
     pub ending: &'static str,
-    /// The ending in words, with addresses and symbols.
+    /// How the run ended in words, with addresses and symbols.
     pub message: String,
     /// Cycles since reset.
     pub cycles: u64,
     /// Instructions executed since reset.
     pub instructions: u64,
-    /// The cycles at the soc's own clock.
+    /// The run's duration at the soc's clock.
     pub nanoseconds: u64,
-    /// How many times a handler was entered.
+    /// The number of handler entries.
     pub exceptions: u64,
-    /// Registers of devices without a model that the program has used.
+    /// Device registers without a model that the program accessed.
     pub unmodelled: Vec<Unmodelled>,
-    /// Every register that the core has, by name; s0 to s31 as bits.
+    /// All registers of the core, by name; s0 to s31 as bits.
     #[serde(serialize_with = "in_order")]
     #[cfg_attr(test, schemars(with = "std::collections::BTreeMap<String, u32>"))]
     pub registers: Vec<(String, u32)>,
-    /// What --dump asked for, in that order.
-    pub dumps: Vec<Dumped>,
-    /// What the program printed, with control characters but line feed and tab escaped.
+    /// The memory requested with --dump, in the order of the options.
+    pub dumps: Vec<MemoryDump>,
+    /// The program's output; control characters except line feed and tab are escaped.
     pub console: String,
-    /// SHA-256 over cycles, instructions, registers and memories at the end: equal runs have
-    /// equal ones.
+    /// SHA-256 over the final cycles, instructions, registers and memories. Equal runs have equal
+    /// digests.
     pub state_sha256: String,
-    /// With `--profile` or `--flame`: what each function cost, the most cycles first.
+    /// With `--profile` or `--flame`: the cost of each function, the most expensive first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<&'a [FunctionCost]>,
-    /// With `--masked`: the longest times for which interrupts were held back.
+    /// With `--masked`: the longest intervals in which interrupts were held back.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub masked: Option<&'a [HeldInterval]>,
 }
@@ -70,13 +70,14 @@ pub struct Outcome<'a> {
 pub struct Unmodelled {
     /// The register's address.
     pub address: u32,
-    /// The block that it is in and its name there, or its offset; without where the soc file has no
-    /// block there.
+    /// The peripheral and the register's name or offset; absent if the soc file describes no peripheral
+    /// there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub register: Option<String>,
-    /// How often it was read: as zero, or as what was written where that is kept.
+    /// The number of reads. A read returns zero, or the last value written if the soc file says that it
+    /// is kept.
     pub reads: u64,
-    /// How often it was written, to no effect.
+    /// The number of writes, which had no effect.
     pub writes: u64,
 }
 
@@ -125,15 +126,15 @@ const NAMED_UNMODELLED: usize = 8;
 /// The number of reads of a register without a model that suggests polling.
 const MANY_READS: u64 = 1_000;
 
-/// A piece of memory after the run.
+/// A range of memory after the run.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Dumped {
-    /// As it was asked for.
+pub struct MemoryDump {
+    /// The range, as requested.
     pub what: String,
-    /// Where it begins.
+    /// The first address.
     pub address: u32,
-    /// Two hexadecimal digits a byte.
+    /// The contents, two hexadecimal digits per byte.
     #[serde(serialize_with = "hexadecimal")]
     #[cfg_attr(test, schemars(with = "String"))]
     pub bytes: Vec<u8>,
@@ -157,7 +158,7 @@ pub fn registers(machine: &Machine) -> Vec<(String, u32)> {
     all.map(|(name, register)| (name.to_owned(), machine.register(register))).collect()
 }
 
-impl Dumped {
+impl MemoryDump {
     /// Formats a hex dump: 16 bytes per line, with address and text.
     pub fn text(&self) -> String {
         let mut text = format!("{}: {}\n", self.what, count(self.bytes.len(), "byte"));
@@ -195,7 +196,7 @@ impl Outcome<'_> {
     }
 
     /// Returns a hint if the program seems to have polled a register without a model.
-    pub fn waits_for(&self) -> Option<String> {
+    pub fn polling_hint(&self) -> Option<String> {
         let busiest = self.unmodelled.iter().max_by_key(|register| register.reads)?;
         (busiest.reads >= MANY_READS).then(|| {
             let (place, reads) = (busiest.place(), busiest.reads);
@@ -209,7 +210,7 @@ impl Outcome<'_> {
 
     /// Returns a hint if the program wrote to a register without a model, perhaps to start something that
     /// would wake it.
-    pub fn started(&self) -> Option<String> {
+    pub fn wake_hint(&self) -> Option<String> {
         let started = self.unmodelled.iter().find(|register| register.writes > 0)?;
         let place = started.place();
         Some(format!(

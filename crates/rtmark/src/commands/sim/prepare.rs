@@ -6,7 +6,7 @@ use std::time::Duration;
 use rtmark_firmware::probes;
 use rtmark_model::{ScenarioId, visible};
 use rtmark_runner::socs::{self, SocFile};
-use rtmark_runner::{Ending, Session, given};
+use rtmark_runner::{Ending, Session, input_file};
 use rtmark_semihosting::Folder;
 use rtmark_sim::{
     Cycles, FaultPolicy, Image, ImageError, ImageFormat, LoadError, Machine, MemoryKind, Register,
@@ -52,7 +52,7 @@ struct Resumed {
 
 impl RunSource {
     /// Returns the arguments that the run started with: those of the snapshot, or the given ones.
-    pub fn begun<'a>(&'a self, given: &'a Arguments) -> &'a Arguments {
+    pub fn original_arguments<'a>(&'a self, given: &'a Arguments) -> &'a Arguments {
         self.resumed.as_ref().map_or(given, |resumed| &resumed.begun)
     }
 }
@@ -105,7 +105,7 @@ impl Arguments {
         folder: Option<&'a mut Folder>,
     ) -> Result<Prepared<'a>, CliError> {
         let RunSource { image, soc: SocFile { soc, .. }, .. } = source;
-        let (mut session, entry, mut until) = source.begun(self).ready(soc, image)?;
+        let (mut session, entry, mut until) = source.original_arguments(self).ready(soc, image)?;
         let mut ended = None;
         if let Some(Resumed { path, snapshot, .. }) = &source.resumed {
             ended = snapshot::replay(snapshot, &mut session, path)?;
@@ -156,7 +156,7 @@ impl Arguments {
         let path = self.image();
         let soc = socs::find(self.soc.as_deref().unwrap_or_default())?;
         let bytes =
-            given::read_bytes(path).map_err(|error| refuse(path, error, "check the path"))?;
+            input_file::read_bytes(path).map_err(|error| refuse(path, error, "check the path"))?;
         Ok((bytes, soc))
     }
 

@@ -1,14 +1,14 @@
 //! The last phase of the command: prints the results and returns the exit code.
 
 use rtmark_model::visible;
-use rtmark_observe::untold;
+use rtmark_observe::missing_debug_info;
 use rtmark_runner::Ending;
 use rtmark_sim::{ImageFormat, Machine, Register};
 use rtmark_units::{Cycles, Hertz};
 
 use super::ending::{self, End};
-use super::execute::Executed;
-use super::outcome::{self, Dumped, Outcome, Unmodelled};
+use super::execute::FinishedRun;
+use super::outcome::{self, MemoryDump, Outcome, Unmodelled};
 use super::prepare::RunSource;
 use super::{Arguments, Format, masked, profile};
 use crate::cli::Verbosity;
@@ -26,7 +26,7 @@ fn duration(cycles: Cycles, clock: Hertz) -> String {
     }
 }
 
-impl Executed<'_> {
+impl FinishedRun<'_> {
     /// Describes the ending, with addresses and symbols.
     fn message(&self, end: &End) -> String {
         let (session, machine) = (&self.session, &self.session.machine);
@@ -39,13 +39,13 @@ impl Executed<'_> {
                 let from = session.place(self.entry.unwrap_or_default());
                 format!("returned from {from}: {name} = {value:#010x} ({value})")
             }
-            End::Until => format!("stopped before {}", session.here()),
-            End::UntilOutput => session.tell(&Ending::Output(0)),
+            End::Until => format!("stopped before {}", session.location()),
+            End::UntilOutput => session.describe(&Ending::Output(0)),
             End::FailOutput(text) => format!("the program printed `{}`", visible(text.as_bytes())),
             End::Lasted => {
-                format!("ended at {} when the time of --for had elapsed", session.here())
+                format!("ended at {} when the time of --for had elapsed", session.location())
             }
-            End::Other(ending) => session.tell(ending),
+            End::Other(ending) => session.describe(ending),
         }
     }
 }
@@ -55,7 +55,7 @@ impl Arguments {
     pub(super) fn present(
         &self,
         source: &RunSource,
-        executed: &Executed<'_>,
+        executed: &FinishedRun<'_>,
         verbosity: Verbosity,
     ) -> Result<Exit, CliError> {
         let end = self.end(executed);
@@ -68,7 +68,7 @@ impl Arguments {
     }
 
     /// Classifies the ending with regard to the options.
-    fn end(&self, executed: &Executed<'_>) -> End {
+    fn end(&self, executed: &FinishedRun<'_>) -> End {
         match &executed.ended {
             Ending::Breakpoint(Machine::RETURN_ADDRESS) if executed.entry.is_some() => {
                 End::Returned
@@ -88,13 +88,13 @@ impl Arguments {
     fn outcome<'a>(
         &self,
         source: &'a RunSource,
-        executed: &'a Executed<'_>,
+        executed: &'a FinishedRun<'_>,
         end: &End,
     ) -> Outcome<'a> {
         let (machine, soc) = (&executed.session.machine, &source.soc.soc);
-        let begun = source.begun(self);
+        let begun = source.original_arguments(self);
         let format = source.image.format();
-        let dumped = executed.dumps.iter().map(|(what, address, length)| Dumped {
+        let dumped = executed.dumps.iter().map(|(what, address, length)| MemoryDump {
             what: what.clone(),
             address: *address,
             bytes: machine.peek(*address, *length),
@@ -117,8 +117,8 @@ impl Arguments {
             dumps: dumped.collect(),
             console: visible(&executed.console.kept),
             state_sha256: rtmark_snapshot::digest(machine),
-            profile: executed.gathered.profile.as_ref().map(|report| report.functions.as_slice()),
-            masked: executed.gathered.masked.as_deref(),
+            profile: executed.results.profile.as_ref().map(|report| report.functions.as_slice()),
+            masked: executed.results.masked.as_deref(),
         }
     }
 
@@ -126,18 +126,18 @@ impl Arguments {
     fn show(
         &self,
         source: &RunSource,
-        executed: &Executed<'_>,
+        executed: &FinishedRun<'_>,
         outcome: &Outcome<'_>,
         (end, verbosity): (&End, Verbosity),
     ) -> Result<(), CliError> {
-        let mut text = outcome.dumps.iter().map(Dumped::text).collect::<String>();
+        let mut text = outcome.dumps.iter().map(MemoryDump::text).collect::<String>();
         if self.stats {
             text.push_str(&outcome.statistics());
         }
-        if let (Some(report), Some(_)) = (&executed.gathered.profile, &self.profile) {
+        if let (Some(report), Some(_)) = (&executed.results.profile, &self.profile) {
             text.push_str(&profile::table(report));
         }
-        if let Some(intervals) = &executed.gathered.masked {
+        if let Some(intervals) = &executed.results.masked {
             text.push_str(&masked::table(intervals));
         }
         if !text.is_empty() {
@@ -145,14 +145,14 @@ impl Arguments {
             output::data(&(before.to_owned() + &text))?;
         }
         if !verbosity.quiet {
-            self.say_costs(source, executed, outcome);
+            self.report_costs(source, executed, outcome);
         }
-        let waits_for = match end {
-            End::Other(Ending::Limit) => outcome.waits_for(),
-            End::Other(Ending::Asleep) => outcome.started(),
+        let polling_hint = match end {
+            End::Other(Ending::Limit) => outcome.polling_hint(),
+            End::Other(Ending::Asleep) => outcome.wake_hint(),
             _ => None,
         };
-        match waits_for.as_deref().or_else(|| ending::hint(end)) {
+        match polling_hint.as_deref().or_else(|| ending::hint(end)) {
             Some(hint) => {
                 let _ = CliError::new(ending::exit(end), &outcome.message, hint).show();
             }
@@ -163,7 +163,7 @@ impl Arguments {
     }
 
     /// Prints what the run took, and notes about it.
-    fn say_costs(&self, source: &RunSource, executed: &Executed<'_>, outcome: &Outcome<'_>) {
+    fn report_costs(&self, source: &RunSource, executed: &FinishedRun<'_>, outcome: &Outcome<'_>) {
         let machine = &executed.session.machine;
         let (cycles, clock) = (machine.cycles(), source.soc.soc.clock);
         let time = duration(cycles, clock);
@@ -171,11 +171,11 @@ impl Arguments {
         if !outcome.unmodelled.is_empty() {
             say(outcome.without_model());
         }
-        let gathered = &executed.gathered;
-        if (gathered.profile.is_some() || gathered.masked.is_some())
-            && let Some(untold) = untold(&source.bytes)
+        let results = &executed.results;
+        if (results.profile.is_some() || results.masked.is_some())
+            && let Some(reason) = missing_debug_info(&source.bytes)
         {
-            say(untold);
+            say(reason);
         }
         for note in &executed.notes {
             say(note);

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use clap::{Args as _, FromArgMatches as _};
 use rtmark_runner::socs::{self, SocFile};
-use rtmark_runner::{Ending, Session, given};
+use rtmark_runner::{Ending, Session, input_file};
 use rtmark_sim::{Cycles, Machine};
 use rtmark_snapshot::{Begun, Snapshot};
 
@@ -66,7 +66,7 @@ impl Arguments {
             CliError::new(Exit::Internal, error, "report this as a bug in rtmark")
         })?;
         let hint = "choose a file that you may write";
-        replace(file, &bytes).map_err(|error| CliError::unwritten(file, &error, hint))
+        replace(file, &bytes).map_err(|error| CliError::write_error(file, &error, hint))
     }
 }
 
@@ -98,7 +98,8 @@ pub fn keep_moment(
 
 /// Reads a snapshot's file.
 pub fn read(path: &Path) -> Result<Snapshot, CliError> {
-    let bytes = given::read_bytes(path).map_err(|error| refuse(path, error, "check the path"))?;
+    let bytes =
+        input_file::read_bytes(path).map_err(|error| refuse(path, error, "check the path"))?;
     Snapshot::from_bytes(&bytes).map_err(|error| refuse(path, &error, error.hint()))
 }
 

@@ -15,11 +15,11 @@ use linux::Pair;
 use other::Pair;
 
 /// How long a run waits for a closed terminal to be reopened before it ends.
-pub const REOPENED_WITHIN: Duration = Duration::from_secs(2);
+pub const REOPEN_TIMEOUT: Duration = Duration::from_secs(2);
 /// How often to check whether the terminal was opened.
-const LOOK_AGAIN: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// How long the program waits for a terminal that is not read, before its output is dropped.
-const UNREAD_FOR: Duration = Duration::from_secs(1);
+const UNREAD_TIMEOUT: Duration = Duration::from_secs(1);
 /// How often, in the chip's time, a run checks for typed input.
 pub const LOOKS: Duration = Duration::from_millis(5);
 
@@ -69,7 +69,7 @@ impl Terminal {
             if within.is_some_and(|within| began.elapsed() >= within) {
                 return Ok(false);
             }
-            std::thread::sleep(LOOK_AGAIN);
+            std::thread::sleep(POLL_INTERVAL);
         }
         Ok(true)
     }
@@ -85,7 +85,7 @@ impl Terminal {
     /// without a listener.
     pub fn show(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() && self.shown.is_ok() {
-            match self.pair.write(bytes, UNREAD_FOR) {
+            match self.pair.write(bytes, UNREAD_TIMEOUT) {
                 Ok(0) => {
                     self.lost += bytes.len();
                     return;
@@ -102,8 +102,8 @@ impl Terminal {
     pub fn finish(self) -> io::Result<Option<String>> {
         self.shown?;
         let began = Instant::now();
-        while self.pair.is_open()? && self.pair.has_unread()? && began.elapsed() < UNREAD_FOR {
-            std::thread::sleep(LOOK_AGAIN);
+        while self.pair.is_open()? && self.pair.has_unread()? && began.elapsed() < UNREAD_TIMEOUT {
+            std::thread::sleep(POLL_INTERVAL);
         }
         Ok((self.lost > 0).then(|| {
             format!(
@@ -242,8 +242,8 @@ mod linux {
 
     /// Returns whether an error means that there is no data, or no program at the other end.
     fn is_silence(error: &io::Error) -> bool {
-        let nobody = rustix::io::Errno::IO.raw_os_error();
-        error.kind() == io::ErrorKind::WouldBlock || error.raw_os_error() == Some(nobody)
+        let no_reader = rustix::io::Errno::IO.raw_os_error();
+        error.kind() == io::ErrorKind::WouldBlock || error.raw_os_error() == Some(no_reader)
     }
 }
 
@@ -297,7 +297,7 @@ mod tests {
     const MINUTE: Duration = Duration::from_mins(1);
 
     #[test]
-    fn both_ends_and_a_hang_up() {
+    fn a_pty_transfers_both_ways_and_detects_hang_up() {
         let mut terminal = Terminal::new().expect("a terminal");
         assert!(
             !terminal.wait_until_open(Some(Duration::ZERO)).expect("asked"),
@@ -323,11 +323,11 @@ mod tests {
         assert!(terminal.lost == 6 && terminal.shown.is_ok(), "{terminal:?}");
         let again = OpenOptions::new().read(true).write(true).open(terminal.name());
         assert!(again.is_ok() && terminal.wait_until_open(Some(MINUTE)).expect("asked"));
-        assert!(terminal.finish().expect("asked").is_some_and(|said| said.starts_with("6 ")));
+        assert!(terminal.finish().expect("asked").is_some_and(|message| message.starts_with("6 ")));
     }
 
     #[test]
-    fn its_errors_are_not_taken_for_those_of_stdout() {
+    fn terminal_errors_are_distinct_from_stdout_errors() {
         let error = failed(&io::Error::other("gone"));
         assert_eq!(
             (error.exit, error.to_string().as_str()),
@@ -342,7 +342,7 @@ mod tests {
         let much = vec![b'x'; 1 << 20];
         terminal.show(&much);
         assert!(terminal.lost > 0 && terminal.lost < much.len(), "{}", terminal.lost);
-        let said = terminal.finish().expect("asked").expect("something");
-        assert!(said.contains("were lost") && other.is_ok(), "{said}");
+        let message = terminal.finish().expect("asked").expect("something");
+        assert!(message.contains("were lost") && other.is_ok(), "{message}");
     }
 }

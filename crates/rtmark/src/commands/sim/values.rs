@@ -152,7 +152,7 @@ pub fn pend(text: &str) -> Result<Pend, String> {
 }
 
 /// The named registers of Arm cores, and their counterparts on other cores.
-const NAMED: [(&str, Register); 11] = [
+const NAMED_REGISTERS: [(&str, Register); 11] = [
     ("sp", Register::Sp),
     ("lr", Register::Link),
     ("pc", Register::Pc),
@@ -171,7 +171,9 @@ const ALIASES: [(&str, Register); 3] =
     [("r15", Register::Pc), ("ip", Register::R(12)), ("cpsr", Register::Xpsr)];
 
 fn register(name: &str) -> Option<Register> {
-    if let Some((_, register)) = NAMED.iter().chain(&ALIASES).find(|(known, _)| *known == name) {
+    if let Some((_, register)) =
+        NAMED_REGISTERS.iter().chain(&ALIASES).find(|(known, _)| *known == name)
+    {
         return Some(*register);
     }
     let is_it = |(known, _): &(&str, Register)| *known == name;
@@ -266,7 +268,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_come_in_two_bases() {
+    fn numbers_parse_as_decimal_and_hexadecimal() {
         assert_eq!(word("0x0800_0041"), Ok(0x0800_0041));
         assert_eq!(word("1_000"), Ok(1000));
         assert_eq!(signed_word("-1"), Ok(u32::MAX));
@@ -280,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_follow_the_last_colon() {
+    fn lengths_parse_after_the_last_colon() {
         let dump = dump("app::buffer+0x10:0x20").expect("good");
         assert_eq!((dump.what.as_str(), dump.length), ("app::buffer+0x10", 32));
         assert!(matches!(dump.place, Place::Symbol { name, offset: 16 } if name == "app::buffer"));
@@ -290,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn registers_have_names() {
+    fn registers_parse_by_name() {
         let bits = |text: &str| setting(text).map(|setting| setting.value);
         assert_eq!(bits("R12=-2"), Ok(0xFFFF_FFFE));
         assert_eq!(bits("s0=1.5"), Ok(0x3FC0_0000));
@@ -303,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn interrupts_have_cycles() {
+    fn interrupts_parse_with_their_cycle() {
         let pend = pend("5@1_000").expect("good");
         assert_eq!((pend.interrupt, pend.cycle), (5, 1000));
         for bad in ["5", "5@", "@5", "70000@1", "-1@1"] {

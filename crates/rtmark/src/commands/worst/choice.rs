@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use clap::Args;
 use rtmark_firmware::{Builder, DEFAULT_PROFILE, Variant, sha256};
 use rtmark_model::{Basis, Pattern, ScenarioId};
-use rtmark_observe::untold;
+use rtmark_observe::missing_debug_info;
 use rtmark_runner::socs::{self, SocFile};
-use rtmark_runner::{Plan, Platform, Selection, given};
+use rtmark_runner::{Plan, Platform, Selection, input_file};
 use rtmark_sim::Image;
 
-use super::subject::{Subject, What};
+use super::subject::{Subject, Workload};
 use crate::cli::Verbosity;
 use crate::commands::inputs::InputArgs;
 use crate::config::Config;
@@ -71,12 +71,12 @@ impl Choice {
             let refuse = |problem: String, hint: &str| {
                 CliError::new(Exit::Usage, format!("{}: {problem}", path.display()), hint)
             };
-            let elf = given::read_bytes(path)
+            let elf = input_file::read_bytes(path)
                 .map_err(|error| refuse(error.to_string(), "check the path"))?;
             let image = Image::from_elf(&elf)
                 .map_err(|error| refuse(error.to_string(), "give an ELF file"))?;
-            if let Some(untold) = untold(&elf).filter(|_| !verbosity.quiet) {
-                say(format!("{}: {untold}", path.display()));
+            if let Some(reason) = missing_debug_info(&elf).filter(|_| !verbosity.quiet) {
+                say(format!("{}: {reason}", path.display()));
             }
             let subject = |soc: SocFile| Subject {
                 kernel: None,
@@ -105,25 +105,25 @@ impl Choice {
             &selection,
         )?;
         let builder = Builder::new(tree);
-        let what = if self.load { What::Load } else { What::Scenarios };
+        let what = if self.load { Workload::Load } else { Workload::Scenarios };
         let mut subjects = Vec::new();
         for unit in &plan.units {
             if verbosity.verbose > 0 {
                 say(format!("building {} for {}", unit.kernel.manifest.id, unit.platform.name()));
             }
             let found = Subject::of_unit(&builder, unit, what)?;
-            if found.is_empty() && what == What::Load && !verbosity.quiet {
+            if found.is_empty() && what == Workload::Load && !verbosity.quiet {
                 say(format!("note: {} has no mixed load", unit.kernel.manifest.id));
             }
             subjects.extend(found.into_iter().map(|it| Subject { inputs: inputs.clone(), ..it }));
         }
         if subjects.is_empty() {
             let (message, hint) = match what {
-                What::Scenarios => (
+                Workload::Scenarios => (
                     "none of these kernels supports any of these scenarios",
                     "`rtmark list scenarios` shows the names; `rtmark run` shows why a kernel lacks one",
                 ),
-                What::Load => (
+                Workload::Load => (
                     "none of these kernels has a mixed load",
                     "docs/worst.md lists the kernels that have one; use --scenario for the others",
                 ),

@@ -5,7 +5,7 @@ use std::path::Path as FilePath;
 
 use rtmark_worst::{Aspect, Case, Findings, Moment, Path, Witness};
 
-use super::report::{Words, held_by, replay};
+use super::report::{Describer, held_by, replay};
 use super::subject::Subject;
 use crate::commands::sim;
 use crate::error::CliError;
@@ -22,8 +22,8 @@ pub fn explain(subject: &Subject, path: &Path, findings: &Findings) -> String {
 }
 
 fn timeline(subject: &Subject, path: &Path, case: Case, witness: &Witness) -> String {
-    let words = Words::new(subject, path);
-    let called = |exception: u16| words.names.name(exception);
+    let describer = Describer::new(subject, path);
+    let called = |exception: u16| describer.names.name(exception);
     let point = witness.point;
     let other = witness.other.map(|(other, at, _)| (called(16 + other), at));
     let start = path.at(point.min(other.as_ref().map_or(point, |other| other.1)).saturating_sub(1));
@@ -47,7 +47,7 @@ fn timeline(subject: &Subject, path: &Path, case: Case, witness: &Witness) -> St
                 let code = start.disassembly(address);
                 let code = code.map(|code| format!("{} {}", code.mnemonic, code.operands));
                 let code = code.unwrap_or_default();
-                format!("{address:#010x}  {code:<28} {}", words.place(address))
+                format!("{address:#010x}  {code:<28} {}", describer.place(address))
             }
             Moment::Entered(exception) => format!("enters {}", called(exception)),
             Moment::Returned(exception) => format!("leaves {}", called(exception)),
@@ -55,7 +55,7 @@ fn timeline(subject: &Subject, path: &Path, case: Case, witness: &Witness) -> St
         };
         let held = step
             .held
-            .map(|held| format!("  held by {}", held_by(held, &words.names)))
+            .map(|held| format!("  held by {}", held_by(held, &describer.names)))
             .unwrap_or_default();
         let _ = writeln!(text, "{after:>+8} {:>11}  {what}{held}", step.cycle);
     }

@@ -30,7 +30,7 @@ pub use choice::{Choice, usage};
 pub use parts::Part;
 pub use report::held_by;
 use report::{Document, Found, SCHEMA_VERSION};
-pub use subject::{INJECTED, SearchOptions, SecondInterrupt, Subject, What};
+pub use subject::{INJECTED, SearchOptions, SecondInterrupt, Subject, Workload};
 
 /// Interrupt a kernel at every cycle of a scenario, and show the worst case
 ///
@@ -162,7 +162,7 @@ pub fn window(text: &str) -> Result<Window, String> {
 }
 
 /// How often a search is saved in its file.
-const KEPT_EACH: Duration = Duration::from_secs(10);
+const SAVE_INTERVAL: Duration = Duration::from_secs(10);
 
 /// The results of all searches of a command.
 #[derive(Default)]
@@ -179,7 +179,7 @@ struct All {
 pub fn show(found: Vec<Found>, format: Format, picture: Option<&FilePath>) -> Result<(), CliError> {
     if let Some(path) = picture {
         replace(path, picture::picture(&found).as_bytes()).map_err(|error| {
-            CliError::unwritten(path, &error, "choose a file that you may write")
+            CliError::write_error(path, &error, "choose a file that you may write")
         })?;
     }
     match format {
@@ -344,7 +344,7 @@ impl Arguments {
         if let Some(file) = self.state.as_deref().filter(|file| file.exists()) {
             let known = Part::read(file)?;
             let wanted = Part::new(subject, path.question(), Findings::default());
-            if !known.belongs_with(&wanted) {
+            if !known.is_same_search(&wanted) {
                 let message = format!("{}: the file holds another search", file.display());
                 let hint = "give another file, or delete this one to start again";
                 return Err(CliError::new(Exit::Usage, message, hint));
@@ -374,7 +374,7 @@ impl Arguments {
             bar.set_position(findings.points.min(total));
             if let Some(file) = &self.state
                 && let Ok(mut last) = written.try_lock()
-                && last.elapsed() >= KEPT_EACH
+                && last.elapsed() >= SAVE_INTERVAL
             {
                 *last = Instant::now();
                 // Errors are ignored here: the final write reports them.
@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_options_are_read_or_refused() {
+    fn option_values_parse_or_are_rejected() {
         assert_eq!(byte("0x40"), Ok(0x40));
         assert!(byte("256").is_err() && byte("+5").is_err());
         let wide = Ok(Window { from: 1000, to: 0x1_0800 });

@@ -57,14 +57,14 @@ impl Part {
     }
 
     /// Returns whether both are parts of the same search. The image's path does not matter.
-    pub fn belongs_with(&self, other: &Self) -> bool {
+    pub fn is_same_search(&self, other: &Self) -> bool {
         (&self.timing_model, &self.scenario, &self.soc, &self.elf, &self.question)
             == (&other.timing_model, &other.scenario, &other.soc, &other.elf, &other.question)
     }
 
     /// Returns the program that is searched.
     pub fn subject(&self, path: &FilePath) -> Result<Subject, CliError> {
-        let again = FORM.again();
+        let again = FORM.retry_hint();
         let image = Image::from_elf(&self.elf).map_err(|error| refuse(path, error, &again))?;
         let scenario: Option<ScenarioId> = match &self.scenario {
             Some(id) => Some(id.parse().map_err(|error| refuse(path, error, &again))?),
@@ -98,7 +98,7 @@ impl Part {
                 "created with timing model {}, but this rtmark has {TIMING_MODEL}, whose cycles differ",
                 part.timing_model
             );
-            return Err(refuse(path, problem, FORM.again()));
+            return Err(refuse(path, problem, FORM.retry_hint()));
         }
         Ok(part)
     }

@@ -26,16 +26,16 @@ const MEASUREMENTS: u32 = 1000;
 /// How many cycles before a witness calls are followed, to know the stack.
 const FOLLOWED: u64 = 4_000_000;
 
-/// What `rtmark worst --format json` prints.
+/// The output of `rtmark worst --format json`.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Document {
     pub schema_version: u32,
-    /// The program that wrote it.
+    /// The program that wrote the document.
     pub generator: String,
     pub results: Vec<Found>,
 }
 
-/// What was found for one scenario of one firmware.
+/// The findings for one scenario of one firmware image.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Found {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -46,84 +46,85 @@ pub struct Found {
     pub core: String,
     pub image: String,
     pub elf_sha256: String,
-    /// The version of the timing rules: equal versions give equal cycles.
+    /// The version of the timing rules; equal versions give equal cycles.
     pub timing_model: String,
     /// The external interrupt that was injected.
     pub interrupt: u16,
-    /// Its priority, as the register holds it.
+    /// Its priority, as stored in the priority register.
     pub priority: u8,
-    /// The one that the program gives it on the way, where that is another.
+    /// The priority that the program assigns later, if it is a different one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub later_priority: Option<u8>,
-    /// With --second: the other interrupt, and how both met.
+    /// With --second: the other interrupt, and how the two interleaved.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub second: Option<Beside>,
-    /// Cycles in which it became pending; with --second the earlier one of both.
+    pub second: Option<SecondReport>,
+    /// The number of cycles at which the interrupt became pending; with --second, those of the earlier
+    /// interrupt.
     pub points: u64,
-    /// Stretches of the run from which those are.
+    /// The number of windows of the run that contain these points.
     pub windows: usize,
-    /// Whether every point was searched. If not, all of the below is about a part.
+    /// Whether all points were searched. If not, the findings cover only a part.
     pub complete: bool,
-    /// Exact for the path that this load takes, and no bound over all inputs.
+    /// The scope of the findings: exact for the path that this load takes, not a bound over all inputs.
     pub reach: &'static str,
     pub latencies: Vec<Timed>,
-    /// What was to be timed and has no answer at any point.
+    /// Requested latencies that have no result at any point.
     pub unanswered: Vec<Unanswered>,
-    /// With --check: points after which the program ran to its end.
+    /// With --check: the number of points after which the program ran to its end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checked: Option<u64>,
-    /// With --check: where the program was not content afterwards.
+    /// With --check: the points after which the program failed.
     pub races: Vec<Race>,
-    /// The longest stretches in which the interrupt was held back, by whatever it was.
+    /// The longest intervals in which the interrupt was held back, by whatever cause.
     pub held_back: Vec<Stretch>,
-    /// The longest for each thing that held it back, alone: each mask register, each handler,
-    /// single instructions. A longer stretch of other things may be around it.
+    /// The longest interval of each cause alone: each mask register, each handler, and single
+    /// instructions. It may be part of a longer interval with several causes.
     pub held_back_by_one: Vec<Stretch>,
-    /// Functions of the image that no window executed, so that nothing is known of them.
+    /// Functions of the image that no window executed. The findings do not cover them.
     pub not_executed: Vec<String>,
 }
 
-/// The second of two interrupts, and how both met.
+/// The second of two interrupts, and how the two interleaved.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Beside {
+pub struct SecondReport {
     pub interrupt: u16,
-    /// Its priority, as the register holds it.
+    /// Its priority, as stored in the priority register.
     pub priority: u8,
-    /// The most cycles between both; without it they reach to where the earlier one's handler has
-    /// returned.
+    /// The maximum distance between the two, in cycles. If absent, they were tried up to the return of
+    /// the earlier one's handler.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub distance: Option<u64>,
-    /// Pairs of moments in which both became pending.
+    /// The number of pairs of points at which the two became pending.
     pub pairs: u64,
-    pub meetings: Vec<Met>,
+    pub meetings: Vec<Meeting>,
 }
 
-/// Pairs in which both met in one way.
+/// The pairs in which the two interrupts interleaved in one way.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Met {
-    /// nested, tail_chained, late_arrival or apart.
+pub struct Meeting {
+    /// The kind of interleaving: nested, tail_chained, late_arrival or apart.
     pub how: &'static str,
-    /// The same in words.
+    /// The kind of interleaving, in words.
     pub text: &'static str,
     pub pairs: u64,
-    /// How long each of both waited.
+    /// How long each of the two waited.
     pub latencies: Vec<Timed>,
 }
 
-/// One thing that was timed.
+/// The distribution of one latency.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Timed {
-    /// handler, second (the second interrupt's), task, resume or delay.
+    /// The latency: handler, second (the second interrupt's handler), task, resume or delay.
     pub what: &'static str,
-    /// The same in words.
+    /// The latency, in words.
     pub text: String,
-    /// Points with an answer; with --second pairs.
+    /// The number of points with a result; with --second, the number of pairs.
     pub points: u64,
-    /// Points without an answer: the program ended before, or it took too long.
+    /// The number of points without a result, because the program ended first or it took too long.
     pub missing: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_missing: Option<u64>,
-    /// Why points have no answer, and how many.
+    /// The reasons for missing results, each with its number of points.
     pub unserved: Vec<(String, u64)>,
     pub min: i64,
     pub p50: i64,
@@ -131,98 +132,98 @@ pub struct Timed {
     pub p99: i64,
     pub max: i64,
     pub mean: f64,
-    /// How likely 1000 measurements at random moments would have met the maximum.
+    /// The probability that 1000 measurements at random points would have found the maximum.
     pub chance_in_1000: f64,
-    /// Cycles, and how many points took so many.
+    /// The latencies in cycles, each with its number of points.
     pub histogram: Vec<(i64, u64)>,
-    /// Of each of the path's 480 slices that has points: its number, the least, the most.
+    /// The number, minimum and maximum of each of the path's 480 sections that contains points.
     pub along_the_path: Vec<(u32, i64, i64)>,
-    pub witnesses: Vec<Told>,
+    pub witnesses: Vec<WorstCase>,
 }
 
-/// One thing that was to be timed and never came.
+/// A requested latency without any result.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Unanswered {
-    /// handler, second, task, resume or delay.
+    /// The latency: handler, second, task, resume or delay.
     pub what: &'static str,
-    /// The same in words.
+    /// The latency, in words.
     pub text: String,
-    /// Points, all without an answer.
+    /// The number of points, none of which has a result.
     pub missing: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_missing: Option<u64>,
-    /// Why points have no answer, and how many.
+    /// The reasons for missing results, each with its number of points.
     pub unserved: Vec<(String, u64)>,
 }
 
-/// An instruction before which the interrupt does harm.
+/// An instruction before which the interrupt makes the program fail.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Race {
-    /// What was wrong at the first point.
+    /// What failed at the first point.
     pub what: String,
-    /// The first point: a cycle since reset.
+    /// The first point, as a cycle since reset.
     pub point: u64,
     pub points: u64,
     pub at: Place,
-    /// The functions that have called each other up to there, the outermost first.
+    /// The call stack, outermost function first.
     pub stack: Vec<String>,
-    /// Runs it again.
+    /// The command that reproduces the failure.
     pub command: String,
 }
 
-/// A worst case with all that is known of it.
+/// A worst case in detail.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Told {
+pub struct WorstCase {
     pub cycles: i64,
     /// The cycle since reset in which the interrupt becomes pending.
     pub point: u64,
-    /// The instruction that executes then.
+    /// The instruction that executes at that moment.
     pub at: Place,
-    /// The functions that have called each other up to there, the outermost first: the task's
-    /// own, or an exception in brackets.
+    /// The call stack, outermost function first: that of the task, or starting with an exception in
+    /// brackets.
     pub stack: Vec<String>,
-    /// What held it back and for how many cycles, instructions and entries that had to end last;
-    /// together all cycles from the moment to where it was served.
+    /// What held the interrupt back and for how many cycles; instructions and exception entries that had
+    /// to finish come last. The cycles add up to the time from the point until the interrupt was served.
     pub held: Vec<(String, u64)>,
     /// With --second: the other interrupt in this case.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub other: Option<Other>,
-    /// Runs it again.
+    pub other: Option<OtherInterrupt>,
+    /// The command that reproduces the case.
     pub command: String,
 }
 
 /// The other one of two interrupts.
 #[derive(Debug, Serialize, JsonSchema)]
-pub struct Other {
+pub struct OtherInterrupt {
     pub interrupt: u16,
     /// The cycle since reset in which it becomes pending.
     pub point: u64,
-    /// How both meet: nested, tail_chained, late_arrival or apart; nothing if only one is served.
+    /// The kind of interleaving: nested, tail_chained, late_arrival or apart; absent if only one of the
+    /// two was served.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub how: Option<&'static str>,
 }
 
-/// A stretch in which the interrupt was held back.
+/// An interval in which the interrupt was held back.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Stretch {
     pub cycles: u64,
     pub count: u64,
-    /// What it was, in the order in which it began, each with its cycles if there is more than
-    /// one.
+    /// The causes in the order in which they began, each with its cycles if there are several.
     pub held_by: String,
-    /// The first instruction during which it was.
+    /// The first instruction of the interval.
     pub from: Place,
-    /// The first one before which it would have been taken again.
+    /// The first instruction before which the interrupt would have been taken.
     pub to: Place,
-    /// The functions that had called each other when the longest of its kind began, as far as
-    /// they were followed.
+    /// The call stack when the longest interval of this kind began, outermost function first, as far as
+    /// it is known.
     pub stack: Vec<String>,
-    /// When that was.
+    /// When the longest interval of this kind began, in cycles since reset.
     pub began: u64,
 }
 
 /// What an interrupt waits for if nothing holds it back.
-const HAD_TO_END: &str = "instructions and entries that had to end";
+const UNINTERRUPTIBLE: &str = "instructions and entries that had to end";
 
 /// Describes what held an interrupt back.
 pub fn held_by(blocker: Blocker, names: &ExceptionNames) -> String {
@@ -245,7 +246,7 @@ fn not_served(why: Unserved, names: &ExceptionNames) -> String {
 }
 
 /// Describes addresses and exceptions with an image's symbols and lines.
-pub struct Words<'a> {
+pub struct Describer<'a> {
     subject: &'a Subject,
     lines: Option<Lines<'a>>,
     /// The names of exceptions when the first window starts.
@@ -253,12 +254,12 @@ pub struct Words<'a> {
 }
 
 /// Follows calls up to a cycle.
-struct UpTo<'a> {
+struct CallsUntil<'a> {
     calls: Calls<'a>,
     cycle: u64,
 }
 
-impl Observer for UpTo<'_> {
+impl Observer for CallsUntil<'_> {
     fn before(&mut self, machine: &Machine) -> ControlFlow<()> {
         if machine.cycles().0 >= self.cycle {
             return ControlFlow::Break(());
@@ -279,7 +280,7 @@ impl Observer for UpTo<'_> {
     }
 }
 
-impl<'a> Words<'a> {
+impl<'a> Describer<'a> {
     pub fn new(subject: &'a Subject, path: &Path) -> Self {
         let begins = path.question().windows.first().map_or(0, |window| window.from);
         let names = ExceptionNames::new(&path.at(begins), subject.image.symbols());
@@ -293,7 +294,7 @@ impl<'a> Words<'a> {
     /// Returns the call stack in a cycle of the path, outermost function first.
     fn stack(&self, path: &Path, cycle: u64) -> Vec<String> {
         let mut machine = path.at(cycle.saturating_sub(FOLLOWED));
-        let mut up_to = UpTo { calls: Calls::new(self.subject.image.symbols()), cycle };
+        let mut up_to = CallsUntil { calls: Calls::new(self.subject.image.symbols()), cycle };
         let _ = machine.run_observed(Cycles(cycle), &mut up_to);
         up_to.calls.stack().into_iter().map(str::to_owned).collect()
     }
@@ -323,21 +324,24 @@ impl<'a> Words<'a> {
         }
     }
 
-    fn witness(&self, path: &Path, case: Case, witness: &Witness) -> Told {
+    fn witness(&self, path: &Path, case: Case, witness: &Witness) -> WorstCase {
         let held = witness.blockers().into_iter();
         // Started instructions and entries, including the interrupt's own, come last.
         let (by, begun): (Vec<_>, Vec<_>) = held.partition(|(held, _)| held.is_some());
         let named = |(held, cycles): (Option<Blocker>, u64)| {
-            (held.map_or_else(|| HAD_TO_END.to_owned(), |held| held_by(held, &self.names)), cycles)
+            (
+                held.map_or_else(|| UNINTERRUPTIBLE.to_owned(), |held| held_by(held, &self.names)),
+                cycles,
+            )
         };
         let held = by.into_iter().chain(begun).map(named).collect();
-        Told {
+        WorstCase {
             cycles: witness.cycles,
             point: witness.point,
             at: self.place(witness.interrupted().unwrap_or_default()),
             stack: self.stack(path, witness.point),
             held,
-            other: witness.other.map(|(interrupt, point, how)| Other {
+            other: witness.other.map(|(interrupt, point, how)| OtherInterrupt {
                 interrupt,
                 point,
                 how: how.map(Interleaving::name),
@@ -355,13 +359,13 @@ pub fn replay(subject: &Subject, path: &Path, interrupt: u16, case: Case) -> Vec
         .into_iter()
         .chain(question.second.map(|second| (second.interrupt, second.priority)))
         .collect();
-    let mut words = vec!["sim".to_owned(), subject.path.clone()];
+    let mut arguments = vec!["sim".to_owned(), subject.path.clone()];
     // Name a built-in soc rather than its file, which may not exist here.
     let known = socs::find(&subject.soc.soc.name);
     let built_in = known.is_ok_and(|known| known.sha256 == subject.soc.sha256);
     let soc = if built_in { &subject.soc.soc.name } else { &subject.soc.origin };
-    words.extend(["--soc".to_owned(), soc.clone()]);
-    words.extend(subject.scenario.iter().map(|id| format!("--select={id}")));
+    arguments.extend(["--soc".to_owned(), soc.clone()]);
+    arguments.extend(subject.scenario.iter().map(|id| format!("--select={id}")));
     // Two interrupts may share a register.
     let mut registers: BTreeMap<u32, u32> = BTreeMap::new();
     for (number, priority) in armed.iter().map(|&(number, priority)| (u32::from(number), priority))
@@ -370,12 +374,13 @@ pub fn replay(subject: &Subject, path: &Path, interrupt: u16, case: Case) -> Vec
         let priority = u32::from(priority) << (number % 4 * 8);
         *registers.entry(0xE000_E400 + number / 4 * 4).or_default() |= priority;
     }
-    words.extend(registers.iter().map(|(address, value)| format!("--set={address:#x}={value:#x}")));
+    arguments
+        .extend(registers.iter().map(|(address, value)| format!("--set={address:#x}={value:#x}")));
     for (number, _) in armed {
         let at = if number == interrupt { 0 } else { case.distance.unwrap_or(0) };
-        words.push(format!("--irq={number}@{}", case.point.saturating_add_signed(at)));
+        arguments.push(format!("--irq={number}@{}", case.point.saturating_add_signed(at)));
     }
-    words
+    arguments
 }
 
 /// Describes what is timed, with the interrupts' numbers if there are two.
@@ -393,30 +398,34 @@ fn text_of(path: &Path, aspect: Aspect) -> String {
 }
 
 /// Describes how two interrupts met.
-fn beside(words: &Words<'_>, path: &Path, findings: &Findings) -> Option<Beside> {
+fn second_report(
+    describer: &Describer<'_>,
+    path: &Path,
+    findings: &Findings,
+) -> Option<SecondReport> {
     let second = path.question().second?;
-    let met = |how: Interleaving| {
+    let meeting = |how: Interleaving| {
         let of = |aspect| Some((aspect, findings.meetings.get(&(how, aspect))?));
         let latencies: Vec<_> = [Aspect::Handler, Aspect::Second]
             .into_iter()
             .filter_map(of)
-            .filter_map(|(aspect, found)| timed(words, path, aspect, found, 1))
+            .filter_map(|(aspect, found)| timed(describer, path, aspect, found, 1))
             .collect();
         let pairs = latencies.first()?.points;
-        Some(Met { how: how.name(), text: how.text(), pairs, latencies })
+        Some(Meeting { how: how.name(), text: how.text(), pairs, latencies })
     };
-    Some(Beside {
+    Some(SecondReport {
         interrupt: second.interrupt,
         priority: second.priority,
         distance: second.distance,
         pairs: findings.pairs,
-        meetings: Interleaving::ALL.into_iter().filter_map(met).collect(),
+        meetings: Interleaving::ALL.into_iter().filter_map(meeting).collect(),
     })
 }
 
 /// Describes latencies, with up to `most` witnesses.
 fn timed(
-    words: &Words<'_>,
+    describer: &Describer<'_>,
     path: &Path,
     aspect: Aspect,
     found: &Latencies,
@@ -433,7 +442,7 @@ fn timed(
         points: found.points(),
         missing: found.missing,
         first_missing: found.first_missing,
-        unserved: unserved(words, found),
+        unserved: unserved(describer, found),
         min: found.least().unwrap_or_default(),
         p50: quantile(0.5),
         p90: quantile(0.9),
@@ -445,39 +454,39 @@ fn timed(
         along_the_path: slices.map(|(at, slice)| (*at, slice.least, slice.most)).collect(),
         witnesses: witnesses
             .take(most)
-            .map(|(case, witness)| words.witness(path, case, &witness))
+            .map(|(case, witness)| describer.witness(path, case, &witness))
             .collect(),
     })
 }
 
 /// Describes why points have no result.
-fn unserved(words: &Words<'_>, found: &Latencies) -> Vec<(String, u64)> {
+fn unserved(describer: &Describer<'_>, found: &Latencies) -> Vec<(String, u64)> {
     let why = found.unserved.iter();
-    why.map(|(why, points)| (not_served(*why, &words.names), *points)).collect()
+    why.map(|(why, points)| (not_served(*why, &describer.names), *points)).collect()
 }
 
 /// Describes the latencies that have no result at any point.
-fn unanswered(words: &Words<'_>, path: &Path, findings: &Findings) -> Vec<Unanswered> {
-    let asked = Aspect::ALL.into_iter().filter_map(|it| Some((it, findings.aspects.get(&it)?)));
-    let never = asked.filter(|(_, found)| found.counts.is_empty() && found.missing > 0);
+fn unanswered(describer: &Describer<'_>, path: &Path, findings: &Findings) -> Vec<Unanswered> {
+    let requested = Aspect::ALL.into_iter().filter_map(|it| Some((it, findings.aspects.get(&it)?)));
+    let never = requested.filter(|(_, found)| found.counts.is_empty() && found.missing > 0);
     let unanswered = never.map(|(aspect, found)| Unanswered {
         what: aspect.name(),
         text: text_of(path, aspect),
         missing: found.missing,
         first_missing: found.first_missing,
-        unserved: unserved(words, found),
+        unserved: unserved(describer, found),
     });
     unanswered.collect()
 }
 
 impl Found {
     pub fn new(subject: &Subject, path: &Path, findings: &Findings) -> Self {
-        let words = Words::new(subject, path);
+        let describer = Describer::new(subject, path);
         let question = path.question();
         let longest = findings.held.longest().into_iter().take(STRETCHES);
-        let latencies = Aspect::ALL
-            .into_iter()
-            .filter_map(|aspect| timed(&words, path, aspect, findings.aspect(aspect)?, WITNESSES));
+        let latencies = Aspect::ALL.into_iter().filter_map(|aspect| {
+            timed(&describer, path, aspect, findings.aspect(aspect)?, WITNESSES)
+        });
         Self {
             kernel: subject.kernel.clone(),
             scenario: subject.scenario.as_ref().map(ToString::to_string),
@@ -489,38 +498,38 @@ impl Found {
             interrupt: question.interrupt,
             priority: question.priority,
             later_priority: path.later_priority(),
-            second: beside(&words, path, findings),
+            second: second_report(&describer, path, findings),
             points: findings.points,
             windows: question.windows.len(),
             complete: findings.pieces.len() == path.len(),
             reach: "exact for the path that this load takes; not a bound over all inputs",
             latencies: latencies.collect(),
-            unanswered: unanswered(&words, path, findings),
+            unanswered: unanswered(&describer, path, findings),
             checked: (question.reach == Reach::Check).then_some(findings.checked),
-            races: races(&words, path, findings),
+            races: races(&describer, path, findings),
             held_back: longest
-                .map(|interval| words.stretch(interval))
+                .map(|interval| describer.stretch(interval))
                 .enumerate()
                 .map(|(rank, stretch)| match rank {
-                    0..WITNESSES => words.with_stack(path, stretch),
+                    0..WITNESSES => describer.with_stack(path, stretch),
                     _ => stretch,
                 })
                 .collect(),
-            held_back_by_one: by_one(&words, path, findings),
-            not_executed: not_executed(subject, &words, findings),
+            held_back_by_one: held_by_one(&describer, path, findings),
+            not_executed: not_executed(subject, &describer, findings),
         }
     }
 }
 
 /// Returns the longest stretch of each cause alone, longest first.
-fn by_one(words: &Words<'_>, path: &Path, findings: &Findings) -> Vec<Stretch> {
+fn held_by_one(describer: &Describer<'_>, path: &Path, findings: &Findings) -> Vec<Stretch> {
     let mut seen = BTreeSet::new();
     let longest = findings.held.longest_alone().into_iter();
     let of_each = longest.filter(|(held, _)| seen.insert(*held));
-    of_each.map(|(_, interval)| words.with_stack(path, words.stretch(interval))).collect()
+    of_each.map(|(_, interval)| describer.with_stack(path, describer.stretch(interval))).collect()
 }
 
-fn races(words: &Words<'_>, path: &Path, findings: &Findings) -> Vec<Race> {
+fn races(describer: &Describer<'_>, path: &Path, findings: &Findings) -> Vec<Race> {
     let mut failures: Vec<_> = findings.failures.iter().collect();
     failures.sort_by_key(|(_, failure)| failure.point);
     failures
@@ -530,10 +539,10 @@ fn races(words: &Words<'_>, path: &Path, findings: &Findings) -> Vec<Race> {
             what: failure.verdict.text(),
             point: failure.point,
             points: failure.points,
-            at: words.place(address),
-            stack: if rank < WITNESSES { words.stack(path, failure.point) } else { Vec::new() },
+            at: describer.place(address),
+            stack: if rank < WITNESSES { describer.stack(path, failure.point) } else { Vec::new() },
             command: replay(
-                words.subject,
+                describer.subject,
                 path,
                 path.question().interrupt,
                 Case::new(0, failure.point),
@@ -544,7 +553,7 @@ fn races(words: &Words<'_>, path: &Path, findings: &Findings) -> Vec<Race> {
 }
 
 /// Returns the functions with known source lines of which nothing was executed.
-fn not_executed(subject: &Subject, words: &Words<'_>, findings: &Findings) -> Vec<String> {
+fn not_executed(subject: &Subject, describer: &Describer<'_>, findings: &Findings) -> Vec<String> {
     let symbols = subject.image.symbols();
     let mut starts: Vec<u32> = symbols.iter().map(|(address, _)| address & !1).collect();
     starts.dedup();
@@ -552,9 +561,9 @@ fn not_executed(subject: &Subject, words: &Words<'_>, findings: &Findings) -> Ve
     let functions = starts.iter().copied().zip(ends);
     functions
         .filter(|(from, _)| {
-            words.lines.as_ref().is_some_and(|lines| !lines.inlined_at(*from).is_empty())
+            describer.lines.as_ref().is_some_and(|lines| !lines.inlined_at(*from).is_empty())
         })
         .filter(|(from, to)| !findings.has_executed(*from, *to))
-        .filter_map(|(from, _)| words.place(from).function)
+        .filter_map(|(from, _)| describer.place(from).function)
         .collect()
 }

@@ -22,11 +22,11 @@ const LOAD: &str = "load.mixed";
 const PATIENCE: u64 = 200_000;
 
 /// The maximum number of cycles that a hint suggests for --window.
-const SUGGESTED: u64 = 1_000_000;
+const MAX_SUGGESTED_WINDOW: u64 = 1_000_000;
 
 /// What to search in a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum Workload {
     /// Scenarios of the catalogue.
     Scenarios,
     /// The mixed load: tasks, timers, a queue and a device over a hyperperiod.
@@ -80,7 +80,7 @@ pub struct SecondInterrupt {
 }
 
 /// Describes how a run ends.
-fn how_it_ends(stop: &Stop) -> String {
+fn describe_stop(stop: &Stop) -> String {
     match Verdict::from(stop) {
         Verdict::Fine => "the program exits successfully".to_owned(),
         verdict => verdict.text(),
@@ -275,7 +275,7 @@ impl Subject {
             stop if run.cycles <= from => {
                 let problem = format!(
                     "the window starts after the end of the program: {} in cycle {}",
-                    how_it_ends(stop),
+                    describe_stop(stop),
                     run.cycles
                 );
                 Err(unfit(self, Exit::Usage, problem, "give earlier cycles with --window FROM:TO"))
@@ -296,7 +296,7 @@ impl Subject {
         let ended = match &run.stop {
             Stop::Limit => format!("the program was still running after {} cycles", run.cycles),
             Stop::Exit(status) if status.0 == 0 => "the program ran to its end".to_owned(),
-            other => format!("{} in cycle {}", how_it_ends(other), run.cycles),
+            other => format!("{} in cycle {}", describe_stop(other), run.cycles),
         };
         if let Stop::Internal(error) = &run.stop {
             return Err(self.internal_error(error));
@@ -309,7 +309,7 @@ impl Subject {
             if begins.is_empty() {
                 let problem =
                     format!("the image has no probes that mark the cycles to search; {ended}");
-                let to = run.cycles.clamp(1, SUGGESTED);
+                let to = run.cycles.clamp(1, MAX_SUGGESTED_WINDOW);
                 let hint = format!("give the cycles to search: --window 0:{to}");
                 return Err(unfit(self, exit, problem, &hint));
             }
@@ -328,16 +328,16 @@ impl Subject {
     pub fn of_unit(
         builder: &Builder,
         unit: &rtmark_runner::Unit,
-        what: What,
+        what: Workload,
     ) -> Result<Vec<Self>, CliError> {
         let wanted: Vec<ScenarioId> = match what {
-            What::Scenarios => {
+            Workload::Scenarios => {
                 let answered = unit.scenarios.iter().filter(|(_, excuse)| excuse.is_none());
                 let spans = answered.filter(|(scenario, _)| scenario.held_back.is_none());
                 spans.map(|(scenario, _)| scenario.id.clone()).collect()
             }
-            What::Load if !unit.kernel.manifest.load => Vec::new(),
-            What::Load => vec![LOAD.parse::<ScenarioId>().map_err(|error| {
+            Workload::Load if !unit.kernel.manifest.load => Vec::new(),
+            Workload::Load => vec![LOAD.parse::<ScenarioId>().map_err(|error| {
                 CliError::new(
                     Exit::Internal,
                     format!("{LOAD}: {error}"),
@@ -351,8 +351,8 @@ impl Subject {
         // Only runs on the simulator can be searched.
         let Platform::Sim(soc, _) = &unit.platform else { return Ok(Vec::new()) };
         let built = match what {
-            What::Scenarios => builder.build(&unit.kernel, &soc.soc, &unit.switched)?,
-            What::Load => builder.build_load(&unit.kernel, &soc.soc, &unit.switched)?,
+            Workload::Scenarios => builder.build(&unit.kernel, &soc.soc, &unit.setting_changes)?,
+            Workload::Load => builder.build_load(&unit.kernel, &soc.soc, &unit.setting_changes)?,
         };
         let mut subjects = Vec::new();
         for scenario in wanted {

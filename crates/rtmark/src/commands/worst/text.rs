@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use rtmark_model::Place;
 use rtmark_worst::SLICES;
 
-use super::report::{Beside, Found, Stretch, Told};
+use super::report::{Found, SecondReport, Stretch, WorstCase};
 use crate::output::count;
 
 /// The maximum number of races that are shown.
@@ -170,7 +170,7 @@ impl Found {
     }
 }
 
-impl Beside {
+impl SecondReport {
     fn write(&self, text: &mut String, first: u16) {
         let reach = match self.distance {
             Some(distance) => format!("up to {distance} cycles apart"),
@@ -183,9 +183,9 @@ impl Beside {
             "pairs",
             self.interrupt
         );
-        for met in &self.meetings {
-            let _ = write!(text, "{:<52}{:>12}", met.text, met.pairs);
-            for timed in &met.latencies {
+        for meeting in &self.meetings {
+            let _ = write!(text, "{:<52}{:>12}", meeting.text, meeting.pairs);
+            for timed in &meeting.latencies {
                 let _ = write!(text, "  {:>10}{:>6}", timed.p50, timed.max);
             }
             text.push('\n');
@@ -218,7 +218,7 @@ fn at(place: &Place) -> String {
     }
 }
 
-impl Told {
+impl WorstCase {
     fn write(&self, text: &mut String, word: &str) {
         let _ = writeln!(
             text,

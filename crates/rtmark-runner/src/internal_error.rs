@@ -5,7 +5,7 @@ use rtmark_observe::Lines;
 use rtmark_sim::{Image, InternalError, TIMING_MODEL};
 
 /// Describes a mistake of the simulator, with the symbol and the source line if they are known.
-pub fn told(error: &InternalError, image: &Image, elf: &[u8]) -> String {
+pub fn describe(error: &InternalError, image: &Image, elf: &[u8]) -> String {
     let place = location(error.pc, image, elf).map_or_else(String::new, |at| format!("; in {at}"));
     visible(format!("internal error: {error}{place}").as_bytes())
 }
@@ -32,7 +32,7 @@ mod tests {
     use rtmark_sim::{Cycles, Machine, Stop};
 
     #[test]
-    fn a_mistake_is_told_with_its_place_and_what_to_send() {
+    fn internal_errors_show_location_and_how_to_report_them() {
         let mut machine =
             Machine::new(&crate::socs::find("generic-cortex-m3").expect("built in").soc);
         for (address, word) in [(0, 0x2000_1000), (4, 0x41), (0x40, 0xE7FE_BF00)] {
@@ -42,7 +42,7 @@ mod tests {
         machine.sabotage(0x40);
         let Stop::Internal(error) = machine.run(Cycles(100)) else { panic!("it goes on") };
         let image = Image::from_bytes(&[0; 8], 0).expect("raw");
-        let text = told(&error, &image, &[]);
+        let text = describe(&error, &image, &[]);
         for part in ["internal error", "0x00000040", "`nop`", "cycle"] {
             assert!(text.contains(part), "{part}: {text}");
         }

@@ -12,7 +12,7 @@ pub(crate) fn c_flags(out: &Path, image: &str) -> (Vec<String>, Settings) {
     let recorded = std::fs::read_to_string(out.join("obj").join("settings")).unwrap_or_default();
     let mut flags: Vec<String> = Vec::new();
     let mut optimisation = ["", ""];
-    let mut told = Settings::new();
+    let mut settings = Settings::new();
     let own = format!("{image}=");
     for word in recorded.split_whitespace() {
         let makes_code = ["-m", "-O", "-f", "-std=", "-D"].iter().any(|p| word.starts_with(p));
@@ -23,7 +23,7 @@ pub(crate) fn c_flags(out: &Path, image: &str) -> (Vec<String>, Settings) {
         {
             let known = setting_info(id).and_then(|info| info.parse(value).ok());
             let value = known.unwrap_or_else(|| Setting::Text(value.to_owned()));
-            told.insert(id.to_owned(), value);
+            settings.insert(id.to_owned(), value);
         }
         if let Some(level) = word.strip_prefix("OPT=") {
             optimisation[0] = level;
@@ -42,9 +42,9 @@ pub(crate) fn c_flags(out: &Path, image: &str) -> (Vec<String>, Settings) {
         opt = format!("{opt}, {} in {image}.c", level(own));
     }
     if !all.is_empty() {
-        told.insert("opt".to_owned(), Setting::Text(opt));
+        settings.insert("opt".to_owned(), Setting::Text(opt));
     }
-    (flags, told)
+    (flags, settings)
 }
 
 /// Returns the release profile of the firmware's Cargo workspace, and the settings that follow from it.
@@ -90,16 +90,16 @@ const RUST_PROFILE: [(&str, &str); 4] = [
 ];
 
 /// Returns a compiler's name and version: `gcc 12.2.1`.
-pub(crate) fn short_version(told: &str) -> String {
+pub(crate) fn short_version(version: &str) -> String {
     let number = |word: &&str| {
         word.starts_with(|c: char| c.is_ascii_digit())
             && word.contains('.')
             && word.chars().all(|c| c.is_ascii_digit() || c == '.')
     };
-    let name = ["clang", "gcc", "rustc"].into_iter().find(|name| told.contains(name));
-    match (name, told.split_whitespace().find(number)) {
+    let name = ["clang", "gcc", "rustc"].into_iter().find(|name| version.contains(name));
+    match (name, version.split_whitespace().find(number)) {
         (Some(name), Some(version)) => format!("{name} {version}"),
-        _ => told.to_owned(),
+        _ => version.to_owned(),
     }
 }
 
@@ -139,8 +139,8 @@ mod tests {
         let kernel = crate::Manifest::from_toml(kernel).expect("good");
         let variant: crate::Variant =
             "documented+opt=3+overflow_checks=on+lto=off".parse().expect("good");
-        let switched = variant.of(&kernel, "cortex-m3").expect("possible");
-        let (flags, settings) = rustc_flags(folder.path(), &switched.cargo_profile(&kernel));
+        let changes = variant.of(&kernel, "cortex-m3").expect("possible");
+        let (flags, settings) = rustc_flags(folder.path(), &changes.cargo_profile(&kernel));
         assert_eq!(flags, ["codegen-units=16", "lto=false", "opt-level=3", "overflow-checks=true"]);
         assert_eq!(settings["overflow_checks"], Setting::Switch(true));
         assert_eq!(settings["opt"], Setting::Text("3".into()));
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn compilers_are_named_in_short() {
+    fn compilers_have_short_names() {
         let gcc = "arm-none-eabi-gcc (15:12.2.rel1-1) 12.2.1 20221205";
         assert_eq!(short_version(gcc), "gcc 12.2.1");
         assert_eq!(short_version("Debian clang version 14.0.6"), "clang 14.0.6");

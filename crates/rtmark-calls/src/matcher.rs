@@ -6,10 +6,10 @@ use rtmark_model::ScenarioId;
 use rtmark_observe::{Member, member_of};
 use rtmark_sim::{Convention, Machine};
 
-use crate::api::{is_part, is_specialised, plain};
-use crate::condition::{Condition, Known, Path, Value};
-use crate::paid::Outcome;
-use crate::rules::{Equal, Then};
+use crate::api::{base_name, is_part, is_specialised};
+use crate::condition::{Availability, Condition, Path, Value};
+use crate::cost::Outcome;
+use crate::rules::{Equal, RuleOutcome};
 
 /// A call that had a scenario's span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub struct EqualCalls {
 /// Scenarios whose calls cannot be distinguished from others, because debug information is missing or
 /// the compiler has changed functions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Untold {
+pub struct AmbiguousScenarios {
     /// The scenarios.
     pub scenarios: BTreeSet<ScenarioId>,
     /// Members of structures that are not described, such as `k_mutex.lock_count`.
@@ -52,7 +52,7 @@ pub struct Untold {
 
 /// Where another thread continued when a call switched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Into {
+pub enum Continuation {
     /// After a call of its own, of this function with these arguments.
     Call { function: u32, arguments: [u32; 4] },
     /// Where it had been interrupted.
@@ -65,7 +65,7 @@ pub enum Into {
 
 /// Another open call, for conditions about waiting threads.
 #[derive(Clone, Copy, Debug)]
-pub struct Other<'a> {
+pub struct WaitingCall<'a> {
     pub symbol: &'a str,
     /// Its first argument.
     pub object: u32,
@@ -77,33 +77,33 @@ pub struct End<'a> {
     pub outcome: Outcome,
     /// Its result.
     pub result: Option<u32>,
-    pub into: Option<Into>,
+    pub into: Option<Continuation>,
     /// The symbol of the function that the other thread was in.
-    pub into_symbol: &'a str,
+    pub continuation_symbol: &'a str,
     pub timed: Timed,
 }
 
 /// The rules of a kernel, and the calls that match them.
 #[derive(Debug, Default)]
-pub struct Matched<'a> {
+pub struct RuleMatcher<'a> {
     rules: &'a [Equal],
     /// The members that the image describes.
     members: HashMap<(String, String), Member>,
-    untold: Untold,
+    ambiguous: AmbiguousScenarios,
     /// The rules of a function, by the function's number.
     of_function: HashMap<u32, Vec<usize>>,
     found: BTreeMap<usize, (BTreeSet<String>, Vec<Timed>)>,
 }
 
-impl<'a> Matched<'a> {
+impl<'a> RuleMatcher<'a> {
     /// Creates it without calls; members of structures are looked up in the image's debug information.
     pub fn new(rules: &'a [Equal], elf: &[u8]) -> Self {
         let mut matched = Self { rules, ..Self::default() };
-        let mut asked: BTreeSet<&(String, String)> = BTreeSet::new();
+        let mut members: BTreeSet<&(String, String)> = BTreeSet::new();
         for path in rules.iter().flat_map(|rule| &rule.when).flat_map(Condition::paths) {
-            asked.extend(&path.members);
+            members.extend(&path.members);
         }
-        for pair in asked {
+        for pair in members {
             if let Some(member) = member_of(elf, &pair.0, &pair.1) {
                 matched.members.insert(pair.clone(), member);
             }
@@ -112,7 +112,7 @@ impl<'a> Matched<'a> {
     }
 
     /// Returns the members that a rule needs and the image does not describe.
-    fn lacking(&self, rule: &Equal) -> BTreeSet<String> {
+    fn missing_members(&self, rule: &Equal) -> BTreeSet<String> {
         let pairs = rule.when.iter().flat_map(Condition::paths).flat_map(|path| &path.members);
         pairs
             .filter(|pair| !self.members.contains_key(*pair))
@@ -125,19 +125,20 @@ impl<'a> Matched<'a> {
         if let Some(known) = self.of_function.get(&function) {
             return known.clone();
         }
-        let fits = |rule: &Equal| rule.calls.iter().any(|pattern| pattern.matches(plain(symbol)));
+        let fits =
+            |rule: &Equal| rule.calls.iter().any(|pattern| pattern.matches(base_name(symbol)));
         let mut usable = Vec::new();
         for (number, rule) in self.rules.iter().enumerate().filter(|(_, rule)| fits(rule)) {
-            let lacking = self.lacking(rule);
-            let asks = || rule.when.iter().any(Condition::is_about_values);
+            let missing_members = self.missing_members(rule);
+            let asks = || rule.when.iter().any(Condition::uses_values);
             let is_unknown = is_part(symbol) || is_specialised(symbol) && asks();
-            if lacking.is_empty() && !is_unknown {
+            if missing_members.is_empty() && !is_unknown {
                 usable.push(number);
                 continue;
             }
-            self.untold.scenarios.insert(rule.scenario.clone());
-            self.untold.members.extend(lacking);
-            self.untold.specialised.extend(is_unknown.then(|| symbol.to_owned()));
+            self.ambiguous.scenarios.insert(rule.scenario.clone());
+            self.ambiguous.members.extend(missing_members);
+            self.ambiguous.specialised.extend(is_unknown.then(|| symbol.to_owned()));
         }
         self.of_function.insert(function, usable.clone());
         usable
@@ -150,12 +151,13 @@ impl<'a> Matched<'a> {
         machine: &Machine,
         (function, symbol): (u32, &str),
         arguments: [u32; 4],
-        others: &[Other<'_>],
+        others: &[WaitingCall<'_>],
     ) -> Vec<usize> {
         let mut rules = self.rules_of(function, symbol);
         rules.retain(|number| {
-            let told = |condition: &&Condition| condition.known() != Known::AtEnd;
-            self.rules[*number].when.iter().filter(told).all(|condition| {
+            let is_evaluable =
+                |condition: &&Condition| condition.availability() != Availability::AtEnd;
+            self.rules[*number].when.iter().filter(is_evaluable).all(|condition| {
                 let mut of = |value: &Value| self.at_entry(value, machine, arguments, others);
                 condition.holds(&mut of) == Some(true)
             })
@@ -168,9 +170,9 @@ impl<'a> Matched<'a> {
         value: &Value,
         machine: &Machine,
         arguments: [u32; 4],
-        others: &[Other<'_>],
+        others: &[WaitingCall<'_>],
     ) -> Option<u32> {
-        let count = |fits: &dyn Fn(&Other<'_>) -> bool| {
+        let count = |fits: &dyn Fn(&WaitingCall<'_>) -> bool| {
             u32::try_from(others.iter().filter(|other| fits(other)).count()).ok()
         };
         match value {
@@ -182,12 +184,14 @@ impl<'a> Matched<'a> {
             }
             Value::Member(path) => self.member(machine, path, *arguments.get(path.argument)?),
             Value::Waiting(pattern) => {
-                let asked = |other: &&Other<'_>| pattern.matches(plain(other.symbol));
-                let is_known = others.iter().filter(asked).all(|one| !is_specialised(one.symbol));
-                let here = |other: &Other<'_>| asked(&other) && other.object == arguments[0];
+                let is_named = |other: &&WaitingCall<'_>| pattern.matches(base_name(other.symbol));
+                let is_known =
+                    others.iter().filter(is_named).all(|one| !is_specialised(one.symbol));
+                let here =
+                    |other: &WaitingCall<'_>| is_named(&other) && other.object == arguments[0];
                 is_known.then(|| count(&here))?
             }
-            Value::Within(pattern) => count(&|other| pattern.matches(plain(other.symbol))),
+            Value::Within(pattern) => count(&|other| pattern.matches(base_name(other.symbol))),
             _ => None,
         }
     }
@@ -205,7 +209,7 @@ impl<'a> Matched<'a> {
         for &number in rules {
             let rule = &self.rules[number];
             if rule.then.outcome() == end.outcome
-                && goes_on(rule, end)
+                && continues_as_described(rule, end)
                 && holds(rule, arguments, end)
             {
                 let (functions, calls) = self.found.entry(number).or_default();
@@ -217,7 +221,7 @@ impl<'a> Matched<'a> {
 
     /// Returns the results by scenario in the order of the kernel's file, and the scenarios that could
     /// not be distinguished.
-    pub fn finish(self) -> (Vec<EqualCalls>, Untold) {
+    pub fn finish(self) -> (Vec<EqualCalls>, AmbiguousScenarios) {
         let mut all: Vec<EqualCalls> = Vec::new();
         for (number, (functions, calls)) in self.found {
             let rule = &self.rules[number];
@@ -236,29 +240,32 @@ impl<'a> Matched<'a> {
             one.functions.dedup();
             one.calls.sort_by_key(|call| call.began);
         }
-        (all, self.untold)
+        (all, self.ambiguous)
     }
 }
 
 /// Tells whether the thread that continued is one that a rule describes.
-fn goes_on(rule: &Equal, end: End<'_>) -> bool {
+fn continues_as_described(rule: &Equal, end: End<'_>) -> bool {
     match (rule.then, end.into) {
-        (Then::Returns, _) | (Then::Starts, Some(Into::New)) => true,
-        (Then::Switches, Some(Into::Call { .. })) => {
+        (RuleOutcome::Returns, _) | (RuleOutcome::Starts, Some(Continuation::New)) => true,
+        (RuleOutcome::Switches, Some(Continuation::Call { .. })) => {
             rule.into.is_empty()
-                || rule.into.iter().any(|pattern| pattern.matches(plain(end.into_symbol)))
+                || rule
+                    .into
+                    .iter()
+                    .any(|pattern| pattern.matches(base_name(end.continuation_symbol)))
         }
         _ => false,
     }
 }
 
 fn holds(rule: &Equal, arguments: [u32; 4], end: End<'_>) -> bool {
-    let late = rule.when.iter().filter(|condition| condition.known() == Known::AtEnd);
+    let late = rule.when.iter().filter(|condition| condition.availability() == Availability::AtEnd);
     let mut of = |value: &Value| match (value, end.into) {
         (Value::Argument(number), _) => arguments.get(*number).copied(),
         (Value::Result, _) => end.result,
-        (Value::Into(number), Some(Into::Call { arguments, .. }))
-            if !is_specialised(end.into_symbol) =>
+        (Value::Into(number), Some(Continuation::Call { arguments, .. }))
+            if !is_specialised(end.continuation_symbol) =>
         {
             arguments.get(*number).copied()
         }

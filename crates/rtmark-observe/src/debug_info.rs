@@ -7,7 +7,7 @@ use crate::lines::Lines;
 
 /// Returns why functions or source lines of an ELF file are unknown, and what to do about it; `None` if
 /// they are known, and for other file formats, which never have any.
-pub fn untold(elf: &[u8]) -> Option<String> {
+pub fn missing_debug_info(elf: &[u8]) -> Option<String> {
     let file = object::File::parse(elf).ok()?;
     let is_function = |symbol: &object::Symbol<'_, '_>| symbol.kind() == SymbolKind::Text;
     let what = match (file.symbols().any(|symbol| is_function(&symbol)), Lines::new(elf)) {

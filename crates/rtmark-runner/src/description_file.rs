@@ -8,7 +8,7 @@ use std::error::Error;
 use std::fmt;
 use std::path::Path;
 
-use crate::given;
+use crate::input_file;
 
 /// The kind of thing a file describes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,7 +118,7 @@ macro_rules! files_of {
 pub(crate) use files_of;
 
 /// A kind of thing that a file describes.
-pub(crate) trait Described: Sized {
+pub(crate) trait DescriptionFile: Sized {
     /// What it is.
     const KIND: FileKind;
     /// The built-in files: paths and contents.
@@ -131,7 +131,7 @@ pub(crate) trait Described: Sized {
     fn names(&self) -> impl Iterator<Item = &str>;
 
     /// Wraps an error about the text of a file.
-    fn refused(origin: &str, source: impl Error + Send + Sync + 'static) -> FileError {
+    fn invalid(origin: &str, source: impl Error + Send + Sync + 'static) -> FileError {
         FileError::Form { kind: Self::KIND, origin: origin.to_owned(), source: Box::new(source) }
     }
 
@@ -145,7 +145,7 @@ pub(crate) trait Described: Sized {
 ///
 /// # Errors
 /// Never in a released program: tests read every built-in file. They are parsed like a user's files.
-pub(crate) fn builtin<D: Described>() -> Result<Vec<D>, FileError> {
+pub(crate) fn builtin<D: DescriptionFile>() -> Result<Vec<D>, FileError> {
     D::BUILTIN.iter().map(|(origin, text)| D::from_text(origin, text)).collect()
 }
 
@@ -154,14 +154,11 @@ pub(crate) fn builtin<D: Described>() -> Result<Vec<D>, FileError> {
 ///
 /// # Errors
 /// When the name is unknown, or the file cannot be read or parsed.
-pub(crate) fn find<D: Described>(name_or_path: &str) -> Result<D, FileError> {
+pub(crate) fn find<D: DescriptionFile>(name_or_path: &str) -> Result<D, FileError> {
     if is_path(name_or_path) {
         let origin = name_or_path.to_owned();
-        let text = given::read_text(Path::new(name_or_path)).map_err(|source| FileError::Read {
-            kind: D::KIND,
-            origin,
-            source,
-        })?;
+        let text = input_file::read_text(Path::new(name_or_path))
+            .map_err(|source| FileError::Read { kind: D::KIND, origin, source })?;
         return D::from_text(name_or_path, &text);
     }
     let known = builtin::<D>()?;
@@ -193,7 +190,7 @@ mod tests {
     use crate::machines::MachineFile;
     use crate::socs::SocFile;
 
-    fn the_folders_files_are_built_in<D: Described>() {
+    fn assert_files_are_embedded<D: DescriptionFile>() {
         let folder = D::KIND.folder();
         let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder);
         for entry in std::fs::read_dir(place).expect("there") {
@@ -209,10 +206,10 @@ mod tests {
     }
 
     #[test]
-    fn every_file_of_the_repository_is_built_in_and_found_by_name() {
-        the_folders_files_are_built_in::<SocFile>();
-        the_folders_files_are_built_in::<MachineFile>();
-        the_folders_files_are_built_in::<BoardFile>();
+    fn every_file_is_embedded_and_found_by_name() {
+        assert_files_are_embedded::<SocFile>();
+        assert_files_are_embedded::<MachineFile>();
+        assert_files_are_embedded::<BoardFile>();
     }
 
     #[test]
@@ -229,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unknown_is_told_beside_what_is_like_it() {
+    fn unknown_names_are_reported_with_similar_ones() {
         let message = |error: FileError| error.to_string();
         let soc = find::<SocFile>("stm32c013").map(drop).map_err(message);
         assert_eq!(soc, Err("no soc is called `stm32c013`; did you mean `stm32c031`?".to_owned()));

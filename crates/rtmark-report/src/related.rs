@@ -21,7 +21,7 @@ const SHOWN_REFUSED: usize = 24;
 
 /// Why a figure of others is not compared with ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Refused {
+enum Rejection {
     Flagged,
     OtherCore,
     OtherSpan,
@@ -46,11 +46,11 @@ fn equal<'a>(series: &Series, catalogue: &'a Catalogue) -> Option<(&'a Scenario,
 
 /// Figures of others that say something about ours.
 #[derive(Debug, Default)]
-pub struct Beside<'a> {
+pub struct RelatedFigures<'a> {
     /// The scenarios that have some, in the catalogue's order.
     pub groups: Vec<SpanGroup<'a>>,
     /// Why others are not compared, and which ones.
-    pub refused: Vec<(String, Vec<String>)>,
+    pub rejected: Vec<(String, Vec<String>)>,
 }
 
 /// The figures of one span.
@@ -58,12 +58,12 @@ pub struct Beside<'a> {
 pub struct SpanGroup<'a> {
     pub scenario: &'a Scenario,
     /// Sorted by core; ours come before those of others.
-    pub figures: Vec<Shown>,
+    pub figures: Vec<RelatedFigure>,
 }
 
 /// One figure, in words.
 #[derive(Debug)]
-pub struct Shown {
+pub struct RelatedFigure {
     pub kernel: String,
     pub soc: String,
     pub core: String,
@@ -78,7 +78,7 @@ pub struct Shown {
     pub note: Option<String>,
 }
 
-impl<'a> Beside<'a> {
+impl<'a> RelatedFigures<'a> {
     /// Compares imported or published figures with ours; of `theirs`, answers of backend `log` count.
     /// Ratios compare cycles with our figure of the same kernel on the same core, or with the floor's.
     pub fn of(ours: &[Answer], theirs: &[Answer], catalogue: &'a Catalogue) -> Self {
@@ -88,8 +88,8 @@ impl<'a> Beside<'a> {
         let scenarios: BTreeSet<&ScenarioId> = ours.iter().map(|o| &o.key.scenario).collect();
         let cores: BTreeSet<(&ScenarioId, &str)> =
             ours.iter().map(|o| (&o.key.scenario, family(&o.provenance.core))).collect();
-        let mut refused: BTreeMap<(Refused, String), Vec<String>> = BTreeMap::new();
-        let mut shown: BTreeMap<usize, Vec<(&Series, u32)>> = BTreeMap::new();
+        let mut rejected: BTreeMap<(Rejection, String), Vec<String>> = BTreeMap::new();
+        let mut describe_figure: BTreeMap<usize, Vec<(&Series, u32)>> = BTreeMap::new();
         for series in theirs.iter().filter_map(Answer::series) {
             let Some(source) = &series.provenance.log else { continue };
             let measured = |scenario: &Scenario| scenarios.contains(&scenario.id);
@@ -99,20 +99,20 @@ impl<'a> Beside<'a> {
                 Some(_) if !series.flags.is_empty() => {
                     let flags: Vec<_> = series.flags.iter().map(ToString::to_string).collect();
                     let why = format!("flagged, {}", one_line(&flags.join("; ")));
-                    refused.entry((Refused::Flagged, why)).or_default().push(name);
+                    rejected.entry((Rejection::Flagged, why)).or_default().push(name);
                 }
                 Some((scenario, times)) => {
                     let core = family(&series.provenance.core);
                     if cores.contains(&(&scenario.id, core)) {
                         let place = catalogue.position(&scenario.id);
-                        shown.entry(place).or_default().push((series, times));
+                        describe_figure.entry(place).or_default().push((series, times));
                     } else {
                         let why = if core.is_empty() {
                             "on an unknown core; state it with `rtmark import --core`".into()
                         } else {
                             format!("on {}, which is not among ours", one_line(core))
                         };
-                        refused.entry((Refused::OtherCore, why)).or_default().push(name);
+                        rejected.entry((Rejection::OtherCore, why)).or_default().push(name);
                     }
                 }
                 None => {
@@ -121,7 +121,7 @@ impl<'a> Beside<'a> {
                         continue;
                     }
                     let why = format!("like {}, but {}", near.scenario, one_line(&near.differs));
-                    refused.entry((Refused::OtherSpan, why)).or_default().push(name);
+                    rejected.entry((Rejection::OtherSpan, why)).or_default().push(name);
                 }
             }
         }
@@ -129,17 +129,20 @@ impl<'a> Beside<'a> {
             let scenario = catalogue.scenarios().get(place)?;
             Some(SpanGroup { scenario, figures: figures(scenario, &ours, &theirs) })
         };
-        let refused = refused.into_iter().map(|((_, why), mut names)| {
+        let rejected = rejected.into_iter().map(|((_, why), mut names)| {
             names.sort_unstable();
             names.dedup();
             (why, names)
         });
-        Self { groups: shown.into_iter().filter_map(group).collect(), refused: refused.collect() }
+        Self {
+            groups: describe_figure.into_iter().filter_map(group).collect(),
+            rejected: rejected.collect(),
+        }
     }
 
     /// Returns the comparison as tables of a report.
     pub fn sheets(&self) -> Vec<Sheet> {
-        if self.groups.is_empty() && self.refused.is_empty() {
+        if self.groups.is_empty() && self.rejected.is_empty() {
             return Vec::new();
         }
         let about = "Published and imported figures with the span of one of our scenarios, on the \
@@ -153,32 +156,32 @@ impl<'a> Beside<'a> {
         sheet.columns.push(Column::text("source, and what differs"));
         for group in &self.groups {
             let scenario = group.scenario.id.as_str();
-            for shown in &group.figures {
-                let word = if shown.note.is_some() { "" } else { "ours" };
+            for describe_figure in &group.figures {
+                let word = if describe_figure.note.is_some() { "" } else { "ours" };
                 let mut row = Row::new([
                     scenario.to_owned(),
-                    shown.kernel.clone(),
-                    shown.soc.clone(),
-                    shown.core.clone(),
-                    shown.clock.clone(),
-                    shown.statistic.clone(),
-                    shown.cycles.clone(),
-                    shown.time.clone(),
-                    shown.ratio.clone(),
-                    shown.note.clone().unwrap_or_else(|| word.to_owned()),
+                    describe_figure.kernel.clone(),
+                    describe_figure.soc.clone(),
+                    describe_figure.core.clone(),
+                    describe_figure.clock.clone(),
+                    describe_figure.statistic.clone(),
+                    describe_figure.cycles.clone(),
+                    describe_figure.time.clone(),
+                    describe_figure.ratio.clone(),
+                    describe_figure.note.clone().unwrap_or_else(|| word.to_owned()),
                 ]);
-                row.cells[1].marked = shown.note.is_none();
+                row.cells[1].marked = describe_figure.note.is_none();
                 sheet.rows.push(row.scenario(scenario));
             }
         }
         let mut sheets = vec![sheet];
-        if !self.refused.is_empty() {
+        if !self.rejected.is_empty() {
             let about = "Why these cannot be compared; an equal name does not mean an equal span.";
             let mut sheet = Sheet::new("refused", "Figures of others that are not compared", about);
             sheet.place = Place::Below;
             sheet.columns =
                 vec![Column::text("why"), Column::number("figures"), Column::text("such as")];
-            for (why, names) in &self.refused {
+            for (why, names) in &self.rejected {
                 sheet.rows.push(Row::new([why.clone(), names.len().to_string(), first(names)]));
             }
             sheets.push(sheet);
@@ -189,18 +192,18 @@ impl<'a> Beside<'a> {
 
 /// Returns the first three names, and the number of the others.
 fn first(names: &[String]) -> String {
-    let shown: Vec<_> = names.iter().take(3).map(String::as_str).collect();
+    let describe_figure: Vec<_> = names.iter().take(3).map(String::as_str).collect();
     let more = names.len().saturating_sub(3);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    shown.join(", ") + &more
+    describe_figure.join(", ") + &more
 }
 
 /// Renders the comparison as text, at most `width` columns wide.
-pub fn beside(ours: &[Answer], theirs: &[Answer], catalogue: &Catalogue, width: usize) -> String {
-    let beside = Beside::of(ours, theirs, catalogue);
+pub fn related(ours: &[Answer], theirs: &[Answer], catalogue: &Catalogue, width: usize) -> String {
+    let figures_of_others = RelatedFigures::of(ours, theirs, catalogue);
     let mut text = String::new();
     let mut notes = Notes::default();
-    for SpanGroup { scenario, figures } in &beside.groups {
+    for SpanGroup { scenario, figures } in &figures_of_others.groups {
         if !text.is_empty() {
             text.push('\n');
         }
@@ -208,18 +211,19 @@ pub fn beside(ours: &[Answer], theirs: &[Answer], catalogue: &Catalogue, width: 
         let _ = writeln!(text, "{HEADING}{}{HEADING:#}", scenario.id);
         let _ = writeln!(text, "{ASIDE}from {}{ASIDE:#}", one_line(&span.from));
         let _ = writeln!(text, "{ASIDE}to {}{ASIDE:#}", one_line(&span.to));
-        for shown in figures {
-            let note = shown.note.as_ref().map(|note| format!("[{}]", notes.number(note)));
+        for describe_figure in figures {
+            let note =
+                describe_figure.note.as_ref().map(|note| format!("[{}]", notes.number(note)));
             let line = format!(
                 "  {:<22} {:<24} {:<13} {:>8} {:>6} {:>8} {:>8} {:>11} {}",
-                short(&shown.kernel, 22),
-                short(&shown.soc, 24),
-                short(&shown.core, 13),
-                shown.clock,
-                shown.statistic,
-                shown.cycles,
-                shown.time,
-                shown.ratio,
+                short(&describe_figure.kernel, 22),
+                short(&describe_figure.soc, 24),
+                short(&describe_figure.core, 13),
+                describe_figure.clock,
+                describe_figure.statistic,
+                describe_figure.cycles,
+                describe_figure.time,
+                describe_figure.ratio,
                 note.unwrap_or_default()
             );
             let _ = writeln!(text, "{}", line.trim_end());
@@ -232,7 +236,7 @@ pub fn beside(ours: &[Answer], theirs: &[Answer], catalogue: &Catalogue, width: 
     for (number, note) in notes.iter() {
         text.push_str(&folded(&format!("[{number}] {note}"), width));
     }
-    refusals(&mut text, &beside.refused, width);
+    refusals(&mut text, &figures_of_others.rejected, width);
     text
 }
 
@@ -244,7 +248,7 @@ fn short(text: &str, most: usize) -> String {
     text.chars().take(most - 1).chain(['\u{2026}']).collect()
 }
 
-fn figures(scenario: &Scenario, ours: &[&Series], theirs: &[(&Series, u32)]) -> Vec<Shown> {
+fn figures(scenario: &Scenario, ours: &[&Series], theirs: &[(&Series, u32)]) -> Vec<RelatedFigure> {
     let mut families: Vec<&str> =
         theirs.iter().map(|(series, _)| family(&series.provenance.core)).collect();
     families.sort_unstable();
@@ -258,7 +262,7 @@ fn figures(scenario: &Scenario, ours: &[&Series], theirs: &[(&Series, u32)]) -> 
             .collect();
         all.extend(here.iter().filter_map(|series| {
             let (statistic, value) = figure(series)?;
-            Some(shown(series, &statistic, value))
+            Some(describe_figure(series, &statistic, value))
         }));
         let of_core = theirs.iter().filter(|(series, _)| family(&series.provenance.core) == core);
         all.extend(of_core.filter_map(|(series, times)| {
@@ -266,14 +270,14 @@ fn figures(scenario: &Scenario, ours: &[&Series], theirs: &[(&Series, u32)]) -> 
             let value = value * f64::from(*times);
             let ratio = ratio(series, value, &here);
             let note = Some(note(series, *times, &here));
-            Some(Shown { ratio, note, ..shown(series, &statistic, value) })
+            Some(RelatedFigure { ratio, note, ..describe_figure(series, &statistic, value) })
         }));
     }
     all
 }
 
-fn shown(series: &Series, statistic: &str, value: f64) -> Shown {
-    Shown {
+fn describe_figure(series: &Series, statistic: &str, value: f64) -> RelatedFigure {
+    RelatedFigure {
         kernel: one_line(&format!("{} {}", series.key.kernel, series.key.version)),
         soc: one_line(&series.key.soc),
         core: one_line(&series.provenance.core),
@@ -326,15 +330,15 @@ fn note(series: &Series, times: u32, ours: &[&Series]) -> String {
     parts.join("; ")
 }
 
-fn refusals(text: &mut String, refused: &[(String, Vec<String>)], width: usize) {
-    if refused.is_empty() {
+fn refusals(text: &mut String, rejected: &[(String, Vec<String>)], width: usize) {
+    if rejected.is_empty() {
         return;
     }
     let _ = writeln!(text, "\n{HEADING}not compared{HEADING:#}");
-    for (why, names) in refused.iter().take(SHOWN_REFUSED) {
+    for (why, names) in rejected.iter().take(SHOWN_REFUSED) {
         text.push_str(&folded(&format!("{}: {why}", first(names)), width));
     }
-    let more = refused.len().saturating_sub(SHOWN_REFUSED);
+    let more = rejected.len().saturating_sub(SHOWN_REFUSED);
     if more > 0 {
         let _ = writeln!(text, "and {more} more reasons");
     }

@@ -4,7 +4,7 @@ use rtmark_model::Place;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::matched::{EqualCalls, Untold};
+use crate::matcher::{AmbiguousScenarios, EqualCalls};
 
 /// The origin of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
@@ -67,7 +67,7 @@ pub struct Site {
 
 /// The calls of one function with the same origin and outcome.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Called {
+pub struct CalledFunction {
     /// The function, as applications write it.
     pub function: String,
     /// Its symbol.
@@ -123,16 +123,16 @@ impl Shares {
     }
 }
 
-/// What an application paid its kernel in a run.
+/// What an application spent in its kernel during a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Paid {
+pub struct KernelCost {
     /// The calls by function, the most cycles first.
-    pub called: Vec<Called>,
+    pub called: Vec<CalledFunction>,
     /// The number of calls by function that had not ended when the run did.
     pub open: Vec<(String, u64)>,
     /// Functions executed in inlined form, the most cycles first.
     pub inlined: Vec<InlinedCall>,
-    /// API functions of the image that the application did not call in this run.
+    /// API functions in the image that the application did not call in this run.
     pub never: Vec<String>,
     /// How the cycles were shared.
     pub shares: Shares,
@@ -141,5 +141,5 @@ pub struct Paid {
     pub equal: Vec<EqualCalls>,
     /// The scenarios that could not be distinguished from others.
     #[serde(skip)]
-    pub untold: Untold,
+    pub ambiguous: AmbiguousScenarios,
 }
