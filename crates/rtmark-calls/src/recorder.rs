@@ -353,7 +353,7 @@ impl<'a, 'elf> CallRecorder<'a, 'elf> {
         let sp = machine.register(Register::Sp);
         // What a handler returns through is not an address, and a first instruction that continues
         // after an interrupt, such as PUSH, has begun before.
-        let goes_on = self.newest.is_none() && machine.goes_on();
+        let goes_on = self.newest.is_none() && machine.resumes_instruction();
         let Some(return_address) = machine.returns_from_call(link).filter(|_| !goes_on) else {
             return;
         };

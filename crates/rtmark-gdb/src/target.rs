@@ -187,7 +187,7 @@ fn run_fast(machine: &mut Machine, stops: &Stops, until: Cycles) -> Stop {
     }
     let stop = machine.run(until);
     for address in stops.breakpoints() {
-        machine.go_through(*address);
+        machine.remove_stop(*address);
     }
     stop
 }

@@ -86,7 +86,7 @@ impl<'a> HeldBack<'a> {
         match self.whose {
             HeldInterrupt::Masked => machine.mask(),
             HeldInterrupt::OfPriority(priority) | HeldInterrupt::MaskedOrHandled(priority) => {
-                machine.holds_back_priority(priority)
+                machine.priority_blocker(priority)
             }
         }
     }

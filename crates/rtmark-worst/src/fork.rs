@@ -70,7 +70,7 @@ impl Unserved {
     pub(crate) fn of(machine: &Machine, stop: &Stop, interrupt: u16) -> Self {
         match stop {
             Stop::Limit => Self::Late,
-            _ => Self::Ended(machine.holds_back(interrupt).map(merged)),
+            _ => Self::Ended(machine.interrupt_blocker(interrupt).map(merged)),
         }
     }
 }

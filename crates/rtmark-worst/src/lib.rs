@@ -55,7 +55,7 @@
 //!
 //! Many points share the same answer. An interrupt that becomes pending between two instruction
 //! boundaries is seen at the second one, and while it is held back, the program runs on as if it were
-//! not there, unless the program reads what is pending (see [`rtmark_sim::Machine::sees_pending`]). So
+//! not there, unless the program reads what is pending (see [`rtmark_sim::Machine::can_observe_pending`]). So
 //! one entry, tried out where the interrupt is no longer held back, answers for all points since the
 //! last boundary at which it was free. The tests compare this with runs from reset, one for each point.
 //!

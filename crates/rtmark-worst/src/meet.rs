@@ -94,8 +94,8 @@ pub fn meet(
         }
         let ready = [0, 1].map(|which| {
             let interrupt = lines[which].interrupt;
-            let there = copy.has_come(interrupt) || copy.is_active(interrupt);
-            there && copy.holds_back(interrupt).is_none()
+            let there = copy.has_arrived(interrupt) || copy.is_active(interrupt);
+            there && copy.interrupt_blocker(interrupt).is_none()
         });
         let active = lines.map(|line| copy.is_active(line.interrupt));
         let taken = copy.exceptions_taken();

@@ -74,7 +74,7 @@ impl Earlier<'_> {
         let mut copy = machine.clone();
         copy.take_hits();
         // The interrupt reaches the core no earlier than the machine's current cycle.
-        let at = first.max(copy.cycles().0.saturating_sub(copy.way_to_core()));
+        let at = first.max(copy.cycles().0.saturating_sub(copy.interrupt_delay()));
         copy.pend_interrupt(self.lines[0].interrupt, Cycles(at));
         let patience = self.path.question().patience;
         let to = match self.most {

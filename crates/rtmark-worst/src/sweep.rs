@@ -9,7 +9,7 @@ mod inside;
 
 use std::ops::RangeInclusive;
 
-use rtmark_sim::{Advance, Blocker, Cycles, Machine, Register, Stop, Tried, WatchId};
+use rtmark_sim::{Advance, Blocker, Cycles, Machine, Register, Stop, TrialOutcome, WatchId};
 
 use crate::border::{Boundary, gives_way};
 use crate::fork::Unserved;
@@ -127,10 +127,10 @@ pub fn sweep<S: Visitor>(visitor: &mut S, machine: Machine, window: Window) {
         let boundary = Boundary::of(&sweep.machine);
         let now = boundary.cycle;
         let belongs = sweep.reach(now, to);
-        let blocker = sweep.machine.holds_back(interrupt);
+        let blocker = sweep.machine.interrupt_blocker(interrupt);
         sweep.note_blocker(blocker, now, belongs);
-        let looks = sweep.machine.sees_pending();
-        let looked = sweep.machine.looks_until();
+        let looks = sweep.machine.can_observe_pending();
+        let looked = sweep.machine.observes_pending_until();
         // Inside an instruction that began with the interrupt held back, another one might have been
         // noticed.
         if let Some((previous, Some(_))) = previous {
@@ -184,7 +184,7 @@ pub fn sweep<S: Visitor>(visitor: &mut S, machine: Machine, window: Window) {
         // Sleep is cut at the end of the piece, where the next piece begins.
         let until = if boundary.asleep && now < to { to } else { u64::MAX };
         let hits = sweep.machine.hits().len();
-        match sweep.machine.advance_open(Cycles(until)) {
+        match sweep.machine.advance_before_issue(Cycles(until)) {
             Ok(Advance::Instruction) if !looks => {
                 sweep.answer_begun(boundary, hits);
                 sweep.enter_early(boundary);
@@ -245,7 +245,7 @@ impl<'a, S: Visitor> Sweep<'a, S> {
     /// Begins at the machine's position.
     fn new(visitor: &'a mut S, mut machine: Machine, window: Window) -> Self {
         machine.settle();
-        let way = machine.way_to_core();
+        let way = machine.interrupt_delay();
         let come = machine.cycles().0.saturating_sub(way);
         Self {
             visitor,
@@ -325,7 +325,7 @@ impl<'a, S: Visitor> Sweep<'a, S> {
         let Some(from) = self.waiting else { return };
         let last = self.last_waiting(now).max(from);
         if self.visitor.tries()
-            && let Tried::Entered(cycle) = self.machine.try_entry(self.visitor.interrupt())
+            && let TrialOutcome::Entered(cycle) = self.machine.try_entry(self.visitor.interrupt())
             && let Some(answer) = self.visitor.entered(last, &self.machine, cycle.0)
         {
             if let Some(points) = self.take_waiting(now) {
@@ -340,7 +340,7 @@ impl<'a, S: Visitor> Sweep<'a, S> {
     /// has advanced one visible step from a boundary.
     fn enter_early(&mut self, before: Boundary) {
         let interrupt = self.visitor.interrupt();
-        if self.way == 0 || self.machine.holds_back(interrupt).is_some() {
+        if self.way == 0 || self.machine.interrupt_blocker(interrupt).is_some() {
             return;
         }
         if self.waiting.is_some() {
@@ -361,7 +361,7 @@ impl<'a, S: Visitor> Sweep<'a, S> {
         let Some(from) = self.waiting.take() else { return };
         let points = from..=self.last.map_or(at, |last| last.min(at)).max(from);
         if self.visitor.tries()
-            && let Tried::Entered(cycle) =
+            && let TrialOutcome::Entered(cycle) =
                 self.machine.try_entry_early(self.visitor.interrupt(), Cycles(*points.end()))
             && let Some(answer) = self.visitor.entered(*points.end(), &self.machine, cycle.0)
         {
@@ -405,8 +405,8 @@ impl<'a, S: Visitor> Sweep<'a, S> {
                 continue;
             }
             let known = match tried {
-                Tried::Entered(cycle) => self.visitor.entered(at, &self.machine, cycle.0),
-                Tried::Unclear => None,
+                TrialOutcome::Entered(cycle) => self.visitor.entered(at, &self.machine, cycle.0),
+                TrialOutcome::Unclear => None,
             };
             let answer = if let Some(answer) = known {
                 answer

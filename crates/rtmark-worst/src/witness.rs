@@ -69,7 +69,7 @@ impl Recorder {
     fn note(&mut self, machine: &Machine, moment: Moment) {
         let cycle = machine.cycles().0;
         let waits = cycle >= self.point && !self.entered;
-        let held = if waits { machine.holds_back(self.interrupt) } else { None };
+        let held = if waits { machine.interrupt_blocker(self.interrupt) } else { None };
         // Of the steps before the point, only the last instruction matters.
         if cycle < self.since {
             self.steps.clear();

@@ -162,7 +162,7 @@ impl Gic {
     }
 
     /// Returns whether writing a register may make an interrupt pending.
-    pub const fn makes_pending(offset: u32) -> bool {
+    pub const fn writes_pending(offset: u32) -> bool {
         matches!(offset & !3, 0x200..=0x27C | 0xF00)
     }
 
@@ -223,7 +223,7 @@ impl Gic {
     }
 
     /// Returns whether an interrupt of a priority would be signalled now.
-    pub fn lets_through(&self, id: u16, priority: u8) -> bool {
+    pub fn would_signal(&self, id: u16, priority: u8) -> bool {
         priority < self.mask && priority & self.group_mask(id) < self.running_priority()
     }
 
@@ -255,7 +255,7 @@ impl Gic {
     /// Returns the interrupt signalled to the core.
     pub fn signalled(&self) -> Option<u16> {
         let id = self.highest().filter(|id| self.interface >> self.group(*id) & 1 == 1)?;
-        self.lets_through(id, self.priority(id)).then_some(id)
+        self.would_signal(id, self.priority(id)).then_some(id)
     }
 
     /// Returns whether reads of the most urgent interrupt do not show this one.
@@ -282,7 +282,7 @@ impl Gic {
     }
 
     /// Returns whether reading a register shows what is pending.
-    pub const fn shows_pending(offset: u32) -> bool {
+    pub const fn reads_pending(offset: u32) -> bool {
         matches!(offset & !3, 0x200..=0x2FC | 0x100C | 0x1018)
     }
 
@@ -489,10 +489,10 @@ mod tests {
         assert_eq!(gic.signalled(), Some(68));
         for (point, lets) in [(4, true), (5, false)] {
             gic.write(0x101C, point, u32::MAX);
-            assert_eq!(gic.lets_through(68, 0x80), lets, "{point}");
+            assert_eq!(gic.would_signal(68, 0x80), lets, "{point}");
         }
         gic.write(0x1000, 0b10111, u32::MAX);
-        assert!(gic.lets_through(68, 0x80), "that of group 0 counts");
+        assert!(gic.would_signal(68, 0x80), "that of group 0 counts");
     }
 
     #[test]

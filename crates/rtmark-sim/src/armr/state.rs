@@ -3,14 +3,14 @@
 
 use rtmark_units::{Cycles, Instructions};
 
-use super::control::Denied;
-use super::core::{Core, Passed, Refusal};
+use super::control::AccessFault;
+use super::core::{Core, Refusal, StepResult};
 use super::cpu::Mode;
 use super::exec::Exception;
 use super::gic::{FIRST_EXTERNAL, Gic, InterruptLine, exception};
 use super::timing::ENTRY;
 use crate::devices::{Console, Devices};
-use crate::host::{Answer, Around};
+use crate::host::{CallEnvironment, CallResult};
 use crate::image::Image;
 use crate::memory::Bus;
 use crate::soc::Soc;
@@ -103,7 +103,7 @@ impl CoreState for State {
         self.core.refusal = before.refusal;
         let system = &mut self.core.arch.system;
         (system.bus, system.console) = (bus, console);
-        system.devices.take_over(before.arch.system.devices);
+        system.devices.carry_over(before.arch.system.devices);
         self.marks_changed();
         Ok(())
     }
@@ -196,7 +196,7 @@ impl State {
     ///
     /// # Errors
     /// The reason why the run ends.
-    pub fn pass(&mut self, until: u64) -> Result<Passed, Stop> {
+    pub fn step_until(&mut self, until: u64) -> Result<StepResult, Stop> {
         if let Some(stop) = &self.session.ended {
             return Err(stop.clone());
         }
@@ -224,35 +224,40 @@ impl State {
 
     /// Records the result of a step that began in cycle `before`, after `returns` exception
     /// returns.
-    fn notice(&mut self, passed: Passed, before: u64, returns: u64) -> Result<Passed, Stop> {
+    fn notice(
+        &mut self,
+        passed: StepResult,
+        before: u64,
+        returns: u64,
+    ) -> Result<StepResult, Stop> {
         match passed {
-            Passed::Instruction { pc, issued } | Passed::HostCall { pc, issued } => {
+            StepResult::Instruction { pc, issued } | StepResult::HostCall { pc, issued } => {
                 self.notice_instruction(pc, issued);
                 self.notice_acknowledgement(issued);
             }
-            Passed::Call { pc, issued } => {
+            StepResult::Call { pc, issued } => {
                 self.notice_instruction(pc, issued);
                 self.notice_trap(number::CALL, self.core.cycle());
             }
-            Passed::Trap(_, Some(exception)) => {
+            StepResult::Trap(_, Some(exception)) => {
                 // It became pending before it was taken.
                 self.notice_inputs();
                 self.notice_trap(exception, self.core.cycle() - ENTRY);
             }
-            Passed::Trap(_, None) => self.notice_trap(number::FAULT, self.core.cycle() - ENTRY),
-            Passed::Slept => self.session.asleep += self.core.cycle() - before,
-            Passed::Refused(exception) => {
+            StepResult::Trap(_, None) => self.notice_trap(number::FAULT, self.core.cycle() - ENTRY),
+            StepResult::Slept => self.session.asleep += self.core.cycle() - before,
+            StepResult::Refused(exception) => {
                 let stop = self.refusal(exception);
                 self.session.ended = Some(stop.clone());
                 return Err(stop);
             }
-            Passed::Forever => return Err(Stop::Asleep),
+            StepResult::Forever => return Err(Stop::Asleep),
         }
         if self.core.returns != returns {
             self.notice_return();
         }
         self.notice_inputs();
-        if let Passed::HostCall { .. } = passed {
+        if let StepResult::HostCall { .. } = passed {
             self.serve_call()?;
         }
         if self.session.watches.take_resumed() {
@@ -260,7 +265,7 @@ impl State {
         }
         if let Some(address) = self.core.arch.system.devices.take_refused() {
             let pc = self.core.arch.cpu.pc;
-            let pc = if let Passed::Instruction { pc, .. } = passed { pc } else { pc };
+            let pc = if let StepResult::Instruction { pc, .. } = passed { pc } else { pc };
             let stop = self.fault(FaultKind::Unmodelled, pc, Some(address));
             self.session.ended = Some(stop.clone());
             return Err(stop);
@@ -368,15 +373,15 @@ impl State {
         let (kind, address) = match exception {
             Exception::Breakpoint => return Stop::Breakpoint(cpu.pc),
             Exception::Undefined { float: true } => (FaultKind::NoCoprocessor, None),
-            Exception::Code { why: Denied::External, address } => {
+            Exception::Code { why: AccessFault::External, address } => {
                 (FaultKind::InstructionAccess, Some(address))
             }
             Exception::Code { address, .. } => (FaultKind::InstructionProtection, Some(address)),
             Exception::Data { address, why, .. } => (
                 match why {
-                    Denied::Alignment => FaultKind::Unaligned,
-                    Denied::External => FaultKind::DataAccess,
-                    Denied::Background | Denied::Permission => FaultKind::DataProtection,
+                    AccessFault::Alignment => FaultKind::Unaligned,
+                    AccessFault::External => FaultKind::DataAccess,
+                    AccessFault::Background | AccessFault::Permission => FaultKind::DataProtection,
                 },
                 Some(address),
             ),
@@ -406,13 +411,13 @@ impl State {
         let arch = &mut self.core.arch;
         let (operation, parameter) = (arch.cpu.get(0), arch.cpu.get(1));
         let (bus, console) = (&mut arch.system.bus, &mut arch.system.console);
-        let answer = Around { bus, console, cycle, clock }.serve(operation, parameter);
+        let answer = CallEnvironment { bus, console, cycle, clock }.serve(operation, parameter);
         match answer {
-            Answer::Value(value) => {
+            CallResult::Value(value) => {
                 arch.cpu.set(0, value);
                 Ok(())
             }
-            Answer::Exit(status) => {
+            CallResult::Exit(status) => {
                 self.session.ended = Some(Stop::Exit(status));
                 Err(Stop::Exit(status))
             }

@@ -80,7 +80,7 @@ impl Counter {
     }
 
     /// Returns whether it has counted at all since [`Self::look`].
-    pub fn counted(&self, now: u64) -> bool {
+    pub fn has_counted(&self, now: u64) -> bool {
         self.position(now) > self.seen
     }
 
@@ -95,7 +95,7 @@ impl Counter {
     }
 
     /// Returns the cycle in which a value is reached that has not been reached since [`Self::look`].
-    pub fn reaches(&self, value: u64) -> Option<u64> {
+    pub fn cycle_of_value(&self, value: u64) -> Option<u64> {
         let next = self.next(self.seen, value).filter(|_| self.running)?;
         Some(self.cycle_of(next))
     }
@@ -157,12 +157,12 @@ mod tests {
         let values: Vec<_> = (100..160).step_by(10).map(|now| counter.value(now)).collect();
         assert_eq!(values, [0, 1, 2, 3, 0, 1]);
         assert_eq!(counter.value(119), 1);
-        assert_eq!([counter.reaches(0), counter.reaches(3)], [Some(140), Some(130)]);
-        assert_eq!(counter.reaches(4), None, "it never gets there");
+        assert_eq!([counter.cycle_of_value(0), counter.cycle_of_value(3)], [Some(140), Some(130)]);
+        assert_eq!(counter.cycle_of_value(4), None, "it never gets there");
         assert!(!counter.passed(129, 3) && counter.passed(130, 3));
         counter.look(130);
         assert!(!counter.passed(169, 3) && counter.passed(170, 3));
-        assert_eq!(counter.reaches(3), Some(170));
+        assert_eq!(counter.cycle_of_value(3), Some(170));
     }
 
     #[test]
@@ -170,7 +170,7 @@ mod tests {
         let mut counter = Counter::new(Rate { counts: 3, cycles: 10 }, 1 << 24);
         counter.start(0);
         assert_eq!([3, 4, 6, 7, 10].map(|now| counter.value(now)), [0, 1, 1, 2, 3]);
-        assert_eq!(counter.reaches(2), Some(7));
+        assert_eq!(counter.cycle_of_value(2), Some(7));
     }
 
     #[test]
@@ -180,7 +180,7 @@ mod tests {
         counter.set_period(25, 50);
         assert_eq!((counter.value(29), counter.value(30)), (2, 3));
         counter.stop(35);
-        assert_eq!((counter.value(99), counter.reaches(9)), (3, None));
+        assert_eq!((counter.value(99), counter.cycle_of_value(9)), (3, None));
         counter.start(100);
         assert_eq!(counter.value(110), 4);
     }

@@ -27,7 +27,7 @@ impl Transmitter {
     }
 
     /// Returns the first cycle in which at most `held` bytes are left.
-    pub fn down_to(&self, held: u64) -> u64 {
+    pub fn drains_to(&self, held: u64) -> u64 {
         self.idle_at.saturating_sub(held.saturating_mul(self.frame))
     }
 }
@@ -43,8 +43,8 @@ mod tests {
         sender.send(100, 10);
         sender.send(101, 10);
         assert_eq!([101, 109, 110, 119, 120].map(|now| sender.held(now)), [2, 2, 1, 1, 0]);
-        assert_eq!([sender.down_to(1), sender.down_to(0)], [110, 120]);
+        assert_eq!([sender.drains_to(1), sender.drains_to(0)], [110, 120]);
         sender.send(200, 10);
-        assert_eq!(sender.down_to(0), 210, "it had been idle");
+        assert_eq!(sender.drains_to(0), 210, "it had been idle");
     }
 }

@@ -5,7 +5,7 @@
 //! ignored otherwise. While any of these observers is active, the machine is *protected*: see
 //! [`crate::exec::protect`].
 
-use crate::arch::armm::dwt::Spent;
+use crate::arch::armm::dwt::CycleCounts;
 use crate::arch::armm::mpu::Purpose;
 use crate::arch::armm::nvic::DEBUG_MONITOR;
 use crate::isa::{Group, Slot};
@@ -18,18 +18,18 @@ const DWTTRAP: u32 = 1 << 2;
 
 /// What is known when an instruction that has been fetched begins.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Beginning {
+pub(crate) struct BeforeInstruction {
     pc: u32,
     cycles: u64,
     exceptions: u64,
-    gave_way: u64,
+    abandoned_instructions: u64,
     steps: bool,
 }
 
 impl State {
     /// Returns what the core has spent cycles on by `now`.
-    pub(crate) const fn spent(&self, now: u64) -> Spent {
-        Spent { cycles: now, instructions: self.instructions, ..self.spent }
+    pub(crate) const fn spent(&self, now: u64) -> CycleCounts {
+        CycleCounts { cycles: now, instructions: self.instructions, ..self.spent }
     }
 
     /// Returns whether something observes each instruction.
@@ -47,7 +47,7 @@ impl State {
     /// Passes an access to the comparators.
     pub(crate) fn compare(&mut self, address: u32, bytes: u32, access: Purpose) {
         if self.system.dwt.compare(address, bytes, access) {
-            self.tell_monitor(DWTTRAP);
+            self.notify_monitor(DWTTRAP);
         }
     }
 
@@ -58,21 +58,21 @@ impl State {
 
     /// Raises a debug event other than a breakpoint instruction's. Without a monitor that could take it, it
     /// is ignored (C1.4.1).
-    fn tell_monitor(&mut self, status: u32) {
+    fn notify_monitor(&mut self, status: u32) {
         if self.monitor_can_run() {
             self.system.debug_status |= status;
             self.pend(DEBUG_MONITOR, self.cycles);
-            self.attend_soon();
+            self.request_attention();
         }
     }
 
     /// Records the state in which an instruction begins, if something observes instructions.
-    pub(crate) fn begin_instruction(&self, pc: u32) -> Option<Beginning> {
-        self.guards.instructions.then(|| Beginning {
+    pub(crate) fn begin_instruction(&self, pc: u32) -> Option<BeforeInstruction> {
+        self.guards.instructions.then(|| BeforeInstruction {
             pc,
             cycles: self.cycles,
             exceptions: self.spent.exceptions,
-            gave_way: self.gave_way,
+            abandoned_instructions: self.abandoned_instructions,
             steps: self.system.steps_by_monitor() && self.monitor_can_run(),
         })
     }
@@ -80,7 +80,7 @@ impl State {
     /// Accounts for an instruction that has been executed, or that has ended in another way.
     pub(crate) fn end_instruction(
         &mut self,
-        beginning: Option<Beginning>,
+        beginning: Option<BeforeInstruction>,
         slot: &Slot,
         result: Result<(), Stop>,
     ) -> Result<(), Stop> {
@@ -92,7 +92,9 @@ impl State {
             match slot.op.group() {
                 // The instruction was abandoned. Measured on a Cortex-M3: CPICNT does not count its first
                 // cycle.
-                _ if self.gave_way != beginning.gave_way => self.spent.exceptions += 1,
+                _ if self.abandoned_instructions != beginning.abandoned_instructions => {
+                    self.spent.exceptions += 1
+                }
                 _ if cycles == 0 => self.spent.folded += 1,
                 Group::Load
                 | Group::StoreImmediate
@@ -106,7 +108,7 @@ impl State {
             }
             self.compare(beginning.pc, 1, Purpose::Execute);
             if beginning.steps {
-                self.tell_monitor(HALTED);
+                self.notify_monitor(HALTED);
             }
         }
         result

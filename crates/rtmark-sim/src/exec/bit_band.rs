@@ -37,7 +37,9 @@ impl State {
         match Bit::behind(address).filter(|_| self.has_bit_bands) {
             Some(bit) => {
                 self.note_bit_band_read();
-                let word = self.read_word_of(bit).map_err(|trap| self.at_alias(trap, address))?;
+                let word = self
+                    .read_word_of(bit)
+                    .map_err(|trap| self.attribute_to_alias(trap, address))?;
                 // In the byte lane that the access uses.
                 Ok((word >> bit.number & 1) << (8 * (address & 3)))
             }
@@ -50,7 +52,7 @@ impl State {
         if let Some(bit) = Bit::behind(address).filter(|_| self.has_bit_bands) {
             return self
                 .write_bit(bit, value & 1, bytes)
-                .map_err(|trap| self.at_alias(trap, address));
+                .map_err(|trap| self.attribute_to_alias(trap, address));
         }
         let (shift, mask) = (8 * (address & 3), u32::MAX >> (32 - 8 * bytes));
         self.write_peripheral(address & !3, (value & mask) << shift, mask << shift)
@@ -83,7 +85,7 @@ impl State {
     }
 
     /// Attributes a fault of the access made through an alias to the alias' address.
-    fn at_alias(&mut self, trap: Trap, address: u32) -> Trap {
+    fn attribute_to_alias(&mut self, trap: Trap, address: u32) -> Trap {
         self.trap_value = address;
         trap
     }

@@ -5,7 +5,7 @@ use crate::arch::armm::registers::Cpu;
 use crate::isa::{Op, Slot, decode, is_wide};
 use crate::soc::{CoreKind, Soc};
 use crate::state::{CoreState, State};
-use crate::timing::pipeline::LeftOut;
+use crate::timing::pipeline::DisabledRules;
 
 /// N, Z, C and V in APSR.
 const FLAGS: u32 = 0xF000_0000;
@@ -35,7 +35,8 @@ fn state(core: CoreKind) -> State {
         size = 0x1000
         "#
     );
-    let mut state = State::new(&Soc::from_toml(&text).expect("a valid soc"), LeftOut::default());
+    let mut state =
+        State::new(&Soc::from_toml(&text).expect("a valid soc"), DisabledRules::default());
     state.poke(0, &[0, 0x08, 0, 0x20, 1, 1, 0, 0]).expect("flash");
     state.reset().expect("vectors");
     if core.has_fpu() {

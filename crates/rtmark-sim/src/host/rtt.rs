@@ -27,7 +27,7 @@ const WRITE_OFFSET: u32 = 36;
 const READ_OFFSET: u32 = 40;
 
 /// Up buffer 0.
-struct Up {
+struct UpBuffer {
     carries_frames: bool,
     buffer: u32,
     size: u32,
@@ -41,11 +41,11 @@ fn word(bus: &Bus, address: u32) -> Option<u32> {
 }
 
 /// Returns the up buffer that a control block describes, if the description makes sense.
-fn up(bus: &Bus, block: u32) -> Option<Up> {
+fn up(bus: &Bus, block: u32) -> Option<UpBuffer> {
     let field = |offset: u32| word(bus, block.wrapping_add(offset));
     let mut name = [0; DEFMT.len()];
     let named = bus.peek(field(NAME)?, &mut name) == name.len();
-    let up = Up {
+    let up = UpBuffer {
         carries_frames: named && name == *DEFMT,
         buffer: field(BUFFER)?,
         size: field(SIZE)?,

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 
 use rtmark_units::Cycles;
 
-use crate::debug::{CoreModel, Instruction, Marks, Observed};
+use crate::debug::{BoundaryCounts, CoreModel, Instruction, Observed};
 use crate::machine::{Core, Machine, on};
 use crate::state::Landmarks;
 use crate::state::stop::Stop;
@@ -210,7 +210,12 @@ impl Machine {
         }
     }
 
-    fn report_exceptions(&self, before: Marks, now: Marks, observer: &mut impl Observer) {
+    fn report_exceptions(
+        &self,
+        before: BoundaryCounts,
+        now: BoundaryCounts,
+        observer: &mut impl Observer,
+    ) {
         if now.left != before.left {
             observer.returned(self, before.handler);
         }

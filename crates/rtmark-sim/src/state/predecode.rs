@@ -29,13 +29,13 @@ pub struct Decoder {
     pub landmarks: Option<Landmarks>,
     /// Whether the engine needs to know the distance of jumps that were not predicted: see
     /// [`crate::engine::slow`].
-    pub tells_leaps: bool,
+    pub stops_at_jumps: bool,
 }
 
 impl Decoder {
     /// Returns whether an instruction is in no block.
-    pub fn stands_alone(&self, slot: &Slot) -> bool {
-        self.tells_leaps && slot.leaps() || slot.is_landmark()
+    pub fn is_standalone(&self, slot: &Slot) -> bool {
+        self.stops_at_jumps && slot.is_indirect_jump() || slot.is_landmark()
     }
 
     /// Marks the slot at an address if it is a landmark.
@@ -47,7 +47,7 @@ impl Decoder {
             Group::Special | Group::Security | Group::Call | Group::Raise | Group::Wait => true,
             Group::ChangeState => true,
             Group::SpecialRegister => unguarded.op == Op::Msr,
-            _ => unguarded.leaps(),
+            _ => unguarded.is_indirect_jump(),
         };
         slot.observed(by_itself, landmarks.begins(address))
     }
@@ -103,7 +103,7 @@ impl CodePage for SlotPage {
 
 /// Code in RAM that has been overwritten since the engine last asked.
 #[derive(Debug, Default)]
-pub struct Overwritten {
+pub struct OverwrittenCode {
     /// Not every overwritten halfword is listed: any code in RAM may have changed.
     pub any: bool,
     /// The addresses of overwritten halfwords.
@@ -111,9 +111,9 @@ pub struct Overwritten {
 }
 
 /// The maximum number of halfwords listed individually.
-const TOLD: usize = 64;
+const MAX_LISTED: usize = 64;
 
-impl Overwritten {
+impl OverwrittenCode {
     /// Returns whether nothing was overwritten.
     #[inline(always)]
     pub const fn is_empty(&self) -> bool {
@@ -125,7 +125,7 @@ impl Overwritten {
             return;
         }
         self.halfwords.push(halfword);
-        if self.halfwords.len() > TOLD {
+        if self.halfwords.len() > MAX_LISTED {
             self.add_all();
         }
     }
@@ -145,7 +145,7 @@ pub struct Predecoded {
     beneath_watches: BTreeMap<u32, Slot>,
     /// How often everything has been invalidated.
     epoch: u32,
-    pub overwritten: Overwritten,
+    pub overwritten: OverwrittenCode,
 }
 
 impl Clone for Predecoded {
@@ -156,7 +156,7 @@ impl Clone for Predecoded {
             decoder: self.decoder.clone(),
             beneath_watches: self.beneath_watches.clone(),
             epoch: self.epoch,
-            overwritten: Overwritten::default(),
+            overwritten: OverwrittenCode::default(),
         }
     }
 }
@@ -168,12 +168,12 @@ impl Predecoded {
             decoder,
             beneath_watches: BTreeMap::new(),
             epoch: 0,
-            overwritten: Overwritten::default(),
+            overwritten: OverwrittenCode::default(),
         }
     }
 
     /// Returns the instruction that a watch replaces.
-    pub fn beneath_watch(&mut self, bus: &Bus, address: u32) -> Slot {
+    pub fn watched_instruction(&mut self, bus: &Bus, address: u32) -> Slot {
         if let Some(known) = self.beneath_watches.get(&address) {
             return *known;
         }
@@ -233,7 +233,7 @@ impl Predecoded {
     /// Invalidates everything, after flash has been programmed or watches have changed.
     pub fn forget_all(&mut self) {
         self.epoch = self.epoch.wrapping_add(1);
-        self.overwritten = Overwritten::default();
+        self.overwritten = OverwrittenCode::default();
         self.beneath_watches.clear();
         self.windows.iter_mut().for_each(Window::forget);
     }

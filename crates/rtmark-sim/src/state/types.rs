@@ -49,7 +49,7 @@ pub enum LoadError {
 /// An address that belongs to no memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no memory at {0:#010x}")]
-pub struct NoMemory(pub u32);
+pub struct UnmappedAddress(pub u32);
 
 /// A register, for [`Machine::register`](crate::Machine::register) and
 /// [`Machine::set_register`](crate::Machine::set_register).

@@ -351,7 +351,7 @@ fn a_fast_interrupt_goes_into_the_handler_of_another() {
     assert_eq!(machine.handler_of(fast), Ok(0x1C));
     // After reset FIQ is masked, and what comes by it waits.
     assert_eq!(
-        (machine.holds_back(slow), machine.holds_back(fast)),
+        (machine.interrupt_blocker(slow), machine.interrupt_blocker(fast)),
         (None, Some(Blocker::FastMask))
     );
     let watches = [0x100, 0x158, 0x1C].map(|at| machine.watch(Watch::Execute(at)));
@@ -370,7 +370,7 @@ fn a_fast_interrupt_goes_into_the_handler_of_another() {
     assert_eq!((machine.register(Register::R(8)), machine.register(Register::R(11))), (5, 0));
     assert_eq!(machine.register(Register::Pc), 0x15C);
     assert_eq!(machine.register(Register::Xpsr) & 0xDF, 0x92, "in IRQ mode, with IRQ masked");
-    assert_eq!(machine.holds_back(fast), None);
+    assert_eq!(machine.interrupt_blocker(fast), None);
 }
 
 /// Has the program store a word.

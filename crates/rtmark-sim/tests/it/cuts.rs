@@ -52,7 +52,11 @@ impl State {
         Self {
             stop,
             cycles: machine.cycles(),
-            counts: [machine.instructions().0, machine.gave_way().0, machine.exceptions_taken()],
+            counts: [
+                machine.instructions().0,
+                machine.abandoned_instructions().0,
+                machine.exceptions_taken(),
+            ],
             registers,
             ram: machine.peek(RAM, 0x4000),
         }

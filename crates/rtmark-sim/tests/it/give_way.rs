@@ -366,11 +366,15 @@ fn programs_end_as_without_interrupts_however_they_are_run() {
             for other in [&pieces, &observed] {
                 assert_eq!(other.cycles(), machine.cycles(), "{core}, round {round}");
                 assert_eq!(other.instructions(), machine.instructions(), "{core}, round {round}");
-                assert_eq!(other.gave_way(), machine.gave_way(), "{core}, round {round}");
+                assert_eq!(
+                    other.abandoned_instructions(),
+                    machine.abandoned_instructions(),
+                    "{core}, round {round}"
+                );
                 assert_eq!(other.peek(RAM, 0x4000), machine.peek(RAM, 0x4000), "{core}");
                 assert_eq!(state(other), state(&machine), "{core}, round {round}");
             }
-            left += machine.gave_way().0;
+            left += machine.abandoned_instructions().0;
         }
         assert!(left > 60, "{core}: {left} instructions have given way");
     }
@@ -402,7 +406,7 @@ fn waits_that_registers_have_set_count() {
             let mut running = firmware.on_soc(soc);
             running.machine.pend_interrupt(0, Cycles(at));
             running.run(700);
-            (running.cycle("handler"), running.machine.gave_way())
+            (running.cycle("handler"), running.machine.abandoned_instructions())
         });
         assert_eq!(entered[0], entered[1], "in cycle {at}, {} into it", at - begins);
         late += u64::from(at > begins + longest && entered[0].1.0 > 0);

@@ -4,7 +4,7 @@
 //! The cycle of an instruction is that in which it leaves stage X; its cycles are those since the
 //! instruction before. The figures are those of the RTL's traces, see `riscv`.
 
-use rtmark_sim::riscv::{Drive, Input, PortWaits, Trapped};
+use rtmark_sim::riscv::{Drive, Input, PortWaits, TrapKind};
 use rtmark_sim::{
     Blocker, Cycles, FaultKind, FaultPolicy, Image, LoadError, Machine, Register, Soc, Stop, Watch,
 };
@@ -162,7 +162,7 @@ fn an_external_interrupt_is_entered_at_once_and_others_a_cycle_later() {
         core(&mut machine).drive(input, Drive::UntilTaken, Cycles(30));
         let trace = trace(&mut machine, 30);
         let entered = trace.traps.first().map(|(what, cycle)| (*what, *cycle));
-        assert_eq!(entered, Some((Trapped::Interrupt(mie as u8), 30 + later)), "{input:?}");
+        assert_eq!(entered, Some((TrapKind::Interrupt(mie as u8), 30 + later)), "{input:?}");
         let handler = trace.left.iter().find(|(place, cycle)| *place == 0 && *cycle > 5);
         assert_eq!(handler.map(|(_, cycle)| *cycle), Some(32 + later), "{input:?}");
     }
@@ -281,7 +281,7 @@ fn faults_are_delivered_where_the_policy_says_so() {
     let mut machine = machine(&Code::words(&words));
     machine.set_fault_policy(FaultPolicy::Deliver);
     let trace = trace(&mut machine, 4);
-    assert_eq!(trace.traps.first().map(|trap| trap.0), Some(Trapped::Exception(2)));
+    assert_eq!(trace.traps.first().map(|trap| trap.0), Some(TrapKind::Exception(2)));
     assert_eq!(trace.left.last().map(|left| left.0), Some(0));
 }
 

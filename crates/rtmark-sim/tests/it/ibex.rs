@@ -4,7 +4,7 @@
 //! The cycle of an instruction is its last one in stage ID/EX; its cycles are those since the instruction
 //! before. The figures are those of the RTL, which `make rtl` compares with many more.
 
-use rtmark_sim::riscv::{Drive, Input, PortWaits, Trapped};
+use rtmark_sim::riscv::{Drive, Input, PortWaits, TrapKind};
 use rtmark_sim::{Cycles, FaultKind, FaultPolicy, Machine, Register, Soc, Stop};
 
 use crate::rv32::{
@@ -146,7 +146,7 @@ fn traps_and_returns_take_three_cycles_to_the_next_instruction() {
     assert_eq!(places, [0x80, 0x84, 0, 0x400, 0x404, 0x408, 0x40C, 0x88]);
     let cycle = |index: usize| trace.left[index].1;
     assert_eq!([cycle(2) - cycle(1), cycle(7) - cycle(6)], [4, 3]);
-    assert_eq!(trace.traps[0], (Trapped::Exception(11), cycle(1) + 1));
+    assert_eq!(trace.traps[0], (TrapKind::Exception(11), cycle(1) + 1));
 }
 
 #[test]
@@ -184,7 +184,7 @@ fn each_interrupt_has_a_vector_that_is_jumped_to_two_cycles_on() {
         core(&mut machine).drive(input, Drive::UntilTaken, Cycles(30));
         let trace = trace(&mut machine, 30);
         // In cycle 30 the instruction in the stage completes, in the next one it is empty.
-        assert_eq!(trace.traps[0], (Trapped::Interrupt(code), 32), "{input:?}");
+        assert_eq!(trace.traps[0], (TrapKind::Interrupt(code), 32), "{input:?}");
         let vector = trace.left.iter().position(|(place, _)| *place < ENTRY).expect("a vector");
         assert_eq!(trace.left[vector], (4 * u32::from(code), 35), "{input:?}");
         assert_eq!(trace.left[vector - 1].1, 30, "{input:?}");
@@ -200,7 +200,7 @@ fn of_several_interrupts_fast_ones_come_first_and_of_these_the_lowest() {
     }
     let trace = trace(&mut machine, 60);
     let codes = trace.traps.iter().filter_map(|(what, _)| match what {
-        Trapped::Interrupt(code) => Some(*code),
+        TrapKind::Interrupt(code) => Some(*code),
         _ => None,
     });
     assert_eq!(codes.collect::<Vec<_>>(), [20, 25, 11, 3, 7]);

@@ -1,6 +1,6 @@
 //! Trying an interrupt's entry out says what a copy of the machine does, and leaves nothing.
 
-use rtmark_sim::{Advance, Blocker, CoreKind, Cycles, Machine, Register, Soc, Tried, Watch};
+use rtmark_sim::{Advance, Blocker, CoreKind, Cycles, Machine, Register, Soc, TrialOutcome, Watch};
 
 use crate::support::*;
 
@@ -71,7 +71,7 @@ fn inside(machine: &mut Machine, core: CoreKind) -> u64 {
     let points = (now + 1 - way(core)..).map_while(|at| {
         let at = Cycles(at);
         let tried = machine.try_entry_within(INTERRUPT, at)?;
-        if let Tried::Entered(cycle) = tried {
+        if let TrialOutcome::Entered(cycle) = tried {
             assert_eq!(cycle.0, by_copy(machine, at), "inside an instruction, at {at}");
         }
         Some(tried)
@@ -88,18 +88,18 @@ fn an_entry_tried_out_is_the_entry_of_a_copy() {
             let (mut entered, mut unclear, mut within, mut held) = (0, 0, 0, Vec::new());
             while machine.cycles().0 < END {
                 machine.settle();
-                match machine.holds_back(INTERRUPT) {
+                match machine.interrupt_blocker(INTERRUPT) {
                     // One that comes to the core now has become pending before.
                     None if machine.cycles().0 < way(core) => {}
                     None if !machine.is_asleep() => match machine.try_entry(INTERRUPT) {
-                        Tried::Entered(cycle) => {
+                        TrialOutcome::Entered(cycle) => {
                             let now = machine.cycles();
                             let pended = Cycles(now.0 - way(core));
                             assert_eq!(cycle.0, by_copy(&machine, pended), "{core} at {now}");
                             entered += 1;
                             within += inside(&mut machine, core);
                         }
-                        Tried::Unclear => unclear += 1,
+                        TrialOutcome::Unclear => unclear += 1,
                     },
                     None => {}
                     Some(holder) => held.push(holder),
@@ -196,8 +196,8 @@ fn code_that_only_a_trial_has_come_to_may_be_written_over() {
         let mut tried = 0;
         while machine.advance(Cycles(300)).is_ok() {
             machine.settle();
-            if machine.cycles().0 >= way(core) && machine.holds_back(INTERRUPT).is_none() {
-                tried += u32::from(machine.try_entry(INTERRUPT) != Tried::Unclear);
+            if machine.cycles().0 >= way(core) && machine.interrupt_blocker(INTERRUPT).is_none() {
+                tried += u32::from(machine.try_entry(INTERRUPT) != TrialOutcome::Unclear);
             }
         }
         assert!(tried > 10, "{core}: {tried}");

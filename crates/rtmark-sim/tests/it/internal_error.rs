@@ -2,7 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use rtmark_sim::{CoreKind, Cycles, FileCalls, InternalError, Machine, Observer, Stop, Tried};
+use rtmark_sim::{
+    CoreKind, Cycles, FileCalls, InternalError, Machine, Observer, Stop, TrialOutcome,
+};
 
 use crate::support::*;
 
@@ -67,7 +69,7 @@ fn every_kind_of_run_ends_with_it() {
         for (how, run) in runs {
             let (mut machine, stuck) = looping(core);
             assert_eq!(machine.run(Cycles(500)), Stop::Limit, "{core} {how}: it runs until then");
-            machine.sabotage(stuck);
+            machine.inject_pipeline_stall(stuck);
             let error = internal(run(&mut machine));
             assert_eq!(error.pc, stuck, "{core} {how}");
             assert_eq!(error.instruction.as_deref(), Some("subs r4, #1"), "{core} {how}");
@@ -79,7 +81,7 @@ fn every_kind_of_run_ends_with_it() {
 #[test]
 fn it_goes_on_with_nothing_until_a_reset() {
     let (mut machine, stuck) = looping(CoreKind::CortexM3);
-    machine.sabotage(stuck);
+    machine.inject_pipeline_stall(stuck);
     let error = internal(machine.run(Cycles(1_000)));
     let cycles = machine.cycles();
     assert_eq!(machine.internal_error(), Some(&error));
@@ -102,7 +104,7 @@ fn it_goes_before_the_end_that_the_program_makes() {
         assert!(matches!(plain.run(Cycles(1_000)), Stop::Exit(_)));
         let mut machine = running.machine;
         machine.set_file_calls(FileCalls::Served);
-        machine.sabotage(firmware.address("exit"));
+        machine.inject_pipeline_stall(firmware.address("exit"));
         assert_eq!(internal(machine.run(Cycles(1_000))).pc, firmware.address("exit"), "{core}");
     }
 }
@@ -117,9 +119,9 @@ fn a_trial_that_meets_it_ends_the_run() {
         machine.arm_interrupt(0, 0x40);
         machine.run(Cycles(100));
         machine.settle();
-        assert!(matches!(machine.clone().try_entry(0), Tried::Entered(_)));
-        machine.sabotage(firmware.address("handler"));
-        assert_eq!(machine.try_entry(0), Tried::Unclear);
+        assert!(matches!(machine.clone().try_entry(0), TrialOutcome::Entered(_)));
+        machine.inject_pipeline_stall(firmware.address("handler"));
+        assert_eq!(machine.try_entry(0), TrialOutcome::Unclear);
         let stop = machine.advance(Cycles(1_000)).expect_err("the run is over");
         assert_eq!(internal(stop).pc, firmware.address("handler"), "{core}");
     }
@@ -128,7 +130,7 @@ fn a_trial_that_meets_it_ends_the_run() {
 #[test]
 fn it_says_where_and_how_the_pipeline_stood() {
     let (mut machine, stuck) = looping(CoreKind::CortexM4F);
-    machine.sabotage(stuck);
+    machine.inject_pipeline_stall(stuck);
     let text = internal(machine.run(Cycles(1_000))).to_string();
     for part in [&format!("{stuck:#010x}"), "`subs r4, #1`", "cycle ", "sabotaged"] {
         assert!(text.contains(part), "{part}: {text}");

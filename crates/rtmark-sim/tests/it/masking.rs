@@ -109,16 +109,16 @@ fn what_holds_an_interrupt_back_depends_on_its_priority() {
     firmware.handler(16).forever();
     let mut machine = firmware.on(CoreKind::CortexM4F).machine;
     machine.run(Cycles(100));
-    assert_eq!(machine.holds_back_priority(0xF0), None);
+    assert_eq!(machine.priority_blocker(0xF0), None);
     machine.pend_interrupt(0, Cycles(100));
     machine.run(Cycles(200));
-    assert_eq!(machine.holds_back_priority(0x70), None);
-    assert_eq!(machine.holds_back_priority(0x80), Some(Blocker::Active(16)));
+    assert_eq!(machine.priority_blocker(0x70), None);
+    assert_eq!(machine.priority_blocker(0x80), Some(Blocker::Active(16)));
     machine.set_register(Register::Basepri, 0x60);
-    assert_eq!(machine.holds_back_priority(0x50), None);
-    assert_eq!(machine.holds_back_priority(0x70), Some(Blocker::Basepri));
+    assert_eq!(machine.priority_blocker(0x50), None);
+    assert_eq!(machine.priority_blocker(0x70), Some(Blocker::Basepri));
     machine.set_register(Register::Primask, 1);
-    assert_eq!(machine.holds_back_priority(0x00), Some(Blocker::Primask));
+    assert_eq!(machine.priority_blocker(0x00), Some(Blocker::Primask));
 }
 
 #[test]
@@ -130,9 +130,9 @@ fn what_is_pending_goes_before_what_is_less_urgent_or_has_a_higher_number() {
     firmware.handler(15).forever();
     let mut machine = firmware.on(CoreKind::CortexM4F).machine;
     machine.run(Cycles(200));
-    assert_eq!(machine.holds_back_priority(0x40), Some(Blocker::Primask));
+    assert_eq!(machine.priority_blocker(0x40), Some(Blocker::Primask));
     machine.set_register(Register::Primask, 0);
-    assert_eq!(machine.holds_back_priority(0x70), None);
-    assert_eq!(machine.holds_back_priority(0x80), Some(Blocker::Pending(15)));
-    assert_eq!(machine.holds_back_priority(0x90), Some(Blocker::Pending(15)));
+    assert_eq!(machine.priority_blocker(0x70), None);
+    assert_eq!(machine.priority_blocker(0x80), Some(Blocker::Pending(15)));
+    assert_eq!(machine.priority_blocker(0x90), Some(Blocker::Pending(15)));
 }

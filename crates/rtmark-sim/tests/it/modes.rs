@@ -64,7 +64,7 @@ impl Mode {
                 if random.below(8) == 0 {
                     try_interrupt(machine, random);
                 }
-                if let Err(stop) = machine.advance_open(until) {
+                if let Err(stop) = machine.advance_before_issue(until) {
                     break stop;
                 }
             },
@@ -114,8 +114,8 @@ fn pieces(
 
 /// Asks what an interrupt would meet here, which is to leave no trace.
 fn try_interrupt(machine: &mut Machine, random: &mut Random) {
-    let _ = machine.sees_pending();
-    if machine.is_asleep() || machine.holds_back(SPARE_INTERRUPT).is_some() {
+    let _ = machine.can_observe_pending();
+    if machine.is_asleep() || machine.interrupt_blocker(SPARE_INTERRUPT).is_some() {
         return;
     }
     let _ = machine.try_entry(SPARE_INTERRUPT);
@@ -126,8 +126,8 @@ fn try_interrupt(machine: &mut Machine, random: &mut Random) {
 /// The same before the next instruction has entered the pipeline.
 fn try_early_interrupt(machine: &mut Machine, random: &mut Random) {
     let next = machine.next_entry().0;
-    if !machine.is_asleep() && machine.holds_back(SPARE_INTERRUPT).is_none() {
-        let before = machine.way_to_core() + u64::from(random.below(4));
+    if !machine.is_asleep() && machine.interrupt_blocker(SPARE_INTERRUPT).is_none() {
+        let before = machine.interrupt_delay() + u64::from(random.below(4));
         let _ = machine.try_entry_early(SPARE_INTERRUPT, Cycles(next.saturating_sub(before)));
     }
 }
@@ -138,7 +138,7 @@ fn state(machine: &Machine) -> Vec<(String, u64)> {
         ("cycles".to_owned(), machine.cycles().0),
         ("instructions".to_owned(), machine.instructions().0),
         ("waited".to_owned(), machine.waited().0),
-        ("gave way".to_owned(), machine.gave_way().0),
+        ("gave way".to_owned(), machine.abandoned_instructions().0),
         ("exceptions".to_owned(), machine.exceptions_taken()),
     ];
     let r = (0..15).map(|at| (format!("r{at}"), Register::R(at)));

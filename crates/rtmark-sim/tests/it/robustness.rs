@@ -1,6 +1,6 @@
 //! Firmware is not trusted: whatever it is, the simulator neither panics nor hangs.
 
-use rtmark_sim::{Bound, CoreKind, Cycles, FaultPolicy, Image, Machine, Soc, Stop, Taken, Watch};
+use rtmark_sim::{Bound, CoreKind, Cycles, Elapsed, FaultPolicy, Image, Machine, Soc, Stop, Watch};
 
 use crate::support::{self, Random, soc};
 
@@ -58,7 +58,7 @@ fn try_image(soc: &Soc, seed: u64, policy: FaultPolicy, bytes: &[u8], random: &m
     run_on(&mut machine, 20_000);
     let (cycles, name) = (machine.cycles().0, &soc.name);
     assert!(cycles < 200_000, "{name} seed {seed}: ran to cycle {cycles}");
-    let excess = Bound::of(soc).excess(&Taken::from(&machine));
+    let excess = Bound::of(soc).violation(&Elapsed::from(&machine));
     assert_eq!(excess, None, "{name} seed {seed}");
 }
 
@@ -121,10 +121,10 @@ fn excess_of(soc: &Soc, words: &[u32]) -> (Option<String>, u64) {
     machine.poke(soc.vector_base(), &bytes).expect("in flash");
     machine.reset().expect("code");
     assert_eq!(machine.run(Cycles(2_000)), Stop::Limit);
-    let before = Taken::from(&machine);
+    let before = Elapsed::from(&machine);
     assert_eq!(machine.run(Cycles(20_000)), Stop::Limit);
-    let taken = Taken::from(&machine).since(before);
-    (Bound::of(soc).excess(&taken), taken.cycles.0 / taken.instructions.0)
+    let taken = Elapsed::from(&machine).since(before);
+    (Bound::of(soc).violation(&taken), taken.cycles.0 / taken.instructions.0)
 }
 
 #[test]

@@ -85,7 +85,8 @@ impl<S: Visitor> Sweep<'_, S> {
         let _ = copy.advance(Cycles(u64::MAX));
         self.visitor.path().look_at(&copy);
         // An instruction that gives way to it has seen it before it is reported as pending.
-        copy.is_under_way(interrupt) || copy.gave_way() != self.kept.gave_way()
+        copy.is_pending_or_active(interrupt)
+            || copy.abandoned_instructions() != self.kept.abandoned_instructions()
     }
 
     /// Answers for a range of points whose ends are known. A step looks at what is pending only a few

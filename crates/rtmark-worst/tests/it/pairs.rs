@@ -133,11 +133,11 @@ fn brute(start: &Machine, pended: [u64; 2]) -> ([u64; 2], Interleaving) {
     let mut alone = start.clone();
     alone.pend_interrupt(INTERRUPTS[other], Cycles(pended[other]));
     let mut overtaken = false;
-    let comes = pended[first] + start.way_to_core();
+    let comes = pended[first] + start.interrupt_delay();
     while alone.cycles().0 < comes {
         alone.settle();
-        let held = alone.holds_back(INTERRUPTS[other]).is_some();
-        let about = alone.has_come(INTERRUPTS[other])
+        let held = alone.interrupt_blocker(INTERRUPTS[other]).is_some();
+        let about = alone.has_arrived(INTERRUPTS[other])
             && !held
             && alone.cycles().0 < comes
             && !alone.is_asleep();

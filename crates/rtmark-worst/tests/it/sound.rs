@@ -238,7 +238,7 @@ fn held_stretches_reach_over_all_that_holds() {
     while machine.cycles().0 < window.to || since.is_some() {
         machine.settle();
         let (now, pc) = (machine.cycles().0, machine.register(Register::Pc));
-        match (machine.holds_back(INTERRUPT).is_some(), since) {
+        match (machine.interrupt_blocker(INTERRUPT).is_some(), since) {
             (true, None) => (since, slept) = (Some((now, pc)), 0),
             (false, Some((began, from))) => {
                 let longest = traced.entry((from, pc)).or_default();
@@ -327,7 +327,7 @@ fn a_mistake_of_the_simulator_is_the_only_answer() {
             (Reach::Entry, Some(Second { interrupt: 0, priority: 0x80, distance: Some(20) })),
         ] {
             let mut stuck = machine(&firmware, &soc(core));
-            stuck.sabotage(firmware.address("handler"));
+            stuck.inject_pipeline_stall(firmware.address("handler"));
             let question = Question { second, ..question(&firmware, reach, window) };
             let path = Path::new(stuck, question).expect("only the handler");
             let cancelled = AtomicBool::new(false);
@@ -337,7 +337,7 @@ fn a_mistake_of_the_simulator_is_the_only_answer() {
             assert_eq!(error.pc, firmware.address("handler"), "{core}, {reach:?}");
         }
         let mut stuck = machine(&firmware, &soc(core));
-        stuck.sabotage(firmware.address("end"));
+        stuck.inject_pipeline_stall(firmware.address("end"));
         let ends = [Watch::Execute(firmware.address("end"))];
         let run = spans(&stuck, &ends, &ends, Cycles(10_000));
         assert!(matches!(run.stop, Stop::Internal(_)), "{:?}", run.stop);

@@ -15,7 +15,7 @@ const LINE_BYTES: u32 = 32;
 
 /// The effect of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wrote {
+pub enum CacheWriteEffect {
     /// There is no such register.
     Nowhere,
     /// Nothing except that the value is kept.
@@ -95,20 +95,20 @@ impl Caches {
     }
 
     /// Writes to the register at an address.
-    pub fn write(&mut self, address: u32, value: u32) -> Wrote {
+    pub fn write(&mut self, address: u32, value: u32) -> CacheWriteEffect {
         match address {
             0xE000_ED84 => self.selected = value & 0xF,
             // ICIALLU.
-            0xE000_EF50 => return Wrote::EmptyInstructions,
+            0xE000_EF50 => return CacheWriteEffect::EmptyInstructions,
             0xE000_EF58..=0xE000_EF78 => {}
             0xE000_EF90..=0xE000_EFA0 => {
                 let at = ((address - 0xE000_EF90) / 4) as usize;
                 self.control[at] = self.control[at] & !WRITABLE[at] | value & WRITABLE[at];
             }
             0xE000_EFA8 => {}
-            _ => return Wrote::Nowhere,
+            _ => return CacheWriteEffect::Nowhere,
         }
-        Wrote::Kept
+        CacheWriteEffect::Kept
     }
 }
 
@@ -133,16 +133,16 @@ mod tests {
         let mut caches = caches(timing);
         // DDI 0489, table 3-7: 16 KiB for data and for instructions.
         assert_eq!(caches.read(0xE000_ED80), Some(0xF00F_E019));
-        assert_eq!(caches.write(0xE000_ED84, 1), Wrote::Kept);
+        assert_eq!(caches.write(0xE000_ED84, 1), CacheWriteEffect::Kept);
         assert_eq!(caches.read(0xE000_ED80), Some(0xF01F_E009));
         assert_eq!(caches.read(0xE000_ED78), Some(0x0900_0003));
         // 64 and 128 KiB.
         assert_eq!(caches.read(0xE000_EF90), Some(7 << 3 | 1));
         assert_eq!(caches.read(0xE000_EF94), Some(8 << 3 | 1));
-        assert_eq!(caches.write(0xE000_EF90, 0), Wrote::Kept);
+        assert_eq!(caches.write(0xE000_EF90, 0), CacheWriteEffect::Kept);
         assert_eq!(caches.read(0xE000_EF90), Some(7 << 3));
-        assert_eq!(caches.write(0xE000_EF50, 0), Wrote::EmptyInstructions);
-        assert_eq!(caches.write(0xE000_EFFC, 0), Wrote::Nowhere);
+        assert_eq!(caches.write(0xE000_EF50, 0), CacheWriteEffect::EmptyInstructions);
+        assert_eq!(caches.write(0xE000_EFFC, 0), CacheWriteEffect::Nowhere);
     }
 
     #[test]

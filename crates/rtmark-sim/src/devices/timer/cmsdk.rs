@@ -1,7 +1,7 @@
 //! Timer and dual timer of Arm's Cortex-M System Design Kit (DDI 0479, 4.1 and 4.2).
 
 use super::earlier;
-use crate::devices::{ClockRatio, Env, Registered};
+use crate::devices::{ClockRatio, DeviceModel, Env};
 
 /// A counter that counts down.
 #[derive(Clone, Copy, Debug)]
@@ -82,7 +82,7 @@ impl Default for Timer {
     }
 }
 
-impl Registered for Timer {
+impl DeviceModel for Timer {
     fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
         self.settle(env.now, env.ratio);
         Some(match offset {
@@ -209,7 +209,7 @@ impl Default for DualTimer {
     }
 }
 
-impl Registered for DualTimer {
+impl DeviceModel for DualTimer {
     fn read(&mut self, offset: u32, env: &mut Env<'_>) -> Option<u32> {
         self.settle(env.now, env.ratio);
         self.halves.get((offset / 0x20) as usize)?.read(offset % 0x20, env.now)

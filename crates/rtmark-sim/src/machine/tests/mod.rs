@@ -9,7 +9,7 @@ pub use self::toy::ToyCore;
 
 use self::toy::{ENTRY, HANDLER, Toy};
 use super::{Core, Machine, Observer};
-use crate::debug::{Advance, Instruction, Tried};
+use crate::debug::{Advance, Instruction, TrialOutcome};
 use crate::soc::Soc;
 use crate::state::stop::Stop;
 use crate::state::{Blocker, Register, Watch};
@@ -164,8 +164,8 @@ fn devices_interrupt_it_print_for_it_and_wake_it() {
     assert_eq!(counted as usize, begun.len());
     assert_eq!(machine.take_console(), vec![b'x'; begun.len()]);
     assert_eq!(machine.exceptions_taken(), begun.len() as u64);
-    let besides = machine.besides();
-    assert!(besides.asleep.0 > 0 && besides.waited.0 > 0, "{besides:?}");
+    let overhead = machine.overhead();
+    assert!(overhead.asleep.0 > 0 && overhead.waited.0 > 0, "{overhead:?}");
 }
 
 /// Records the events that an observer receives.
@@ -244,9 +244,9 @@ fn interrupts_that_are_tried_out_are_entered_when_they_come() {
         copy.run(Cycles(now.0 + 60));
         let hits = copy.take_hits();
         let begun = hits.iter().find(|hit| hit.watch == handled).expect("served").cycle;
-        match path.holds_back(OTHER) {
+        match path.interrupt_blocker(OTHER) {
             None => {
-                assert_eq!(path.try_entry(OTHER), Tried::Entered(begun));
+                assert_eq!(path.try_entry(OTHER), TrialOutcome::Entered(begun));
                 assert_eq!(begun.0, now.0 + path.least_latency());
                 tried += 1;
             }

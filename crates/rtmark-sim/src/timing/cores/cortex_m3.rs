@@ -17,7 +17,7 @@ pub const RULES: Rules = Rules {
     divide,
     double_extra: |_, _| 0,
     unaligned_load: 0,
-    foresees: false,
+    predicts_branches: false,
     long_multiply,
     refill: 0,
     refill_loaded: 0,

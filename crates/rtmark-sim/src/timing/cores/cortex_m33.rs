@@ -61,7 +61,7 @@
 use super::{cortex_m3, cortex_m4};
 use crate::isa::{Group, Op, Slot};
 use crate::timing::issue::{
-    Adds, Flags, IssueFloat, IssueInstruction, Leads, Second, Source, Takes,
+    Continuation, Flags, IssueFloat, IssueInstruction, LateAddend, Second, SecondSlot, Source,
 };
 use crate::timing::{Classify, Rules};
 
@@ -73,7 +73,7 @@ pub const RULES: Rules = Rules {
     divide: cortex_m3::divide,
     double_extra: |_, _| 0,
     unaligned_load: 0,
-    foresees: false,
+    predicts_branches: false,
     long_multiply: |_, _, _| 0,
     refill: 0,
     refill_loaded: 0,
@@ -131,7 +131,7 @@ pub fn classify(slot: &Slot, halves: [u16; 2]) -> IssueInstruction {
         }
         Group::LoadPc => {
             let base = if matches!(op, Op::LdrPcPre | Op::LdrPcPost) { n } else { 0 };
-            let leads = Leads::Away(REFILL_LOADED);
+            let leads = Continuation::Elsewhere(REFILL_LOADED);
             IssueInstruction { reads: address(slot), writes: base, leads, ..plain }
         }
         Group::StoreImmediate | Group::Store => {
@@ -152,24 +152,26 @@ pub fn classify(slot: &Slot, halves: [u16; 2]) -> IssueInstruction {
         Group::Exclusive if op == Op::Clrex => plain,
         Group::Exclusive => IssueInstruction { cycles: 2, reads: n, writes: d, ..plain },
         Group::Branch => match op {
-            Op::B => IssueInstruction { leads: Leads::Away(REFILL), ..plain },
+            Op::B => IssueInstruction { leads: Continuation::Elsewhere(REFILL), ..plain },
             Op::Cbz | Op::Cbnz => {
-                IssueInstruction { reads: n, leads: Leads::Away(REFILL), ..plain }
+                IssueInstruction { reads: n, leads: Continuation::Elsewhere(REFILL), ..plain }
             }
-            _ => IssueInstruction { leads: Leads::ByFlags(REFILL), ..plain },
+            _ => IssueInstruction { leads: Continuation::ByFlags(REFILL), ..plain },
         },
-        Group::Call => IssueInstruction { writes: bit(14), leads: Leads::Away(REFILL), ..plain },
+        Group::Call => {
+            IssueInstruction { writes: bit(14), leads: Continuation::Elsewhere(REFILL), ..plain }
+        }
         Group::BranchRegister => {
             let writes = if op == Op::BlxR { bit(14) } else { 0 };
             let reads = if matches!(op, Op::Bx | Op::BlxR) { n } else { m };
-            IssueInstruction { reads, writes, leads: Leads::Away(REFILL), ..plain }
+            IssueInstruction { reads, writes, leads: Continuation::Elsewhere(REFILL), ..plain }
         }
         Group::Security if matches!(op, Op::Bxns | Op::Blxns) => {
-            IssueInstruction { reads: n, leads: Leads::Away(REFILL), ..plain }
+            IssueInstruction { reads: n, leads: Continuation::Elsewhere(REFILL), ..plain }
         }
         // No figure is published: assumed to take four cycles in all, as in the Cortex-M4.
         Group::BranchTable => {
-            IssueInstruction { cycles: 2, reads: n | m, leads: Leads::Away(2), ..plain }
+            IssueInstruction { cycles: 2, reads: n | m, leads: Continuation::Elsewhere(2), ..plain }
         }
         Group::Barrier => IssueInstruction { cycles: 2, ..plain },
         Group::SpecialRegister if op == Op::Mrs => {
@@ -184,17 +186,17 @@ pub fn classify(slot: &Slot, halves: [u16; 2]) -> IssueInstruction {
 
 /// Returns what may be issued together with an instruction: with one of 16 bits that calculates,
 /// loads or stores, a NOP, an IT or a branch; with a NOP, only an IT or a branch.
-fn takes(slot: &Slot) -> Takes {
+fn takes(slot: &Slot) -> SecondSlot {
     if slot.size() != 2 {
-        return Takes::Nothing;
+        return SecondSlot::Nothing;
     }
     match slot.op.group() {
-        Group::Immediate | Group::Register | Group::Shifted | Group::Shift => Takes::Any,
-        Group::Bits | Group::Multiply => Takes::Any,
-        Group::Load | Group::StoreImmediate | Group::Store => Takes::Any,
-        Group::List if !slot.is_indirect() => Takes::Any,
-        Group::Hint if slot.op == Op::Nop => Takes::BranchOrIt,
-        _ => Takes::Nothing,
+        Group::Immediate | Group::Register | Group::Shifted | Group::Shift => SecondSlot::Any,
+        Group::Bits | Group::Multiply => SecondSlot::Any,
+        Group::Load | Group::StoreImmediate | Group::Store => SecondSlot::Any,
+        Group::List if !slot.is_indirect() => SecondSlot::Any,
+        Group::Hint if slot.op == Op::Nop => SecondSlot::BranchOrIt,
+        _ => SecondSlot::Nothing,
     }
 }
 
@@ -265,7 +267,7 @@ fn calculation(slot: &Slot, halves: [u16; 2], plain: IssueInstruction) -> IssueI
 
 fn extend_and_add(slot: &Slot, plain: IssueInstruction) -> IssueInstruction {
     let (d, n, m) = (bit(slot.d), bit(slot.n), bit(slot.m));
-    let (adds, source) = (Adds::Extended, Source::Sum);
+    let (adds, source) = (LateAddend::Extended, Source::Sum);
     IssueInstruction { reads: m, addend: n, adds, writes: d, late: d, source, ..plain }
 }
 
@@ -314,7 +316,7 @@ fn list(slot: &Slot, plain: IssueInstruction) -> IssueInstruction {
         reads: base,
         writes: loaded | base,
         late: loaded & last,
-        leads: if jumps { Leads::Away(REFILL_LOADED) } else { Leads::On },
+        leads: if jumps { Continuation::Elsewhere(REFILL_LOADED) } else { Continuation::Next },
         ..plain
     }
 }

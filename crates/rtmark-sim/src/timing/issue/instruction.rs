@@ -3,7 +3,7 @@
 
 /// What may be issued in the second slot after an instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Takes {
+pub enum SecondSlot {
     #[default]
     Nothing,
     /// A branch or an IT.
@@ -44,18 +44,18 @@ pub enum Flags {
 
 /// Where execution continues after an instruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Leads {
+pub enum Continuation {
     #[default]
-    On,
+    Next,
     /// Elsewhere, if it branches, after this many cycles without an instruction.
-    Away(u8),
+    Elsewhere(u8),
     /// Elsewhere if the flags say so, after this many cycles without an instruction.
     ByFlags(u8),
 }
 
 /// The kind of addition of an operand that may come late.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Adds {
+pub enum LateAddend {
     #[default]
     Product,
     Extended,
@@ -91,15 +91,15 @@ pub struct IssueInstruction {
     pub moved: u16,
     /// Registers that are added to the result of the first stage.
     pub addend: u16,
-    pub adds: Adds,
+    pub adds: LateAddend,
     /// The results, and those of them that are available one cycle later.
     pub writes: u16,
     pub late: u16,
     pub source: Source,
     pub flags: Flags,
     pub reads_carry: bool,
-    pub leads: Leads,
-    pub takes: Takes,
+    pub leads: Continuation,
+    pub takes: SecondSlot,
     pub second: Second,
     pub float: Option<IssueFloat>,
 }
@@ -111,14 +111,14 @@ impl IssueInstruction {
         reads: 0,
         moved: 0,
         addend: 0,
-        adds: Adds::Product,
+        adds: LateAddend::Product,
         writes: 0,
         late: 0,
         source: Source::Load,
         flags: Flags::Kept,
         reads_carry: false,
-        leads: Leads::On,
-        takes: Takes::Nothing,
+        leads: Continuation::Next,
+        takes: SecondSlot::Nothing,
         second: Second::Never,
         float: None,
     };

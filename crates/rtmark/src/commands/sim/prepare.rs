@@ -110,7 +110,7 @@ impl Arguments {
         if let Some(Resumed { path, snapshot, .. }) = &source.resumed {
             ended = snapshot::replay(snapshot, &mut session, path)?;
             if let Some(address) = until {
-                session.machine.go_through(address);
+                session.machine.remove_stop(address);
             }
             until = self.stop_place(image)?;
             Self::stop_before(&mut session.machine, soc, until)?;

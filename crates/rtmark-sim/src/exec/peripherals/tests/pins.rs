@@ -1,7 +1,7 @@
 //! Pins driven from outside: their registers, and interrupts on their edges.
 
 use super::*;
-use crate::{Level, NoPin, PinChange};
+use crate::{Level, PinChange, UnknownPin};
 
 fn changes(of: &[(u64, u8)]) -> Vec<PinChange> {
     let level = |level| if level == 0 { Level::Low } else { Level::High };
@@ -23,7 +23,7 @@ fn a_register_shows_pins_as_they_are_driven_and_others_as_they_are_set() {
     assert_eq!(f405.read(input), 1 << 2);
     assert_eq!(f405.read(0x4002_0010), 0, "port A has not heard of it");
     let error = f405.0.drive_pin("PA16", &[]).expect_err("there are sixteen");
-    assert!(matches!(&error, NoPin { name, .. } if name == "PA16"));
+    assert!(matches!(&error, UnknownPin { name, .. } if name == "PA16"));
     assert!(error.to_string().contains("PA0 to PA15, PB0 to PB15"), "{error}");
 }
 

@@ -1,7 +1,7 @@
 //! Input at UARTs: a byte arrives one frame after the previous one was read.
 
 use super::*;
-use crate::NoUart;
+use crate::UnknownUart;
 
 #[test]
 fn an_stm32_receives_at_its_baud_rate() {
@@ -145,6 +145,6 @@ fn a_reset_leaves_the_line_alone_and_a_wrong_name_is_refused() {
     f405.0.reset().expect("vectors");
     assert_eq!(f405.0.unread_input(Some("USART2")), 2);
     let error = f405.0.connect_uart(Some("UART9"), b"hi").expect_err("it has none of that name");
-    let NoUart { soc, uarts, .. } = &error;
+    let UnknownUart { soc, uarts, .. } = &error;
     assert!(soc == "stm32f405" && uarts.contains("USART2"), "{error}");
 }
