@@ -28,7 +28,7 @@ impl Boundary {
 
     /// Returns the simulator's mistake that a copy of a machine misses a boundary that the machine
     /// itself reached.
-    pub fn missed_by(self, copy: &Machine) -> InternalError {
+    pub fn missed_boundary_error(self, copy: &Machine) -> InternalError {
         InternalError {
             pc: copy.register(Register::Pc),
             instruction: None,
@@ -46,7 +46,7 @@ impl Boundary {
 
 /// Returns a copy of the machine after the next instruction, and the cycle in which that instruction
 /// gives way to something on its own; `u64::MAX` if it does not.
-pub fn gives_way(machine: &Machine) -> (Machine, u64) {
+pub fn step_copy(machine: &Machine) -> (Machine, u64) {
     let mut copy = machine.clone();
     let _ = copy.advance(Cycles(u64::MAX));
     // Otherwise it would be over by then: the second instruction of a pair begins with it.
@@ -65,11 +65,11 @@ fn noticed(machine: &mut Machine, interrupt: u16) -> u64 {
     if machine.can_observe_pending() || machine.interrupt_blocker(interrupt).is_some() {
         return 0;
     }
-    let (now, way) = (machine.cycles().0, machine.interrupt_delay());
-    let (mut at, mut last, mut end) = ((now + 1).saturating_sub(way), 0, None);
+    let (now, delay) = (machine.cycles().0, machine.interrupt_delay());
+    let (mut at, mut last, mut end) = ((now + 1).saturating_sub(delay), 0, None);
     while let Some(tried) = machine.try_entry_within(interrupt, Cycles(at)) {
         if tried == TrialOutcome::Unclear
-            && at + way > *end.get_or_insert_with(|| gives_way(machine).1)
+            && at + delay > *end.get_or_insert_with(|| step_copy(machine).1)
         {
             break;
         }

@@ -74,13 +74,13 @@ impl Observed for CortexR5 {
             Ok(_) => return (None, Ok(())),
             Err(stop) => return (None, Err(stop)),
         };
-        let told = decoded.map(|it| Instruction {
+        let instruction = decoded.map(|it| Instruction {
             address: pc,
             size: it.size,
             is_call: matches!(it.op, Op::BranchLink | Op::BranchLinkExchange),
             began: Cycles(result),
         });
-        (told, Ok(()))
+        (instruction, Ok(()))
     }
 
     fn marks(&self) -> BoundaryCounts {

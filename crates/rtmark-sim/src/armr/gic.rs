@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn the_most_urgent_one_is_acknowledged_first() {
+    fn the_most_urgent_interrupt_is_acknowledged_first() {
         let mut gic = gic();
         assert!(gic.arm(68, 0x80) && gic.arm(40, 0x20) && gic.arm(41, 0x20));
         for id in [68, 41, 40] {
@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn a_level_stays_pending_until_it_falls_and_the_mask_holds_back() {
+    fn level_interrupts_stay_pending_until_they_fall_and_respect_the_mask() {
         let mut gic = gic();
         gic.arm(68, 0xA0);
         gic.drive(68, true);
@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn software_makes_an_interrupt_pending_for_whom_it_names() {
+    fn software_interrupts_go_to_the_named_cores() {
         let mut gic = gic();
         // To another core, and to all but this one.
         for to in [0x0002_0003, 0x0100_0003] {
@@ -439,7 +439,7 @@ mod tests {
     /// own enable bit in distributor and interface, and group 1 is acknowledged if AckCtl permits
     /// it.
     #[test]
-    fn interrupts_of_group_0_come_as_fiq_where_that_is_enabled() {
+    fn group_0_interrupts_are_fiq_if_enabled() {
         let mut gic = gic();
         assert_eq!(gic.read(0x004) & HAS_GROUPS, HAS_GROUPS);
         assert!(gic.arm(68, 0x80) && gic.arm(40, 0x20));
@@ -475,7 +475,7 @@ mod tests {
     /// IHI 0048, 3.3.3: a binary point of 4 leaves group 0 three bits; one of 5 leaves group 1
     /// three.
     #[test]
-    fn each_group_has_its_binary_point_unless_one_is_common() {
+    fn groups_have_separate_binary_points_unless_common() {
         let mut gic = gic();
         gic.write(0, 0b11, u32::MAX);
         gic.write(0x1000, 0b111, u32::MAX);
@@ -496,7 +496,7 @@ mod tests {
     }
 
     #[test]
-    fn priorities_have_the_bits_that_the_soc_has() {
+    fn priorities_have_as_many_bits_as_the_soc() {
         let mut gic = gic();
         gic.write(0x400 + 68, 0xFF, 0xFF);
         assert_eq!(gic.read(0x400 + 68) & 0xFF, 0xF8);

@@ -39,7 +39,7 @@ impl Core {
 
     /// Returns a number that changes whenever previously present or executable code may no longer
     /// be so.
-    fn seen(&self) -> u64 {
+    fn code_version(&self) -> u64 {
         let changes = self.pipeline.memory.instructions.changes();
         let privileged = self.arch.cpu.is_privileged();
         u64::from(self.rights) << 33 | u64::from(changes) << 1 | u64::from(privileged)
@@ -56,16 +56,17 @@ impl Core {
         let node_key = NodeKey { pc: cpu.pc, thumb: cpu.is_thumb(), state: cpu.it, number };
         let node = self.code.graph.find(node_key)?;
         let next = self.pipeline.next();
-        let progress = GraphProgress { node, next, count: 0, last_byte: None, seen: self.seen() };
+        let progress =
+            GraphProgress { node, next, count: 0, last_byte: None, seen: self.code_version() };
         let lines = self.code.graph.lines_at(node)?;
         let is_settled = |line| self.pipeline.memory.is_settled(line, next);
         let starts = is_settled(lines.first) && is_settled(lines.last);
-        (starts && !cpu.bit(psr::E) && self.is_there(&progress)).then_some(progress)
+        (starts && !cpu.bit(psr::E) && self.can_continue(&progress)).then_some(progress)
     }
 
     /// Returns whether the code of the next node may be executed and needs no bus access. If so,
-    /// closes the open path at that node.
-    fn is_there(&mut self, progress: &GraphProgress) -> bool {
+    /// closes the open edge at that node.
+    fn can_continue(&mut self, progress: &GraphProgress) -> bool {
         let Self { arch, pipeline, code, .. } = self;
         let Some(node) = code.graph.nodes.get(progress.node as usize) else { return false };
         let (pc, at) = (node.place.pc, node.lines as usize);
@@ -84,7 +85,7 @@ impl Core {
         true
     }
 
-    /// Follows known paths from node to node. Returns the key of the last node's outcome if its
+    /// Follows known edges from node to node. Returns the key of the last node's outcome if its
     /// successor must be looked up, or `None` if that node has not been executed: the horizon has been
     /// reached, or it needs the slow path.
     #[inline]
@@ -149,7 +150,7 @@ impl Core {
         match graph.successor(&edge, node_key) {
             Some(next) if graph.first_number == pipeline.first_number() => {
                 progress.node = next;
-                if self.is_there(progress) {
+                if self.can_continue(progress) {
                     return true;
                 }
             }
@@ -159,7 +160,7 @@ impl Core {
         false
     }
 
-    /// Ends the run before a spot, with its scoreboard.
+    /// Ends the run before a node key, with its scoreboard.
     fn leave(&mut self, progress: &GraphProgress, node_key: NodeKey) {
         self.pipeline.set_state_number(node_key.number, progress.next);
         self.stop_at(progress, node_key);

@@ -293,7 +293,7 @@ impl State {
         if self.session.watches.masking.is_on() && self.session.handlers.is_empty() {
             let site = MaskSite { address: pc, link: self.core.arch.cpu.get(LR) };
             let (mask, now) = (self.mask(), self.core.cycle());
-            self.session.watches.masking.look(mask, now, self.session.asleep, site);
+            self.session.watches.masking.update(mask, now, self.session.asleep, site);
         }
         if self.core.is_asleep() && self.session.watches.want(Watch::Sleep) {
             let counts = self.counts(self.core.cycle());

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_of_a_pipeline_that_answers_401_for_each_instruction_are_refused() {
+    fn pipelines_that_take_401_cycles_per_instruction_are_rejected() {
         for name in ["stm32f405", "nrf52840", "stm32f100", "lm3s6965", "stm32l432"] {
             let bound = Bound::of(&soc(name));
             for instructions in [10, 50, 1_000, 1_000_000] {
@@ -178,7 +178,7 @@ mod tests {
     /// The figures are those that timing model 7 printed for Embassy's queue.send.immediate and for the
     /// first sample of RTIC's queue.handover, built with `--opt 2`.
     #[test]
-    fn figures_that_were_printed_once_are_refused() {
+    fn impossible_figures_of_timing_model_7_are_rejected() {
         let bound = Bound::of(&soc("stm32f405"));
         assert!(bound.violation(&elapsed(19_649, 49)).is_some());
         assert!(bound.violation(&elapsed(135_643, 338)).is_some());
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_core_can_take_is_accepted() {
+    fn possible_figures_are_accepted() {
         let bound = Bound::of(&soc("stm32f405"));
         // A division loop; a span that is mostly spent asleep; one that consists of waits.
         assert_eq!(bound.violation(&elapsed(14_000, 1_000)), None);
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_span_is_what_came_between_two_moments() {
+    fn a_span_is_the_difference_between_two_moments() {
         let mut before = elapsed(100, 10);
         before.overhead = Overhead { waited: Cycles(5), asleep: Cycles(6), exceptions: 7 };
         let mut after = elapsed(250, 30);

@@ -143,7 +143,7 @@ impl Observed for CortexM {
     ) -> (Option<Instruction>, Result<(), Stop>) {
         let NextInstruction { slot, due } = next;
         let (address, count) = (self.state.cpu.pc, self.state.instructions);
-        let told = slot.map(|slot| Instruction {
+        let instruction = slot.map(|slot| Instruction {
             address,
             size: slot.size(),
             is_call: self.is_call(&slot),
@@ -154,7 +154,7 @@ impl Observed for CortexM {
             (Some(slot), _) => self.state.step_decoded(address, slot),
             (None, _) => self.state.fetch_fault(address),
         };
-        (told.filter(|_| self.state.instructions > count), step)
+        (instruction.filter(|_| self.state.instructions > count), step)
     }
 
     fn go_on(&mut self, next: &NextInstruction) -> (Option<Cycles>, Result<(), Stop>) {

@@ -110,14 +110,14 @@ impl Trials for CortexM {
     }
 
     fn can_observe_pending(&self) -> bool {
-        let told = |access: Access| {
+        let observes = |access: Access| {
             let scs = PENDING_REGISTERS.contains(&access.address) || access.touches(ICSR, 4);
             // A store to ICPR clears the pending state; one to ICSR can only set it.
             scs && (access.kind == AccessKind::Read || !access.touches(ICSR, 4))
         };
         self.state.sleeping.is_some()
             || self.state.system.sleep_control & EVENT_ON_PEND != 0
-            || self.next_access().is_some_and(told)
+            || self.next_access().is_some_and(observes)
     }
 
     fn observes_pending_until(&self) -> Option<Cycles> {
@@ -500,7 +500,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trial_that_cannot_be_taken_back_changes_nothing() {
+    fn a_trial_that_cannot_be_undone_changes_nothing() {
         let (mut tried, mut plain, mut other) = (machine(), machine(), machine());
         tried.state.memo.fill();
         assert_eq!(tried.try_entry(0), TrialOutcome::Unclear);

@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_text_is_found_across_writes_and_once() {
+    fn awaited_text_is_found_across_writes_and_only_once() {
         let mut console = Console::default();
         console.extend(b"PASS");
         assert_eq!(console.take_found(), None);

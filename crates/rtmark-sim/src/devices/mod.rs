@@ -277,7 +277,7 @@ impl AttachedDevice {
     }
 
     /// Returns the interrupt outputs now, and the next cycle in which one may rise by itself.
-    pub fn look(&mut self, now: u64, ratio: ClockRatio) -> (u32, Option<u64>) {
+    pub fn outputs_and_due(&mut self, now: u64, ratio: ClockRatio) -> (u32, Option<u64>) {
         each!(&mut self.device, it => {
             it.settle(now, ratio);
             (it.outputs(now), it.due(ratio))
@@ -533,7 +533,7 @@ impl Devices {
     pub fn update_outputs(&mut self, at: usize, now: u64) -> OutputChanges {
         let ratio = self.ratio(at);
         let attached = &mut self.attached[at];
-        let (outputs, due) = attached.look(now, ratio);
+        let (outputs, due) = attached.outputs_and_due(now, ratio);
         let changed = std::mem::replace(&mut attached.outputs, outputs) ^ outputs;
         // A due cycle that has been reached is dropped: the outputs already show its effect.
         let due = due.filter(|due| *due > now);

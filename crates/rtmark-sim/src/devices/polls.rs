@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_loop_is_one_that_waits() {
+    fn only_polling_loops_are_detected_as_waiting() {
         let mut polls = Polls::default();
         let mut read = |address, value, now| polls.read(address, value, now);
         assert!((0..1_000).all(|turn| !read(0x4000_0000, 7, 10 * turn)));

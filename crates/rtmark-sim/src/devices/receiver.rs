@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_byte_comes_a_frame_after_the_one_before_was_read() {
+    fn a_byte_arrives_one_frame_after_the_previous_one_was_read() {
         let mut line = Receiver::default();
         line.enable(0, 10);
         assert_eq!((line.due(), line.take(5, 10)), (None, 0), "nothing is on the line");
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_read_stays_on_the_line() {
+    fn unread_bytes_stay_on_the_line() {
         let mut line = Receiver::default();
         line.connect(b"a", 0);
         line.connect(b"b", 0);
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn who_listens_to_a_silent_line_hears_what_is_put_on_it_later() {
+    fn an_enabled_receiver_gets_bytes_sent_later() {
         let mut line = Receiver::default();
         line.enable(0, 10);
         line.connect(b"a", 1000);

@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bytes_leave_one_after_another() {
+    fn bytes_are_sent_one_after_another() {
         let mut sender = Transmitter::default();
         assert!(sender.is_idle(0));
         sender.send(100, 10);

@@ -99,9 +99,9 @@ impl Devices {
     }
 
     /// Passes a device's signals on to others. Returns the positions of the devices that received one.
-    pub fn tell(&mut self, at: usize, signals: &Signals, now: u64) -> Vec<usize> {
+    pub fn deliver(&mut self, at: usize, signals: &Signals, now: u64) -> Vec<usize> {
         let base = self.attached[at].base;
-        let mut told = Vec::new();
+        let mut changed = Vec::new();
         for (place, attached) in self.attached.iter_mut().enumerate() {
             match &mut attached.device {
                 Device::NrfPpi(ppi) if signals.events != 0 => {
@@ -114,9 +114,9 @@ impl Devices {
                 },
                 _ => continue,
             }
-            told.push(place);
+            changed.push(place);
         }
-        told
+        changed
     }
 
     /// Returns the addresses of the tasks that a device has to trigger by now, if it is the PPI, in the

@@ -392,7 +392,7 @@ mod tests {
     use crate::soc::CoreKind;
 
     #[test]
-    fn threads_that_keep_schedules_at_once_get_their_own() {
+    fn schedules_stored_concurrently_are_all_kept() {
         const THREADS: u32 = 4;
         const WORDS: u32 = 300;
         let rules = Rules::of(CoreKind::CortexM3);

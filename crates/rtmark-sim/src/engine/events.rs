@@ -46,7 +46,7 @@ impl State {
             self.serve_rtt();
         }
         self.update_protection();
-        self.look_at_masks();
+        self.update_masks();
         if self.reset_requested {
             self.reset_requested = false;
             return Err(Stop::ResetRequested);

@@ -74,7 +74,7 @@ impl State {
             DispatchKind::Skip => {}
             DispatchKind::CheckPrediction => {
                 let Slot { imm: branch, aux: target, .. } = *at.slot();
-                if !self.predictor.is_sure(branch, target) {
+                if !self.predictor.is_certain(branch, target) {
                     if path == Path::Fast {
                         return Ok(Flow::SlowPath);
                     }

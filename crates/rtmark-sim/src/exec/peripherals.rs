@@ -223,8 +223,8 @@ impl State {
                 self.forget_overwritten_code(address);
             }
         }
-        for told in self.devices.tell(at, signals, now) {
-            self.look_at_device(told, now);
+        for changed in self.devices.deliver(at, signals, now) {
+            self.look_at_device(changed, now);
         }
     }
 

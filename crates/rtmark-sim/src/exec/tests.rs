@@ -110,7 +110,7 @@ const CORES: [CoreKind; 4] =
 
 /// The table of operations that change N, Z, C or V lists exactly those that do.
 #[test]
-fn what_changes_flags_is_known_to() {
+fn the_table_of_flag_writers_is_exact() {
     for core in CORES {
         let mut state = state(core);
         let mut random = Random(7);
@@ -140,7 +140,7 @@ fn what_changes_flags_is_known_to() {
 /// Operations that count as "only calculating", which an if-converted IT block executes without further
 /// checks, change nothing but registers.
 #[test]
-fn what_only_calculates_changes_registers_alone() {
+fn pure_calculations_change_only_registers() {
     for core in CORES {
         let mut state = state(core);
         let mut random = Random(11);

@@ -269,7 +269,7 @@ mod tests {
     use crate::{Machine, Soc};
 
     #[test]
-    fn a_library_finds_that_a_status_can_be_told() {
+    fn semihosting_reports_support_for_extended_exit() {
         let text = include_str!("../../../../socs/stm32f405.toml");
         let mut machine = Machine::new(&Soc::from_toml(text).expect("good"));
         let (block, name, buffer) = (0x2000_0000, 0x2000_0100, 0x2000_0200);

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_lines_are_named() {
+    fn errors_name_the_line() {
         for (from, to, words) in [
             ("F2", "F3", "line 1: its checksum"),
             ("D8", "D", "line 2: its last byte has only one digit"),
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn no_prefix_and_no_flipped_byte_makes_it_panic() {
+    fn truncated_and_corrupted_files_do_not_panic() {
         for length in 0..GOOD.len() - 2 {
             assert!(Image::from_hex(&GOOD.as_bytes()[..length]).is_err(), "{length}");
         }

@@ -143,14 +143,14 @@ mod tests {
     }
 
     #[test]
-    fn the_block_of_an_erratum_is_passed_over() {
+    fn the_erratum_block_is_skipped() {
         let first = block(0x10FF_FF00, 0, 2, ABSOLUTE);
         let image = Image::from_uf2(&[first, good()].concat()).expect("an image");
         assert_eq!(image.segments().len(), 1);
     }
 
     #[test]
-    fn wrong_blocks_are_named() {
+    fn errors_name_the_block() {
         let good = good();
         assert!(refusal(&good[..700]).contains("block at offset 0x200: 188 bytes instead of 512"));
         assert!(refusal(&good[..512]).contains("it is the last of 2 blocks, found 1"));
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn no_prefix_and_no_flipped_byte_makes_it_panic() {
+    fn truncated_and_corrupted_files_do_not_panic() {
         let good = good();
         for length in 0..good.len() {
             assert!(Image::from_uf2(&good[..length]).is_err(), "{length}");

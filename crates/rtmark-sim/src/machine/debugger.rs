@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_function_is_called_and_returns() {
+    fn functions_can_be_called_and_return() {
         // adds r0, r0, r1; bx lr
         let image = image(&[0x1840, 0x4770]);
         let mut machine = machine();
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stop_leaves_time_and_memory_alone() {
+    fn stops_change_neither_time_nor_memory() {
         // nop; nop; b .
         let image = image(&[0xBF00, 0xBF00, 0xE7FE]);
         let mut machine = machine();
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn code_in_ram_stops_too() {
+    fn stops_work_in_ram() {
         let mut machine = machine();
         machine.load_and_call(&image(&[0xE7FE]), 0x2000_0000).expect("it fits");
         machine.poke(0x2000_0000, &[0x00, 0xBF, 0x70, 0x47]).expect("RAM");
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn words_reach_the_core_itself() {
+    fn stores_reach_the_cores_own_registers() {
         let mut machine = machine();
         machine.load(&image(&[0xE7FE])).expect("it fits");
         machine.store_word(0xE000_ED88, 0x00F0_0000).expect("CPACR");

@@ -181,7 +181,7 @@ impl Core {
         let outputs = timer.map_or((false, false), |timer| timer.outputs(self.cycle));
         self.system.process_device_events(self.cycle);
         let before = self.lines;
-        self.lines = self.inputs.look(self.cycle, outputs, self.system.outputs);
+        self.lines = self.inputs.sample(self.cycle, outputs, self.system.outputs);
         self.still &= self.lines == before;
         let next = self.cycle + 1;
         self.lines_hold_until = if self.inputs.is_changing(&self.lines) {

@@ -67,7 +67,7 @@ impl Observed for RiscV {
     ) -> (Option<Instruction>, Result<(), Stop>) {
         let pc = self.state.core.hart.pc;
         let began = self.state.cycles();
-        let told = self.state.core.instruction_at(pc).map(|it| Instruction {
+        let instruction = self.state.core.instruction_at(pc).map(|it| Instruction {
             address: pc,
             size: it.size,
             is_call: matches!(it.op, Op::Jump | Op::JumpRegister)
@@ -76,7 +76,7 @@ impl Observed for RiscV {
         });
         loop {
             match self.step_one() {
-                Ok(CycleResult::Instruction(_)) => return (told, Ok(())),
+                Ok(CycleResult::Instruction(_)) => return (instruction, Ok(())),
                 Ok(CycleResult::Trap) => return (None, Ok(())),
                 Ok(_) if self.state.core.cycle >= self.limit.0 => return (None, Err(Stop::Limit)),
                 Ok(_) => {}

@@ -8,7 +8,7 @@ use super::trial::Trial;
 /// The progress of a run along the graph.
 #[derive(Clone, Copy, Debug)]
 struct GraphProgress {
-    /// The next node, or the one just executed if its path is open.
+    /// The next node, or the one just executed if its edge is open.
     node: u32,
     /// The next cycle.
     cycle: u64,
@@ -23,9 +23,9 @@ struct GraphProgress {
 enum GraphExit {
     /// The node could end after the horizon.
     Time,
-    /// The node must be executed on the slow path, or has no path for this outcome yet.
+    /// The node must be executed on the slow path, or has no edge for this outcome yet.
     Node,
-    /// The node was executed, and its path with this index is not linked to a next node.
+    /// The node was executed, and its edge with this index is not linked to a next node.
     Open(usize),
 }
 
@@ -68,8 +68,8 @@ impl Core {
         let csr = &self.hart.csr;
         let interrupted = csr.takes_interrupts() && csr.wanted(&self.lines).is_some();
         let code_is_old = self.system.bus.code_writes.dirty || self.memo.is_full();
-        let is_told = self.inputs.has_risen();
-        if interrupted || code_is_old || is_told || !csr.is_unguarded() {
+        let has_event = self.inputs.has_risen();
+        if interrupted || code_is_old || has_event || !csr.is_unguarded() {
             return None;
         }
         let node = self.graph.find(NodeKey { pc: self.hart.pc, number })?;

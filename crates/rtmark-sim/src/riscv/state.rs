@@ -342,7 +342,7 @@ impl State {
             let mask = (!self.core.hart.csr.takes_interrupts()).then_some(Blocker::MachineMask);
             let site = MaskSite { address, link: self.core.hart.get(RA) };
             self.was_masked = Some(mask.is_some());
-            self.session.watches.masking.look(mask, cycle + 1, self.session.asleep, site);
+            self.session.watches.masking.update(mask, cycle + 1, self.session.asleep, site);
         }
     }
 

@@ -46,7 +46,7 @@ fn refuse<T>(path: &[KeyStep], message: impl Into<String>) -> Result<T, Refusal>
 
 impl Refusal {
     /// Returns the message, with the number of the line that it concerns.
-    pub fn tell(&self, text: &str) -> String {
+    pub fn describe(&self, text: &str) -> String {
         match line_of(text, &self.path) {
             Some(line) => format!("line {line}: {}", self.message),
             None => self.message.clone(),

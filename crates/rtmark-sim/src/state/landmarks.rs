@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_begin_where_they_are_said_to_and_where_a_part_is_full() {
+    fn landmarks_begin_at_parts_and_at_each_full_subpart() {
         let landmarks = Landmarks::new([(0x200, None), (0, Some(0x100)), (0x240, Some(0x100))]);
         let begins: Vec<u32> = (0..0x420).filter(|at| landmarks.begins(*at)).collect();
         assert_eq!(begins, [0, 0x100, 0x200, 0x240, 0x300, 0x400]);

@@ -35,7 +35,7 @@ fn internal(stop: Stop) -> InternalError {
 }
 
 #[test]
-fn every_kind_of_run_ends_with_it() {
+fn every_kind_of_run_ends_with_an_internal_error() {
     type Run = fn(&mut Machine) -> Stop;
     let runs: [(&str, Run); 6] = [
         ("at full speed", |machine| machine.run(Cycles(100_000))),
@@ -79,7 +79,7 @@ fn every_kind_of_run_ends_with_it() {
 }
 
 #[test]
-fn it_goes_on_with_nothing_until_a_reset() {
+fn an_internal_error_persists_until_reset() {
     let (mut machine, stuck) = looping(CoreKind::CortexM3);
     machine.inject_pipeline_stall(stuck);
     let error = internal(machine.run(Cycles(1_000)));
@@ -95,7 +95,7 @@ fn it_goes_on_with_nothing_until_a_reset() {
 }
 
 #[test]
-fn it_goes_before_the_end_that_the_program_makes() {
+fn an_internal_error_takes_precedence_over_the_programs_end() {
     for core in PIPELINED {
         let mut firmware = Firmware::new();
         firmware.set(0, 0x18).set(1, 0x2_0026).nops(2).mark("exit").op(&[0xBEAB]).forever();
@@ -110,7 +110,7 @@ fn it_goes_before_the_end_that_the_program_makes() {
 }
 
 #[test]
-fn a_trial_that_meets_it_ends_the_run() {
+fn an_internal_error_in_a_trial_ends_the_run() {
     for core in PIPELINED {
         let mut firmware = Firmware::new();
         firmware.nops(20).forever();
@@ -128,7 +128,7 @@ fn a_trial_that_meets_it_ends_the_run() {
 }
 
 #[test]
-fn it_says_where_and_how_the_pipeline_stood() {
+fn an_internal_error_reports_location_and_pipeline_state() {
     let (mut machine, stuck) = looping(CoreKind::CortexM4F);
     machine.inject_pipeline_stall(stuck);
     let text = internal(machine.run(Cycles(1_000))).to_string();

@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_those_of_the_manual() {
+    fn cache_sizes_match_the_manual() {
         let timing =
             "timing = { wait_states = 4, line_bytes = 32, cache_lines = 512, cache_ways = 2 }";
         let mut caches = caches(timing);
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn without_caches_the_registers_say_so() {
+    fn registers_report_absent_caches() {
         let caches = caches("");
         assert!(!caches.exist());
         assert_eq!(caches.read(0xE000_ED78), Some(0));

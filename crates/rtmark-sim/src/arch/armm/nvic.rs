@@ -343,7 +343,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_more_urgent_comes_first_then_the_lower_number() {
+    fn exceptions_are_ordered_by_priority_then_number() {
         let mut nvic = Nvic::new(32, 2);
         for (exception, priority) in [(16, 0xC0), (17, 0x40), (18, 0x40)] {
             nvic.enable(exception, true);
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn the_group_decides_about_preemption() {
+    fn group_priority_decides_preemption() {
         let mut nvic = Nvic::new(8, 4);
         for (exception, priority) in [(16, 0x50), (17, 0x40)] {
             nvic.enable(exception, true);
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn base_priority_masks_what_is_not_more_urgent() {
+    fn base_priority_masks_exceptions_that_are_not_more_urgent() {
         let mut nvic = Nvic::new(8, 4);
         nvic.enable(16, true);
         nvic.set_priority(16, 0x50);
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn registers_show_sets_in_words() {
+    fn registers_show_the_sets_word_by_word() {
         let mut set = ExceptionSet::default();
         set.set(16, true);
         set.set(47, true);

@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cycles_are_counted_while_it_is_on() {
+    fn cycles_are_counted_while_enabled() {
         let at = |cycle| CounterValues { cycle, instructions: cycle / 2 };
         let mut counters = Counters::default();
         counters.write(12, 1, CYCLE_COUNTER, at(5)).expect("PMCNTENSET");
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn the_other_counters_count_what_they_are_told_to() {
+    fn event_counters_count_the_selected_events() {
         let at = |cycle| CounterValues { cycle, instructions: cycle / 2 };
         let mut counters = Counters::default();
         counters.write(13, 1, INSTRUCTIONS, at(0)).expect("PMXEVTYPER");

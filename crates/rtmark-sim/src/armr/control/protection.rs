@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn without_regions_memory_is_as_the_manual_has_it() {
+    fn without_regions_the_default_memory_map_applies() {
         let mut off = Protection::new(16);
         let back = Kind::Normal(CachePolicy::WriteBack { allocates: true });
         assert_eq!(off.data(0x10_0000, true, false), Ok(back));
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn the_highest_region_counts_and_subregions_leave_gaps() {
+    fn the_highest_region_wins_and_disabled_subregions_leave_gaps() {
         let all = Region { base: 0, size: size(32), access: 0x30C };
         // 1 MiB without its second eighth, read-only for users.
         let part = Region { base: 0x10_0000, size: size(20) | 2 << 8, access: 0x20B };
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn where_no_region_is_nothing_may_be_done() {
+    fn accesses_outside_all_regions_are_refused() {
         let mut unit = unit(&[Region { base: 0x2000, size: size(5), access: 0x1300 }]);
         assert_eq!(unit.data(0x2000, true, false), Ok(Kind::StronglyOrdered));
         assert_eq!(unit.data(0x201F, true, false), Ok(Kind::StronglyOrdered));

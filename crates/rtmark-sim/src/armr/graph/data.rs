@@ -148,7 +148,7 @@ fn address(arch: &mut Arch, _: &mut Pipeline, node: &Node, _: u64) -> u32 {
     0
 }
 
-/// Executes a division, if one of the same duration has a path at this node.
+/// Executes a division, if one of the same duration has an edge at this node.
 fn divide(arch: &mut Arch, _: &mut Pipeline, node: &Node, _: u64) -> u32 {
     let Op::Divide(sign) = node.it.op else { return LEAVE };
     let (n, m) = (arch.cpu.get(node.it.n), arch.cpu.get(node.it.m));

@@ -1,10 +1,10 @@
 //! A graph of memoized passages: a run along it does not consult the pipeline model.
 //!
 //! A node is an instruction at its address together with the numbered scoreboard on which it
-//! executes. A path leads to the next node for one outcome of the instruction, and states the
+//! executes. An edge leads to the next node for one outcome of the instruction, and states the
 //! cycles that it takes. Both were once determined by the pipeline model. The semantics of
 //! instructions are in `exec`; a node's function applies them only if the memory is certain to
-//! respond as the path states: data in memory that never waits or in the cache, and code in the
+//! respond as the edge states: data in memory that never waits or in the cache, and code in the
 //! cache. Otherwise the function does nothing, and the instruction is executed on the slow path.
 
 mod data;
@@ -25,7 +25,7 @@ pub type Run = fn(&mut Arch, &mut Pipeline, &Node, u64) -> u32;
 pub const LEAVE: u32 = u32::MAX;
 /// The index that denotes no node.
 pub const NONE: u32 = u32::MAX;
-/// The number of paths per node: a branch is taken or not, and predicted correctly or not.
+/// The number of edges per node: a branch is taken or not, and predicted correctly or not.
 const EDGES: usize = 4;
 /// The number of nodes, or of pairs of lines, at which all are discarded.
 const MOST: usize = 1 << 18;
@@ -73,13 +73,13 @@ pub struct Node {
 }
 
 impl Node {
-    /// Returns the path of a key.
+    /// Returns the edge of a key.
     #[inline(always)]
     pub fn edge(&self, key: u32) -> Option<&Edge> {
         self.edges.iter().find(|edge| u32::from(edge.key) == key)
     }
 
-    /// Returns the spot that an outcome leads to, with the given scoreboard number. `target` is
+    /// Returns the node key that an outcome leads to, with the given scoreboard number. `target` is
     /// used only if the instruction does not encode its target.
     pub fn successor_key(&self, key: u32, target: u32, number: u32) -> NodeKey {
         let Place { pc, thumb, .. } = self.place;
@@ -151,7 +151,7 @@ pub struct Graph {
     near: Vec<u32>,
     pub lines: Vec<Lines>,
     numbers: Map<(u32, u32), u32>,
-    /// The open path, whose next node is not known: its node, its index there, and the spot that it
+    /// The open edge, whose next node is not known: its node, its index there, and the node key that it
     /// leads to.
     open: Option<(u32, usize, NodeKey)>,
     /// Whether there was no room for another node.
@@ -170,7 +170,7 @@ impl Graph {
         *self = Self::default();
     }
 
-    /// Returns the node at a spot, if there is one.
+    /// Returns the node at a node key, if there is one.
     #[inline]
     pub fn find(&mut self, node_key: NodeKey) -> Option<u32> {
         let near = node_key.near();
@@ -264,13 +264,13 @@ impl Graph {
         Some(at)
     }
 
-    /// Adds the path of a passage to a node, and leaves it open.
+    /// Adds the edge of a passage to a node, and leaves it open.
     pub fn add_edge(&mut self, at: u32, passage: &Passage) {
         let Some(node) = self.nodes.get_mut(at as usize) else { return };
         let Ok(key) = u16::try_from(passage.outcome) else { return };
         let which = node.edges.iter().position(|edge| edge.key == key).unwrap_or_else(|| {
             let free = node.edges.iter().position(|edge| edge.key == u16::MAX);
-            // The last path is replaced.
+            // The last edge is replaced.
             let which = free.unwrap_or(EDGES - 1);
             let Passage { to, cycles, .. } = *passage;
             node.edges[which] = Edge { key, cycles, next: NONE, to, lines: 0 };
@@ -280,8 +280,8 @@ impl Graph {
         self.open = (!node.is_indirect()).then_some((at, which, node_key));
     }
 
-    /// Returns the path of a key at a node, which leads to a spot. If the next node is not known,
-    /// the path becomes the open one.
+    /// Returns the edge of a key at a node, which leads to a node key. If the next node is not known,
+    /// the edge becomes the open one.
     pub fn open(&mut self, at: u32, key: u32, node_key: NodeKey) -> Option<Edge> {
         let node = self.nodes.get(at as usize)?;
         let which = node.edges.iter().position(|edge| u32::from(edge.key) == key)?;
@@ -291,7 +291,7 @@ impl Graph {
         Some(edge)
     }
 
-    /// Returns the node that a path leads to, looked up by its spot if it is not linked.
+    /// Returns the node that an edge leads to, looked up by its node key if it is not linked.
     pub fn successor(&mut self, edge: &Edge, node_key: NodeKey) -> Option<u32> {
         if edge.next == NONE { self.find(node_key) } else { Some(edge.next) }
     }
@@ -301,7 +301,7 @@ impl Graph {
         self.lines.get(self.nodes.get(node as usize)?.lines as usize).copied()
     }
 
-    /// Links the open path to a node, if it leads to that node's spot.
+    /// Links the open edge to a node, if it leads to that node's node key.
     pub fn close(&mut self, next: u32) {
         let Some((at, which, node_key)) = self.open.take() else { return };
         let Some(to) = self.nodes.get(next as usize).filter(|to| NodeKey::of(to) == node_key)

@@ -75,7 +75,7 @@ pub struct NrfGpiote {
     /// The cycle up to which edges have been seen.
     seen: u64,
     /// The pins driven by tasks as last signalled to GPIO.
-    told: DrivenByTasks,
+    reported: DrivenByTasks,
 }
 
 /// Returns the channel of a register, given the offset of channel 0's.
@@ -213,7 +213,7 @@ impl DeviceModel for NrfGpiote {
 
     fn signals(&mut self) -> Signals {
         let driven = self.driven_by_tasks();
-        let news = std::mem::replace(&mut self.told, driven) != driven;
+        let news = std::mem::replace(&mut self.reported, driven) != driven;
         Signals { driven: news.then_some(driven), ..Signals::of(self.events.take()) }
     }
 }

@@ -64,7 +64,7 @@ impl One {
                 }
             }
         }
-        self.counter.look(now);
+        self.counter.observe(now);
     }
 
     fn due(&self) -> Option<u64> {

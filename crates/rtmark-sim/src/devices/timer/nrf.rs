@@ -173,7 +173,7 @@ impl DeviceModel for NrfTimer {
                 self.events.raise(1 << (COMPARE as usize + at));
             }
         }
-        self.counter.look(until.unwrap_or(now));
+        self.counter.observe(until.unwrap_or(now));
         if let Some(stop) = until {
             self.counter.stop(stop);
         }
@@ -311,7 +311,7 @@ impl DeviceModel for NrfRtc {
         // (6.22.5).
         self.events
             .raise_separately(happened & (self.interrupts | self.routed), happened & self.routed);
-        self.counter.look(now);
+        self.counter.observe(now);
     }
 
     fn due(&self, _: ClockRatio) -> Option<u64> {

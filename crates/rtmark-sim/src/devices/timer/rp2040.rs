@@ -138,7 +138,7 @@ impl DeviceModel for Rp2040Timer {
         if self.low.passed(now, 0) {
             self.high = self.high.wrapping_add(1);
         }
-        self.low.look(now);
+        self.low.observe(now);
     }
 
     fn due(&self, _: ClockRatio) -> Option<u64> {

@@ -74,7 +74,7 @@ impl Stm32Timer {
                 self.status |= 2 << channel;
             }
         }
-        self.counter.look(now);
+        self.counter.observe(now);
     }
 
     /// Puts PSC and ARR into effect.

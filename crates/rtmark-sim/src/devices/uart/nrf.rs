@@ -51,7 +51,7 @@ struct Sending {
     frame: u64,
     length: u64,
     /// Bytes for which TXDRDY has been raised.
-    told: u64,
+    raised: u64,
     /// STOPTX ended it early.
     stops: bool,
 }
@@ -170,7 +170,8 @@ impl NrfUarte {
         let there = env.bus.peek(from, &mut bytes);
         env.console.extend(&bytes[..there]);
         let (began, frame) = (env.now, self.frame(env.ratio));
-        self.sending = Some(Sending { began, frame, length: length.into(), told: 0, stops: false });
+        self.sending =
+            Some(Sending { began, frame, length: length.into(), raised: 0, stops: false });
         self.events.raise(TX_STARTED);
     }
 
@@ -277,9 +278,9 @@ impl NrfUarte {
             self.events.raise(TX_DATA_READY);
         }
         let Some(sending) = &mut self.sending else { return };
-        if sending.told < sending.length && sending.sent(sending.told + 1) <= now {
+        if sending.raised < sending.length && sending.sent(sending.raised + 1) <= now {
             let sent = now.saturating_sub(sending.began).checked_div(sending.frame);
-            sending.told = sent.unwrap_or(sending.length).min(sending.length);
+            sending.raised = sent.unwrap_or(sending.length).min(sending.length);
             self.events.raise(TX_DATA_READY);
         }
         if sending.end() <= now {
@@ -377,8 +378,8 @@ impl DeviceModel for NrfUarte {
     fn due(&self, _: ClockRatio) -> Option<u64> {
         let awaited = self.events.observable(self.interrupts);
         let sent = self.sent_at.filter(|_| awaited & TX_DATA_READY != 0);
-        let byte = self.sending.filter(|it| awaited & TX_DATA_READY != 0 && it.told < it.length);
-        let byte = byte.map(|it| it.sent(it.told + 1));
+        let byte = self.sending.filter(|it| awaited & TX_DATA_READY != 0 && it.raised < it.length);
+        let byte = byte.map(|it| it.sent(it.raised + 1));
         let done = self.sending.filter(|_| awaited & (TX_DONE | TX_STOPPED) != 0);
         // Received bytes must be stored in RAM in time.
         let hears = self.filling.is_some() || awaited & RX_READY != 0;

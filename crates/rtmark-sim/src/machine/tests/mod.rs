@@ -94,7 +94,7 @@ const COUNT: [Toy; 9] = [
 ];
 
 #[test]
-fn a_program_runs_and_costs_what_it_waits() {
+fn programs_take_their_cycles_plus_wait_states() {
     // Three instructions, then three rounds of five.
     let (instructions, cycles) = (3 + 3 * 5, 3 + 3 * (1 + 2 + 5 + 1) + 2 + 2 + 1);
     for wait_states in [0, 2] {
@@ -148,7 +148,7 @@ fn ticking() -> Machine {
 }
 
 #[test]
-fn devices_interrupt_it_print_for_it_and_wake_it() {
+fn devices_interrupt_print_and_wake() {
     let mut machine = ticking();
     let handled = machine.watch(machine.handler_watch(TICK).expect("a handler"));
     assert_eq!(machine.run(Cycles(1_000)), Stop::Limit);
@@ -219,7 +219,7 @@ fn an_observer_sees_everything_and_changes_nothing() {
 }
 
 #[test]
-fn interrupts_that_are_tried_out_are_entered_when_they_come() {
+fn trial_entries_match_real_entries() {
     // Interrupts are masked for part of each round.
     let program = [
         Toy::Set(0, 1),

@@ -1,7 +1,7 @@
 //! Blocks: sequences of nodes that are executed by one dispatch.
 //!
-//! A block begins at a frequently executed node and follows the likely path of each node. Its steps
-//! check what that path depends on: conditions, targets and wait states. A step whose check fails
+//! A block begins at a frequently executed node and follows the likely edge of each node. Its steps
+//! check what that edge depends on: conditions, targets and wait states. A step whose check fails
 //! has no effect, and the run continues at that step's node as if there were no block. Blocks
 //! therefore change neither results nor cycles.
 
@@ -22,7 +22,7 @@ const ENOUGH: u32 = 24;
 const MOST_STEPS: usize = 1 << 18;
 /// The maximum number of nested calls whose returns a block predicts.
 const DEPTH: usize = 16;
-/// A block follows a path that has been taken at least this many times out of [`OF`].
+/// A block follows an edge that has been taken at least this many times out of [`OF`].
 const OFTEN: u32 = 7;
 const OF: u32 = 8;
 /// The number of early exits after which a block's usefulness is checked.
@@ -118,7 +118,7 @@ struct BlockBuilder<'b> {
 }
 
 impl BlockBuilder<'_> {
-    /// Returns the index of the path along which the block continues, if one is likely.
+    /// Returns the index of the edge along which the block continues, if one is likely.
     fn choose(&self, node: &Node) -> Option<usize> {
         if node.it.op == Op::JumpRegister
             && let Some(link) = self.links.last()
@@ -142,7 +142,7 @@ impl BlockBuilder<'_> {
         self.blocks.points.push(self.at);
     }
 
-    /// Appends the steps of a node that continues along a path. Returns `false` if a block cannot
+    /// Appends the steps of a node that continues along an edge. Returns `false` if a block cannot
     /// hold the node.
     fn append(&mut self, node: &Node, edge: &Edge) -> bool {
         let it = &node.it;
@@ -193,7 +193,7 @@ impl BlockBuilder<'_> {
         }
     }
 
-    /// Returns the progress of a run after a path.
+    /// Returns the progress of a run after an edge.
     fn point_after(&self, edge: &Edge, next: u32) -> BlockPoint {
         let BlockPoint { cycles, waited, count, .. } = self.at;
         BlockPoint {
@@ -206,7 +206,7 @@ impl BlockBuilder<'_> {
 }
 
 impl Graph {
-    /// Returns the node that a path leads to, if it is known.
+    /// Returns the node that an edge leads to, if it is known.
     fn next_node(&self, node: &Node, edge: &Edge) -> Option<u32> {
         (edge.cycles != 0).then(|| self.find(node.successor_key(edge)))?
     }

@@ -1,10 +1,10 @@
 //! A graph of memoized passages: a run along it does not consult the pipeline model.
 //!
 //! A node is an instruction at an address together with the numbered pipeline state in which it
-//! executes. Each of its paths leads to the next node, depends on the instruction's outcome, and
+//! executes. Each of its edges leads to the next node, depends on the instruction's outcome, and
 //! takes the cycles that the pipeline model once determined. A node's function has the same effect
-//! as `exec`, but acts only if the path is known and the memory is certain to respond with the
-//! path's wait states. Otherwise it does nothing, and the instruction is executed on the slow path.
+//! as `exec`, but acts only if the edge is known and the memory is certain to respond with the
+//! edge's wait states. Otherwise it does nothing, and the instruction is executed on the slow path.
 //! Frequently executed nodes are joined into blocks (see [`block`]).
 
 mod block;
@@ -19,14 +19,14 @@ use crate::state::Landmarks;
 use crate::timing::memo::map::Map;
 use block::{Blocks, Start};
 
-/// Executes an instruction. Returns the index of the path that its node takes, or [`LEAVE`].
+/// Executes an instruction. Returns the index of the edge that its node takes, or [`LEAVE`].
 pub type Run = fn(&mut Hart, &mut System, &Node) -> usize;
 
 /// The instruction must be executed on the slow path. Nothing has changed.
 pub const LEAVE: usize = usize::MAX;
 /// The index that denotes no node.
 pub const NONE: u32 = u32::MAX;
-/// The number of paths per node.
+/// The number of edges per node.
 const EDGES: usize = 4;
 /// The number of nodes, or of remembered jumps, at which the whole graph is discarded.
 const MOST: usize = 1 << 17;
@@ -42,7 +42,7 @@ pub struct Edge {
     to: u32,
     /// The wait states of its access, over all data phases.
     pub waits: u16,
-    /// The cycles that it takes; 0 if there is no path.
+    /// The cycles that it takes; 0 if there is no edge.
     pub cycles: u8,
 }
 
@@ -56,13 +56,13 @@ pub struct Node {
     it: Instruction,
     pc: u32,
     number: u32,
-    /// The cycles of its longest path.
+    /// The cycles of its longest edge.
     pub most: u8,
-    /// The path that was replaced last.
+    /// The edge that was replaced last.
     oldest: u8,
-    /// Whether none of its paths is likely enough for a block to continue along it.
+    /// Whether none of its edges is likely enough for a block to continue along it.
     forks: bool,
-    /// The number of times each path has been taken outside of blocks, saturating.
+    /// The number of times each edge has been taken outside of blocks, saturating.
     pub hits: [u16; EDGES],
     pub edges: [Edge; EDGES],
 }
@@ -80,20 +80,20 @@ impl Node {
         NodeKey { pc: self.pc, number: self.number }
     }
 
-    /// Returns the index of the path with a key, or [`LEAVE`].
+    /// Returns the index of the edge with a key, or [`LEAVE`].
     #[inline(always)]
     fn way(&self, key: u32) -> usize {
         let has = |edge: &Edge| edge.key == key && edge.cycles != 0;
         self.edges.iter().position(has).unwrap_or(LEAVE)
     }
 
-    /// Returns the index of a branch's path, or [`LEAVE`]: 0 if not taken, 1 if taken.
+    /// Returns the index of a branch's edge, or [`LEAVE`]: 0 if not taken, 1 if taken.
     #[inline(always)]
     const fn branch(&self, taken: bool) -> usize {
         if self.edges[taken as usize].cycles == 0 { LEAVE } else { taken as usize }
     }
 
-    /// Returns the spot that a path leads to.
+    /// Returns the node key that an edge leads to.
     pub fn successor_key(&self, edge: &Edge) -> NodeKey {
         let next = self.pc.wrapping_add(self.it.size.into());
         let target = self.pc.wrapping_add(self.it.imm as u32);
@@ -106,7 +106,7 @@ impl Node {
         NodeKey { pc, number: edge.to }
     }
 
-    /// Adds a path. If all slots are used, it replaces the oldest path.
+    /// Adds an edge. If all slots are used, it replaces the oldest edge.
     fn add_edge(&mut self, edge: Edge) {
         let free = self.edges.iter().position(|edge| edge.cycles == 0);
         let at = match (self.it.op, free) {
@@ -197,7 +197,7 @@ impl Graph {
         self.is_used = true;
     }
 
-    /// Returns the node at a spot, if there is one.
+    /// Returns the node at a node key, if there is one.
     pub fn find(&self, node_key: NodeKey) -> Option<u32> {
         self.keys.get(&node_key).copied()
     }
@@ -235,12 +235,12 @@ impl Graph {
         }
     }
 
-    /// Links a node's path to the next node, and returns that node.
+    /// Links a node's edge to the next node, and returns that node.
     ///
     /// # Errors
     ///
-    /// Fails with the spot that the path leads to if there is no node there, and with `None` if
-    /// there is no such path.
+    /// Fails with the node key that the edge leads to if there is no node there, and with `None` if
+    /// there is no such edge.
     pub fn link(&mut self, at: u32, way: usize) -> Result<u32, Option<NodeKey>> {
         let node = self.nodes.get(at as usize).ok_or(None)?;
         let edge = node.edges.get(way).ok_or(None)?;
@@ -252,7 +252,7 @@ impl Graph {
         Ok(next)
     }
 
-    /// Restores the path of an indirect jump that another path has replaced. Returns whether there
+    /// Restores the edge of an indirect jump that another edge has replaced. Returns whether there
     /// was one.
     pub fn recall(&mut self, at: u32, hart: &Hart) -> bool {
         let Some(node) = self.nodes.get_mut(at as usize) else { return false };

@@ -114,7 +114,7 @@ pub fn calculate(hart: &mut Hart, it: &Instruction, may: impl FnOnce(u32) -> boo
     true
 }
 
-/// Executes a division, if one of the same duration has a path at this node.
+/// Executes a division, if one of the same duration has an edge at this node.
 fn divide(hart: &mut Hart, _: &mut System, node: &Node) -> usize {
     let Op::Divide(operation) = node.it.op else { return LEAVE };
     let way = node.way(exec::calculation(hart, &node.it).unwrap_or(0).into());
@@ -182,7 +182,7 @@ fn load<const WIDTH: usize>(hart: &mut Hart, system: &mut System, node: &Node) -
 }
 
 /// Writes to a memory with constant wait states, if no code may have been executed from there.
-/// Returns the node's path, or [`LEAVE`].
+/// Returns the node's edge, or [`LEAVE`].
 #[inline(always)]
 fn write<const BYTES: usize>(
     system: &mut System,

@@ -21,7 +21,7 @@ pub struct Step {
     pub value: u32,
 }
 
-/// An instruction without a code of its own, and the key of the path that its block follows.
+/// An instruction without a code of its own, and the key of the edge that its block follows.
 #[derive(Clone, Copy, Debug)]
 pub struct RareStep {
     pub it: Instruction,

@@ -431,13 +431,13 @@ mod tests {
     }
 
     #[test]
-    fn every_new_line_waits_without_help() {
+    fn every_new_line_waits_without_prefetch() {
         let mut flash = memory(false, 0);
         assert_eq!([0, 8, 0].map(|offset| flash.fetch(offset, 100)), [3, 3, 3]);
     }
 
     #[test]
-    fn the_next_line_is_read_while_this_one_executes() {
+    fn the_next_line_is_prefetched_during_execution() {
         let mut flash = memory(true, 0);
         assert_eq!(flash.fetch(0, 100), 3);
         // Reading ahead began at 103 and takes four cycles.
@@ -447,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn a_jump_back_finds_the_cached_line() {
+    fn backward_jumps_hit_the_cached_line() {
         let mut flash = memory(false, 2);
         assert_eq!([0, 8, 0, 8].map(|offset| flash.fetch(offset, 0)), [3, 3, 0, 0]);
         assert_eq!(flash.fetch(16, 0), 3);
@@ -455,13 +455,13 @@ mod tests {
     }
 
     #[test]
-    fn constants_have_a_cache_of_their_own() {
+    fn literals_have_their_own_cache() {
         let mut flash = memory(false, 0);
         assert_eq!([64, 68, 72, 64].map(|offset| flash.read(offset)), [3, 0, 3, 3]);
     }
 
     #[test]
-    fn settings_switch_parts_off_and_on() {
+    fn settings_enable_and_disable_caches_and_prefetch() {
         let mut flash = memory(true, 2);
         flash.set(Setting::Prefetch(Switch::Off));
         flash.set(Setting::InstructionCache(Switch::Off));

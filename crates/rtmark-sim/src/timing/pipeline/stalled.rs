@@ -124,7 +124,7 @@ mod tests {
     use crate::timing::pipeline::{Condition, Step};
 
     #[test]
-    fn a_pipeline_that_fetches_nothing_is_an_error_and_no_figure() {
+    fn a_pipeline_that_fetches_nothing_is_an_internal_error() {
         // No instruction has set the address to fetch from.
         let mut pipeline = Pipeline::default();
         let stalled = pipeline

@@ -84,7 +84,7 @@ impl Arguments {
         };
         let snapshot = snapshot::read(path)?;
         let begun = snapshot::arguments(&snapshot, path)?;
-        let (bytes, soc) = (snapshot.begun().image.clone(), snapshot::soc(&snapshot)?);
+        let (bytes, soc) = (snapshot.inputs().image.clone(), snapshot::soc(&snapshot)?);
         let image = begun.load(&bytes, &soc.soc, verbosity)?;
         let resumed = Some(Resumed { path: path.clone(), snapshot, begun });
         Ok(RunSource { image, bytes, soc, resumed })

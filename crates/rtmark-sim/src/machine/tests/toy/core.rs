@@ -37,8 +37,9 @@ impl Observed for ToyCore {
         let (address, began) = (self.state.pc, self.state.cycles());
         match self.state.step() {
             Ok(it) => {
-                let told = Instruction { address, size: it.size() as u8, is_call: false, began };
-                (Some(told), Ok(()))
+                let instruction =
+                    Instruction { address, size: it.size() as u8, is_call: false, began };
+                (Some(instruction), Ok(()))
             }
             Err(stop) => (None, Err(stop)),
         }

@@ -297,20 +297,20 @@ impl ThreeStages {
         let trapped = traps.now && takes_jumps;
 
         // Decoding moves to the next instruction; one that has jumped but stays is kept.
-        let goes_on = !stays && available && x.last;
+        let advances = !stays && available && x.last;
         let leaves = !stays && available && !traps.now;
         let target = if traps.now { Some(cycle_inputs.vector) } else { work.jump };
-        let keeps = if !traps.now && !goes_on && !before.jumped { halfwords } else { 0 };
+        let keeps = if !traps.now && !advances && !before.jumped { halfwords } else { 0 };
         let jumps = target.is_some() && takes_jumps && !traps.now;
         self.supply.step(
             Consumption {
-                taken: if goes_on { halfwords } else { 0 },
+                taken: if advances { halfwords } else { 0 },
                 jump: target.map(|target| Jump { target, keeps }),
                 predict: before.prediction(x, work.jump, trapped),
             },
             memory,
         );
-        self.jumped = !goes_on && (before.jumped || jumps) && !trapped;
+        self.jumped = !advances && (before.jumped || jumps) && !trapped;
         self.advance_work(&before, x, work, traps, stays);
         if !before.later_stays(traps) {
             self.later = if leaves { Later::of(x) } else { Later::default() };
@@ -327,7 +327,7 @@ impl ThreeStages {
             () if jumps && !before.jumped => Event::JumpsAhead,
             () => Event::Stays,
         };
-        CycleOutcome { event, retires: goes_on && x.raises != ExceptionOutcome::NotRetired }
+        CycleOutcome { event, retires: advances && x.raises != ExceptionOutcome::NotRetired }
     }
 
     /// Updates the divider, the data port and the phase of an atomic operation.
@@ -351,8 +351,9 @@ impl ThreeStages {
             phase if work.accepted || data_phase_end => phase.next(),
             phase => phase,
         };
-        let erring = |answer| u8::from(answer == BusResponse::Error);
-        self.data = before.data.next(work.address.map(|(waits, answer)| waits + erring(answer)));
+        let error_cycles = |answer| u8::from(answer == BusResponse::Error);
+        self.data =
+            before.data.next(work.address.map(|(waits, answer)| waits + error_cycles(answer)));
     }
 
     /// Updates the sleep state: sleep lasts at least one cycle and until an interrupt is pending,
@@ -398,7 +399,7 @@ impl ThreeStages {
 
 impl Later {
     fn of(x: &Demand) -> Self {
-        let fine = x.raises == ExceptionOutcome::No;
+        let completes = x.raises == ExceptionOutcome::No;
         let (access, fails) = match x.access {
             Access::Load(_, answer) => (Pending::Load, answer),
             Access::Store(_, answer) => (Pending::Store, answer),
@@ -411,10 +412,10 @@ impl Later {
         };
         Self {
             rd: x.rd,
-            access: if fine { access } else { Pending::Nothing },
-            raises: !fine,
-            fails: fine && fails == BusResponse::Error,
-            sleep: if fine { x.sleep } else { Sleep::Awake },
+            access: if completes { access } else { Pending::Nothing },
+            raises: !completes,
+            fails: completes && fails == BusResponse::Error,
+            sleep: if completes { x.sleep } else { Sleep::Awake },
         }
     }
 }

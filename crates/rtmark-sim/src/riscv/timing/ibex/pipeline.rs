@@ -150,11 +150,11 @@ impl TwoStages {
             jump,
             takes: work.is_done() && flush.is_none() && !before.halts(cycle_inputs),
         };
-        let goes_on = self.fetch.advance(fetch_request, memory);
+        let advances = self.fetch.advance(fetch_request, memory);
         self.data = before.data.next(work.request);
         self.stage = match flush {
             Some(_) => Stage::Kept,
-            None if goes_on => Stage::First,
+            None if advances => Stage::First,
             None => work.then,
         };
         self.control = before.control_behind(flush, cycle_inputs);
