@@ -14,7 +14,7 @@ use crate::findings::{Aspect, Case, Findings, Scale};
 use crate::fork::Unserved;
 use crate::held::BlockerTracker;
 use crate::meet::{EarlierState, Interleaving, PairOutcome, enters, meet};
-use crate::path::{Path, Piece, SearchedInterrupt, SecondInterrupt, Window};
+use crate::path::{PairedInterrupt, Path, Piece, SearchedInterrupt, Window};
 use crate::sweep::{Visitor, sweep};
 
 /// Searches a piece in which the earlier of the two becomes pending.
@@ -22,7 +22,7 @@ pub fn pairs(
     path: &Path,
     piece: &Piece,
     scale: Scale,
-    second: (&SecondInterrupt, &SearchedInterrupt),
+    second: (&PairedInterrupt, &SearchedInterrupt),
 ) -> Findings {
     let (question, line) = second;
     let mut findings = Findings::new(scale);

@@ -53,12 +53,12 @@ pub struct Question {
     /// The addresses at which spans end.
     pub ends: Vec<u32>,
     /// A second interrupt, if there is one.
-    pub second: Option<SecondInterrupt>,
+    pub second: Option<PairedInterrupt>,
 }
 
 /// An interrupt that becomes pending at every distance before and after the one that is searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SecondInterrupt {
+pub struct PairedInterrupt {
     /// The external interrupt.
     pub interrupt: u16,
     /// Its priority, as the register holds it.
@@ -312,7 +312,7 @@ impl Path {
         &self.line
     }
 
-    pub(crate) fn second(&self) -> Option<(&SecondInterrupt, &SearchedInterrupt)> {
+    pub(crate) fn second(&self) -> Option<(&PairedInterrupt, &SearchedInterrupt)> {
         self.question.second.as_ref().zip(self.second.as_ref())
     }
 

@@ -1,7 +1,7 @@
 //! A search on a Hazard3 finds what runs from reset find, one for each cycle.
 
 use rtmark_sim::{Cycles, Soc, Watch};
-use rtmark_worst::{Aspect, Path, PathError, Question, Reach, SecondInterrupt, Window};
+use rtmark_worst::{Aspect, PairedInterrupt, Path, PathError, Question, Reach, Window};
 
 use crate::bare::Bare;
 use crate::programs::all;
@@ -195,7 +195,7 @@ fn interrupts_sharing_a_handler_are_distinguished() {
     const DISTANCE: u64 = 10;
     let window = Window { from: 320, to: 350 };
     let path = |interrupt, priority| {
-        let second = Some(SecondInterrupt { interrupt, priority, distance: Some(DISTANCE) });
+        let second = Some(PairedInterrupt { interrupt, priority, distance: Some(DISTANCE) });
         let question = Question { second, ..BARE.question(Reach::Entry, window) };
         Path::new(BARE.machine(&soc()), question)
     };

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use rtmark_sim::{CoreKind, Cycles, Machine, Soc, Watch};
-use rtmark_worst::{Aspect, Findings, Path, Question, Reach, SecondInterrupt, Window};
+use rtmark_worst::{Aspect, Findings, PairedInterrupt, Path, Question, Reach, Window};
 
 use crate::programs::*;
 use crate::support::*;
@@ -222,7 +222,7 @@ fn interrupts_cleared_before_entry_are_counted_as_missing() {
 fn findings_of_pieces_add_up_for_pairs() {
     for (seed, &core) in (0..).zip(CoreKind::CORTEX_M) {
         let firmware = program(core, 0x40, seed, Interference::No);
-        let second = Some(SecondInterrupt { interrupt: 0, priority: 0x80, distance: Some(5) });
+        let second = Some(PairedInterrupt { interrupt: 0, priority: 0x80, distance: Some(5) });
         let found = |cuts| {
             let question = Question { second, ..question(0x40, Reach::Entry, cuts) };
             let path = Path::new(machine(&firmware, &soc(core)), question).expect("fine");

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use rtmark_sim::{CoreKind, Cycles, Machine, Observer, Soc, Watch};
 use rtmark_worst::{
-    Aspect, Control, Findings, Interleaving, Path, Question, Reach, SecondInterrupt, Share, Window,
+    Aspect, Control, Findings, Interleaving, PairedInterrupt, Path, Question, Reach, Share, Window,
     search,
 };
 
@@ -61,7 +61,7 @@ fn question(priorities: [u8; 2], window: Window, distance: Option<u64>) -> Quest
         patience: 3_000,
         woken: None,
         ends: vec![],
-        second: Some(SecondInterrupt { interrupt: SECOND, priority: priorities[1], distance }),
+        second: Some(PairedInterrupt { interrupt: SECOND, priority: priorities[1], distance }),
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use rtmark_sim::{Blocker, CoreKind, Cycles, Machine, Register, Soc, Stop, Watch};
 use rtmark_worst::{
-    Aspect, Control, Findings, Path, PathError, Question, Reach, SecondInterrupt, Share, Window,
+    Aspect, Control, Findings, PairedInterrupt, Path, PathError, Question, Reach, Share, Window,
     search, spans,
 };
 
@@ -326,7 +326,7 @@ fn an_internal_error_replaces_all_findings() {
             (Reach::Check, None),
             (
                 Reach::Entry,
-                Some(SecondInterrupt { interrupt: 0, priority: 0x80, distance: Some(20) }),
+                Some(PairedInterrupt { interrupt: 0, priority: 0x80, distance: Some(20) }),
             ),
         ] {
             let mut stuck = machine(&firmware, &soc(core));
