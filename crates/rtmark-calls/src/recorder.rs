@@ -556,8 +556,8 @@ impl Observer for CallRecorder<'_, '_> {
 }
 
 impl LandmarkObserver for CallRecorder<'_, '_> {
-    fn passed(&mut self, machine: &Machine, now: Now) {
-        self.calls.passed(machine, now);
+    fn ran_until(&mut self, machine: &Machine, now: Now) {
+        self.calls.ran_until(machine, now);
         self.count(now.0, self.owner);
         self.next = machine.register(Register::Pc);
     }

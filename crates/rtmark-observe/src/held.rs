@@ -241,9 +241,9 @@ impl Observer for HeldBack<'_> {
 /// Single instructions between landmarks are not reported: the result is complete only for
 /// [`HeldInterrupt::Masked`] and [`HeldInterrupt::MaskedOrHandled`].
 impl LandmarkObserver for HeldBack<'_> {
-    fn passed(&mut self, machine: &Machine, now: Cycles) {
+    fn ran_until(&mut self, machine: &Machine, now: Cycles) {
         self.now = now.0;
-        self.calls.passed(machine, now);
+        self.calls.ran_until(machine, now);
     }
 }
 

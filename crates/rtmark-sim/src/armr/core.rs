@@ -257,7 +257,7 @@ impl Core {
 
     /// Executes instructions up to a cycle, as long as nothing else is due and none is marked.
     /// Returns the last result if it must be recorded.
-    pub fn leap(&mut self, until: u64) -> Option<StepResult> {
+    pub fn run_ahead(&mut self, until: u64) -> Option<StepResult> {
         if self.asleep {
             return None;
         }

@@ -32,12 +32,12 @@ impl Observed for CortexR5 {
         self.limit = until;
     }
 
-    fn go_on(&mut self, _next: &NextInstruction) -> (Option<Cycles>, Result<(), Stop>) {
+    fn run_to_landmark(&mut self, _next: &NextInstruction) -> (Option<Cycles>, Result<(), Stop>) {
         if !self.state.core.code.is_observed() {
             return (None, Ok(()));
         }
         let (count, taken) = (self.state.core.instructions, self.state.session.watches.taken);
-        let step = self.state.leap(self.limit.0);
+        let step = self.state.run_ahead(self.limit.0);
         let Watches { taken: now, entry_began, .. } = self.state.session.watches;
         // Two instructions may issue in one cycle.
         let went = self.state.core.instructions > count || now != taken || step.is_err();
@@ -49,7 +49,7 @@ impl Observed for CortexR5 {
         if self.state.core.cycle() >= self.limit.0 {
             return Err(Stop::Limit);
         }
-        if let Some(stop) = self.state.stops_here() {
+        if let Some(stop) = self.state.due_stop() {
             return Err(stop);
         }
         if !self.is_asleep() && !self.state.core.is_interrupted() {

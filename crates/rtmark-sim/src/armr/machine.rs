@@ -29,7 +29,7 @@ impl CortexR5 {
             if self.state.core.cycle() >= until.0 {
                 return Stop::Limit;
             }
-            let passed = self.step_until(until).and_then(|_| self.state.leap(until.0));
+            let passed = self.step_until(until).and_then(|_| self.state.run_ahead(until.0));
             if let Err(stop) = passed {
                 return stop;
             }
@@ -38,7 +38,7 @@ impl CortexR5 {
 
     /// Advances by one step, unless the run is to stop here.
     pub(super) fn step_until(&mut self, until: Cycles) -> Result<StepResult, Stop> {
-        match self.state.stops_here() {
+        match self.state.due_stop() {
             Some(stop) => Err(stop),
             None => self.state.step_until(until.0),
         }

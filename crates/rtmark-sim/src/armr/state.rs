@@ -139,7 +139,7 @@ impl CoreState for State {
 
     fn register(&self, register: Register) -> u32 {
         let cpu = &self.core.arch.cpu;
-        match register.by(Convention::ARM) {
+        match register.in_convention(Convention::ARM) {
             Register::R(number @ 0..15) => cpu.get(number),
             Register::R(_) | Register::Pc => cpu.pc,
             Register::Xpsr => cpu.cpsr(),
@@ -153,7 +153,7 @@ impl CoreState for State {
 
     fn set_register(&mut self, register: Register, value: u32) {
         let cpu = &mut self.core.arch.cpu;
-        match register.by(Convention::ARM) {
+        match register.in_convention(Convention::ARM) {
             Register::R(number @ 0..15) => cpu.set(number, value),
             Register::R(_) | Register::Pc => {
                 let thumb = u32::from(cpu.is_thumb());
@@ -186,7 +186,7 @@ impl State {
     }
 
     /// Returns the stop that is due before the instruction at the program counter.
-    pub fn stops_here(&self) -> Option<Stop> {
+    pub fn due_stop(&self) -> Option<Stop> {
         let pc = self.core.arch.cpu.pc;
         self.session.stops_at(pc).then_some(Stop::Breakpoint(pc))
     }
@@ -203,28 +203,28 @@ impl State {
         let before = self.core.cycle();
         let returns = self.core.returns;
         let passed = self.core.step(until);
-        self.notice(passed, before, returns)
+        self.record_step(passed, before, returns)
     }
 
     /// Executes instructions that need no recording up to a cycle, as long as nothing else is due.
     ///
     /// # Errors
     /// The reason why the run ends.
-    pub fn leap(&mut self, until: u64) -> Result<(), Stop> {
+    pub fn run_ahead(&mut self, until: u64) -> Result<(), Stop> {
         let notes_each = self.session.entered.is_some() || self.session.watches.masking.is_on();
         if notes_each || self.session.ended.is_some() {
             return Ok(());
         }
         let (before, returns) = (self.core.cycle(), self.core.returns);
-        match self.core.leap(until) {
-            Some(passed) => self.notice(passed, before, returns).map(|_| ()),
+        match self.core.run_ahead(until) {
+            Some(passed) => self.record_step(passed, before, returns).map(|_| ()),
             None => Ok(()),
         }
     }
 
     /// Records the result of a step that began in cycle `before`, after `returns` exception
     /// returns.
-    fn notice(
+    fn record_step(
         &mut self,
         passed: StepResult,
         before: u64,
@@ -232,19 +232,19 @@ impl State {
     ) -> Result<StepResult, Stop> {
         match passed {
             StepResult::Instruction { pc, issued } | StepResult::HostCall { pc, issued } => {
-                self.notice_instruction(pc, issued);
-                self.notice_acknowledgement(issued);
+                self.record_instruction(pc, issued);
+                self.record_acknowledgement(issued);
             }
             StepResult::Call { pc, issued } => {
-                self.notice_instruction(pc, issued);
-                self.notice_trap(number::CALL, self.core.cycle());
+                self.record_instruction(pc, issued);
+                self.record_trap(number::CALL, self.core.cycle());
             }
             StepResult::Trap(_, Some(exception)) => {
                 // It became pending before it was taken.
-                self.notice_inputs();
-                self.notice_trap(exception, self.core.cycle() - ENTRY);
+                self.record_inputs();
+                self.record_trap(exception, self.core.cycle() - ENTRY);
             }
-            StepResult::Trap(_, None) => self.notice_trap(number::FAULT, self.core.cycle() - ENTRY),
+            StepResult::Trap(_, None) => self.record_trap(number::FAULT, self.core.cycle() - ENTRY),
             StepResult::Slept => self.session.asleep += self.core.cycle() - before,
             StepResult::Refused(exception) => {
                 let stop = self.refusal(exception);
@@ -254,9 +254,9 @@ impl State {
             StepResult::Forever => return Err(Stop::Asleep),
         }
         if self.core.returns != returns {
-            self.notice_return();
+            self.record_return();
         }
-        self.notice_inputs();
+        self.record_inputs();
         if let StepResult::HostCall { .. } = passed {
             self.serve_call()?;
         }
@@ -277,9 +277,9 @@ impl State {
     }
 
     #[inline]
-    fn notice_instruction(&mut self, pc: u32, issued: u64) {
+    fn record_instruction(&mut self, pc: u32, issued: u64) {
         if let Some(exception) = self.session.entered.take() {
-            self.notice_handler(exception, issued);
+            self.record_handler(exception, issued);
         }
         if self.session.is_watched(pc) {
             let mut counts = self.counts(issued);
@@ -302,7 +302,7 @@ impl State {
     }
 
     /// Records that a handler's first instruction has issued.
-    fn notice_handler(&mut self, exception: u16, issued: u64) {
+    fn record_handler(&mut self, exception: u16, issued: u64) {
         let happened = Watch::Handle(exception);
         if self.session.watches.want(happened) {
             let mut counts = self.counts(issued);
@@ -316,7 +316,7 @@ impl State {
         if self.core.masks(InterruptLine::Irq) { Some(Blocker::StatusMask) } else { None }
     }
 
-    fn notice_inputs(&mut self) {
+    fn record_inputs(&mut self) {
         if self.core.arch.system.risen.is_empty() {
             return;
         }
@@ -330,7 +330,7 @@ impl State {
     }
 
     /// Records the entry of a handler that began in a cycle.
-    fn notice_trap(&mut self, entered: u16, began: u64) {
+    fn record_trap(&mut self, entered: u16, began: u64) {
         self.session.watches.entry_began = began;
         self.session.watches.enter(entered);
         self.session.entered = Some(entered);
@@ -339,7 +339,7 @@ impl State {
 
     /// Records that the program has acknowledged an interrupt. It may differ from the one for which
     /// the exception was taken, if a more urgent one has become pending since, or be a further one.
-    fn notice_acknowledgement(&mut self, issued: u64) {
+    fn record_acknowledgement(&mut self, issued: u64) {
         let gic = self.core.arch.system.gic.as_mut();
         let Some(id) = gic.and_then(Gic::take_acknowledged) else { return };
         let exception = exception(id);
@@ -347,14 +347,14 @@ impl State {
         {
             return;
         }
-        self.notice_return();
-        self.notice_trap(exception, self.core.cycle());
+        self.record_return();
+        self.record_trap(exception, self.core.cycle());
         self.session.entered = None;
         self.session.handlers.name(exception);
-        self.notice_handler(exception, issued);
+        self.record_handler(exception, issued);
     }
 
-    fn notice_return(&mut self) {
+    fn record_return(&mut self) {
         let Some(exception) = self.session.handlers.leave() else { return };
         self.session.watches.left += 1;
         let happened = Watch::Return(exception);

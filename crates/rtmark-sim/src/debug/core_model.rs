@@ -61,7 +61,7 @@ pub trait Controlled: CoreModel + Roles {
     fn store_word(&mut self, address: u32, value: u32) -> Result<(), UnmappedAddress>;
 
     fn has_register(&self, register: Register) -> bool {
-        let wanted = register.by(self.convention());
+        let wanted = register.in_convention(self.convention());
         self.named_registers().iter().any(|(_, known)| *known == wanted)
     }
 

@@ -107,7 +107,10 @@ pub trait Observed {
     /// Continues at full speed from the instruction that has been reached to the next landmark, or to where
     /// something other than an instruction is due. Returns the cycle up to which it executed, or `None` if
     /// the instruction must be executed by itself, as always on cores that do not support landmarks.
-    fn go_on(&mut self, _next: &Self::NextInstruction) -> (Option<Cycles>, Result<(), Stop>) {
+    fn run_to_landmark(
+        &mut self,
+        _next: &Self::NextInstruction,
+    ) -> (Option<Cycles>, Result<(), Stop>) {
         (None, Ok(()))
     }
 
@@ -157,7 +160,7 @@ impl Observed for CortexM {
         (instruction.filter(|_| self.state.instructions > count), step)
     }
 
-    fn go_on(&mut self, next: &NextInstruction) -> (Option<Cycles>, Result<(), Stop>) {
+    fn run_to_landmark(&mut self, next: &NextInstruction) -> (Option<Cycles>, Result<(), Stop>) {
         let plain = next.slot.filter(|slot| !slot.is_landmark());
         if plain.is_none() || next.due != Due::Instruction {
             return (None, Ok(()));

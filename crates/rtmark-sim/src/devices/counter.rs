@@ -75,7 +75,7 @@ impl Counter {
     }
 
     /// Returns whether a value has been reached since [`Self::observe`].
-    pub fn passed(&self, now: u64, value: u64) -> bool {
+    pub fn has_passed(&self, now: u64, value: u64) -> bool {
         self.next(self.seen, value).is_some_and(|next| next <= self.position(now))
     }
 
@@ -159,9 +159,9 @@ mod tests {
         assert_eq!(counter.value(119), 1);
         assert_eq!([counter.cycle_of_value(0), counter.cycle_of_value(3)], [Some(140), Some(130)]);
         assert_eq!(counter.cycle_of_value(4), None, "it never gets there");
-        assert!(!counter.passed(129, 3) && counter.passed(130, 3));
+        assert!(!counter.has_passed(129, 3) && counter.has_passed(130, 3));
         counter.observe(130);
-        assert!(!counter.passed(169, 3) && counter.passed(170, 3));
+        assert!(!counter.has_passed(169, 3) && counter.has_passed(170, 3));
         assert_eq!(counter.cycle_of_value(3), Some(170));
     }
 

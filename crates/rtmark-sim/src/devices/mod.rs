@@ -391,7 +391,7 @@ impl Devices {
         let mut attached: Vec<_> = soc
             .peripherals
             .iter()
-            .filter(|peripheral| !peripheral.kind.is_of_the_core())
+            .filter(|peripheral| !peripheral.kind.is_core_peripheral())
             .map(|peripheral| AttachedDevice {
                 base: peripheral.base,
                 size: peripheral.extent(),

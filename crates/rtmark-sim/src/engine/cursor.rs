@@ -237,7 +237,7 @@ impl<'a> Cursor<'a> {
     pub fn progress(&self) -> ProgramPoint {
         let begin = self.begin();
         ProgramPoint {
-            pc: self.behind(),
+            pc: self.next_address(),
             cycles: self.from.cycles.wrapping_add(begin.cycles.into()),
             instructions: self.from.instructions + u64::from(begin.count),
             pipe: if self.from.pipe == PipeState::NONE { begin.pipe } else { self.from.pipe },
@@ -309,7 +309,7 @@ fn before(steps: &[ScheduledOp], cycle: u64) -> usize {
 
 impl ExecContext for Cursor<'_> {
     #[inline(always)]
-    fn behind(&self) -> u32 {
+    fn next_address(&self) -> u32 {
         self.address().wrapping_add_signed(self.current.slot.size().into())
     }
 

@@ -109,7 +109,7 @@ impl State {
         let s = at.slot();
         let is_taken = match op {
             Op::Bl => {
-                self.cpu.set(14, at.pass().behind() | 1);
+                self.cpu.set(14, at.pass().next_address() | 1);
                 true
             }
             Op::Bx => {
@@ -121,7 +121,7 @@ impl State {
             }
             Op::BlxR => {
                 let target = self.cpu.get(s.n);
-                self.cpu.set(14, at.pass().behind() | 1);
+                self.cpu.set(14, at.pass().next_address() | 1);
                 if target != s.imm | 1 {
                     return self.branch_linked(at.pass(), target);
                 }

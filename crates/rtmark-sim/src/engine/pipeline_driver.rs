@@ -423,7 +423,7 @@ impl State {
         let before = self.pipe;
         self.pipe = entered.pipe;
         self.cycles += u64::from(entered.cost);
-        let Some(at) = self.taken_within(left, self.cycles + 1) else { return };
+        let Some(at) = self.first_exception_within(left, self.cycles + 1) else { return };
         let drained = self.memo.drain(pc, before);
         let free = left + self.or_record_stall(pc, drained);
         self.cycles = at.max(free.min(self.cycles));

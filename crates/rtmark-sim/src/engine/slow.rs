@@ -28,11 +28,11 @@ impl State {
         &self,
         slot: &Slot,
         pipe: PipeState,
-        behind: u32,
+        next_address: u32,
         target: u32,
     ) -> PipeState {
         if self.slow.exists() && slot.is_indirect_jump() {
-            self.memo.with_jump_distance(pipe, target.wrapping_sub(behind))
+            self.memo.with_jump_distance(pipe, target.wrapping_sub(next_address))
         } else {
             pipe
         }

@@ -279,7 +279,7 @@ impl State {
         self.pass_time(self.cycles);
         let (began, spent) = (self.cycles, self.spent.exceptions);
         if self.rules.model_buses()
-            && let Some(at) = self.taken_within(began, began + exceptions::LEFT_OFF)
+            && let Some(at) = self.first_exception_within(began, began + exceptions::LEFT_OFF)
         {
             self.cycles = at;
             self.pass_time(at);

@@ -72,7 +72,7 @@ impl State {
 
     /// Returns the first cycle in `from..to` in which an exception would be taken, as far as the core, the
     /// clocks and the devices determine it.
-    pub(crate) fn taken_within(&self, from: u64, to: u64) -> Option<u64> {
+    pub(crate) fn first_exception_within(&self, from: u64, to: u64) -> Option<u64> {
         let (nvic, masks) = (&self.system.nvic, self.masks());
         if nvic.exception_to_take(masks).is_some() {
             return (from < to).then_some(from);
@@ -176,7 +176,7 @@ impl State {
             Interruptible::EndsInEntry(cycles) => now + u64::from(cycles),
             _ => now + self.lead,
         };
-        let at = self.taken_within(now + 1, to)?;
+        let at = self.first_exception_within(now + 1, to)?;
         let float = matches!(real.op, Op::Vldm | Op::Vstm | Op::Vdiv | Op::Vsqrt);
         if float && !self.has_live_fp() {
             return None;
@@ -263,7 +263,7 @@ impl State {
     }
 
     /// Continues an instruction that was suspended.
-    pub(crate) fn go_on(&mut self, pc: u32, slot: &Slot, ici: u8) -> Result<(), Stop> {
+    pub(crate) fn run_to_landmark(&mut self, pc: u32, slot: &Slot, ici: u8) -> Result<(), Stop> {
         let real = self.unwatched_slot(pc, slot).map(|slot| slot.unguarded());
         let Some(real) = real.filter(|real| self.continues(real, ici)) else {
             // EPSR.ICI does not fit this instruction (100230, C.5; elsewhere UNPREDICTABLE).
@@ -276,7 +276,7 @@ impl State {
         self.cpu.pc = pc.wrapping_add(u32::from(slot.size()));
         let beginning = self.begin_instruction(pc);
         let to = self.cycles + self.lead;
-        let taken = if alert { self.taken_within(self.cycles + 1, to) } else { None };
+        let taken = if alert { self.first_exception_within(self.cycles + 1, to) } else { None };
         let it = std::mem::take(&mut self.cpu.it);
         let start = InstructionStart { pc, it, began: self.cycles };
         let until = taken.unwrap_or(u64::MAX);

@@ -10,7 +10,7 @@ use crate::state::State;
 /// The point in a program at which an operation executes.
 pub trait ExecContext {
     /// Returns the address after the instruction.
-    fn behind(&self) -> u32;
+    fn next_address(&self) -> u32;
     /// Reports a jump to an address.
     fn jumps(&mut self, state: &State, target: u32);
     /// Reports that the target of the jump that follows has been loaded.

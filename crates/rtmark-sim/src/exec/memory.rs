@@ -335,14 +335,14 @@ impl State {
                 self.branch_loaded(at, target)
             }
             _ => {
-                let base = if s.n == 15 { at.behind() } else { base };
+                let base = if s.n == 15 { at.next_address() } else { base };
                 let index = self.cpu.get(s.m);
                 let halfwords = if s.op == Op::Tbb {
                     self.read::<u8>(at, base.wrapping_add(index))?
                 } else {
                     self.read::<u16>(at, base.wrapping_add(index << 1))?
                 };
-                let target = at.behind().wrapping_add(halfwords * 2);
+                let target = at.next_address().wrapping_add(halfwords * 2);
                 Ok(self.branch(at, target))
             }
         }

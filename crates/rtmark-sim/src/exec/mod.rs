@@ -140,13 +140,13 @@ impl State {
                 }
             }
             Op::Bl => {
-                self.cpu.set(14, at.context().behind() | 1);
+                self.cpu.set(14, at.context().next_address() | 1);
                 return Ok(self.branch(at.context(), s.imm));
             }
             Op::Bx => return self.branch_exchange(at.context(), self.cpu.get(s.n)),
             Op::BlxR => {
                 let target = self.cpu.get(s.n);
-                self.cpu.set(14, at.context().behind() | 1);
+                self.cpu.set(14, at.context().next_address() | 1);
                 return self.branch_linked(at.context(), target);
             }
             Op::MovPc => return Ok(self.branch(at.context(), self.cpu.get(s.m))),

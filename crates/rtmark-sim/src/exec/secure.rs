@@ -65,7 +65,7 @@ impl State {
             Op::Tt => self.test_target(s),
             Op::Bxns if n & 1 == 1 => return self.branch_exchange(at, n),
             Op::Blxns if n & 1 == 1 => {
-                self.cpu.set(14, at.behind() | 1);
+                self.cpu.set(14, at.next_address() | 1);
                 return self.branch_linked(at, n);
             }
             _ => return Err(Trap::NonSecure),

@@ -196,7 +196,7 @@ impl State {
             0xE000_E018 => system.systick.write_value(now + 1),
             0xE000_E100..=0xE000_E11C => self.for_each_bit(address, value, Self::enable_interrupt),
             0xE000_E180..=0xE000_E19C => self.for_each_bit(address, value, Self::disable_interrupt),
-            0xE000_E200..=0xE000_E21C => self.for_each_bit(address, value, Self::pend_soon),
+            0xE000_E200..=0xE000_E21C => self.for_each_bit(address, value, Self::pend_by_store),
             0xE000_E280..=0xE000_E29C => self.for_each_bit(address, value, Self::unpend),
             0xE000_E400..=0xE000_E4EF => {
                 let first = FIRST_INTERRUPT + (address - 0xE000_E400) as u16;
@@ -243,7 +243,7 @@ impl State {
                     self.note_unmodelled(address, Direction::Write)?;
                 }
             }
-            0xE000_EF00 if mainline => self.pend_soon(FIRST_INTERRUPT + (value & 0x1FF) as u16),
+            0xE000_EF00 if mainline => self.pend_by_store(FIRST_INTERRUPT + (value & 0x1FF) as u16),
             0xE000_EDE4 if self.features.v8m => system.secure_fault_status &= !value,
             0xE000_EF34 if self.features.fp => {
                 system.fp.control = value & FpControl::writable(self.features);
@@ -299,13 +299,13 @@ impl State {
     fn write_interrupt_control(&mut self, value: u32) {
         for (set, clear, exception) in [(28, 27, PENDSV), (26, 25, SYSTICK)] {
             if value >> set & 1 == 1 {
-                self.pend_soon(exception);
+                self.pend_by_store(exception);
             } else if value >> clear & 1 == 1 {
                 self.unpend(exception);
             }
         }
         if value >> 31 == 1 {
-            self.pend_soon(NMI);
+            self.pend_by_store(NMI);
         }
     }
 
@@ -333,7 +333,7 @@ impl State {
         if value & DEMCR_MON_PEND == 0 {
             self.unpend(DEBUG_MONITOR);
         } else {
-            self.pend_soon(DEBUG_MONITOR);
+            self.pend_by_store(DEBUG_MONITOR);
         }
         self.system.debug_control = value & DEMCR_WRITABLE;
         self.update_watchers();

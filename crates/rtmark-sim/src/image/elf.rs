@@ -272,13 +272,13 @@ mod tests {
 
     #[test]
     fn truncated_and_corrupted_files_do_not_panic() {
-        let good = greedy(2, 200);
-        for length in 0..good.len() {
-            assert!(Image::from_elf(&good[..length]).is_err(), "{length}");
+        let valid = greedy(2, 200);
+        for length in 0..valid.len() {
+            assert!(Image::from_elf(&valid[..length]).is_err(), "{length}");
         }
-        for at in 0..good.len() {
+        for at in 0..valid.len() {
             for flip in 1..=255 {
-                let mut bytes = good.clone();
+                let mut bytes = valid.clone();
                 bytes[at] ^= flip;
                 let _ = Image::from_bytes(&bytes, 0);
             }

@@ -121,7 +121,7 @@ pub struct Core {
     resumes_at: Option<u32>,
     /// The interrupt inputs when last sampled, and the cycle until which they cannot change.
     pub(super) lines: Lines,
-    pub(super) lines_hold_until: u64,
+    pub(super) lines_stable_until: u64,
     /// Whether the last cycle changed nothing in the pipeline.
     still: bool,
     /// The external interrupt taken last.
@@ -156,7 +156,7 @@ impl Core {
             pending_exception: None,
             resumes_at: None,
             lines: Lines::default(),
-            lines_hold_until: 0,
+            lines_stable_until: 0,
             still: false,
             last_external_interrupt: None,
             calls: false,
@@ -169,12 +169,12 @@ impl Core {
 
     /// Samples the interrupt inputs again, after a change outside the core.
     pub fn resample_interrupts(&mut self) {
-        self.lines_hold_until = 0;
+        self.lines_stable_until = 0;
     }
 
     /// Samples the interrupt inputs for the next cycle.
     pub fn sample_interrupt_lines(&mut self) {
-        if self.cycle < self.lines_hold_until {
+        if self.cycle < self.lines_stable_until {
             return;
         }
         let timer = self.system.timer.as_mut();
@@ -184,7 +184,7 @@ impl Core {
         self.lines = self.inputs.sample(self.cycle, outputs, self.system.outputs);
         self.still &= self.lines == before;
         let next = self.cycle + 1;
-        self.lines_hold_until = if self.inputs.is_changing(&self.lines) {
+        self.lines_stable_until = if self.inputs.is_changing(&self.lines) {
             next
         } else {
             let timer = self.system.timer.as_ref().and_then(|timer| timer.due(next));
@@ -215,7 +215,7 @@ impl Core {
     /// Returns how a whole instruction will pass, if that is memoized and nothing else can happen
     /// before it ends, no later than `until`.
     fn recall_next(&mut self, until: u64) -> Option<(Current, PassageResult)> {
-        if !self.is_at_boundary() || self.cycle >= self.lines_hold_until {
+        if !self.is_at_boundary() || self.cycle >= self.lines_stable_until {
             return None;
         }
         let csr = &self.hart.csr;
@@ -244,7 +244,7 @@ impl Core {
         self.system.cover(demand.pc);
         let result = passed?;
         let end = self.cycle + u64::from(result.cycles);
-        (end <= until.min(self.lines_hold_until)).then_some((current, result))
+        (end <= until.min(self.lines_stable_until)).then_some((current, result))
     }
 
     /// Returns the cycle of the boundary after the next instruction, if its passage is memoized.
@@ -255,7 +255,7 @@ impl Core {
 
     /// Executes a whole instruction by its memoized passage, if nothing else can happen before it
     /// ends, no later than `until`. Otherwise returns `None` and does nothing.
-    pub fn leap(
+    pub fn step_memoized(
         &mut self,
         until: u64,
         observer: &mut impl PipelineObserver,
@@ -371,7 +371,7 @@ impl Core {
             }
             self.calls |= op.does.op == Op::Breakpoint;
             if self.system.take_touched() {
-                self.lines_hold_until = 0;
+                self.lines_stable_until = 0;
             }
         }
         if !op.place.is_last() && prepared.exception.is_none() {
@@ -566,7 +566,7 @@ impl Core {
 
     /// Returns the cycle until which the core sleeps, unless its state changes before.
     pub fn sleeps_until(&self) -> Option<u64> {
-        let quiet = self.still && self.is_asleep() && self.cycle < self.lines_hold_until;
-        quiet.then_some(self.lines_hold_until)
+        let quiet = self.still && self.is_asleep() && self.cycle < self.lines_stable_until;
+        quiet.then_some(self.lines_stable_until)
     }
 }

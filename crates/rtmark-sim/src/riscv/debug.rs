@@ -37,7 +37,7 @@ impl Observed for RiscV {
         self.limit = until;
     }
 
-    fn go_on(&mut self, _next: &NextInstruction) -> (Option<Cycles>, Result<(), Stop>) {
+    fn run_to_landmark(&mut self, _next: &NextInstruction) -> (Option<Cycles>, Result<(), Stop>) {
         let count = self.state.core.instructions;
         if self.state.core.graph.is_observed() {
             // No exception occurs on this path.
@@ -51,7 +51,7 @@ impl Observed for RiscV {
         if self.state.core.cycle >= self.limit.0 {
             return Err(Stop::Limit);
         }
-        if let Some(stop) = self.state.stops_here() {
+        if let Some(stop) = self.state.due_stop() {
             return Err(stop);
         }
         if self.state.core.is_at_boundary() && !self.is_asleep() {

@@ -33,7 +33,7 @@ impl Core {
     /// Executes instructions whose nodes are known, none of which ends after cycle `until`.
     pub fn run_graph(&mut self, until: u64) {
         self.graph.begin();
-        let horizon = until.min(self.lines_hold_until);
+        let horizon = until.min(self.lines_stable_until);
         let Some(mut progress) = self.enter() else { return };
         let node_key = loop {
             let halt = self.run_blocks(&mut progress, horizon);

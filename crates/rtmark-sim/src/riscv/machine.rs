@@ -76,7 +76,7 @@ impl RiscV {
     /// # Errors
     /// The reason why the run ends.
     pub(super) fn cycle(&mut self, until: Cycles) -> Result<CycleResult, Stop> {
-        match self.state.stops_here() {
+        match self.state.due_stop() {
             Some(stop) => Err(stop),
             None => self.step_one_until(until),
         }
@@ -97,7 +97,7 @@ impl RiscV {
     /// stops.
     pub fn run_with_observer(&mut self, until: Cycles, observer: &mut impl PipelineObserver) {
         while self.state.core.cycle < until.0 && !observer.is_done() {
-            if self.state.core.leap(until.0, observer).is_none() {
+            if self.state.core.step_memoized(until.0, observer).is_none() {
                 self.state.core.step_cycle(observer);
             }
         }

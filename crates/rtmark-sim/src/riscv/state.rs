@@ -184,7 +184,7 @@ impl CoreState for State {
 
     /// `R(0)` to `R(31)` are `x0` to `x31`.
     fn register(&self, register: Register) -> u32 {
-        match register.by(Convention::RISC_V) {
+        match register.in_convention(Convention::RISC_V) {
             Register::R(number) => self.core.hart.get(number),
             Register::Pc => self.core.hart.pc,
             Register::Csr(number) => self.core.csr(number),
@@ -193,7 +193,7 @@ impl CoreState for State {
     }
 
     fn set_register(&mut self, register: Register, value: u32) {
-        match register.by(Convention::RISC_V) {
+        match register.in_convention(Convention::RISC_V) {
             Register::R(number) => self.core.hart.set(number, value),
             Register::Pc => {
                 self.core.go_to(value & !1);
@@ -226,7 +226,7 @@ impl State {
     }
 
     /// Returns the stop that is due before the instruction at the program counter.
-    pub fn stops_here(&self) -> Option<Stop> {
+    pub fn due_stop(&self) -> Option<Stop> {
         let pc = self.core.hart.pc;
         let here = self.session.stops_at(pc) && self.core.is_at_boundary();
         here.then_some(Stop::Breakpoint(pc))
@@ -267,12 +267,12 @@ impl State {
             return Ok(CycleResult::Cycle);
         }
         let mut note = Note::default();
-        let passed = match self.core.leap(until, &mut note) {
+        let passed = match self.core.step_memoized(until, &mut note) {
             Some(passed) => passed,
             None => self.core.step_cycle(&mut note),
         };
         let cycle = self.core.cycle - 1;
-        self.notice(passed, note.0, cycle);
+        self.record_step(passed, note.0, cycle);
         if std::mem::take(&mut self.session.watches.empty) {
             self.empty_caches();
         }
@@ -299,7 +299,7 @@ impl State {
     }
 
     /// Records the events of a cycle.
-    fn notice(&mut self, passed: CycleResult, trap: Option<TrapKind>, cycle: u64) {
+    fn record_step(&mut self, passed: CycleResult, trap: Option<TrapKind>, cycle: u64) {
         if let CycleResult::Instruction(pc) = passed
             && self.session.is_watched(pc)
         {
@@ -313,7 +313,7 @@ impl State {
                 self.note_handled(entered, cycle);
             }
             if let Some(interrupt) = self.core.take_served() {
-                self.notice_served(interrupt, cycle);
+                self.record_served(interrupt, cycle);
             }
         }
         while let Some((at, input)) = self.core.inputs.take_risen() {
@@ -333,7 +333,7 @@ impl State {
         }
         self.session.asleep += u64::from(asleep);
         if let Some(trap) = trap {
-            self.notice_trap(trap, cycle);
+            self.record_trap(trap, cycle);
         }
         if let CycleResult::Instruction(address) = passed
             && self.session.watches.masking.is_on()
@@ -346,7 +346,7 @@ impl State {
         }
     }
 
-    fn notice_trap(&mut self, trap: TrapKind, cycle: u64) {
+    fn record_trap(&mut self, trap: TrapKind, cycle: u64) {
         let entered = match trap {
             TrapKind::Return => {
                 let Some(exception) = self.session.handlers.leave() else { return };
@@ -389,7 +389,7 @@ impl State {
     /// Records that the program has read the number of an external interrupt in MEINEXT. An
     /// interrupt without its own trap is handled from here on, as if entered from the previous
     /// handler.
-    fn notice_served(&mut self, interrupt: u16, cycle: u64) {
+    fn record_served(&mut self, interrupt: u16, cycle: u64) {
         let exception = number::FIRST_EXTERNAL + interrupt;
         if self.session.handlers.current() >= number::FIRST_EXTERNAL {
             if self.session.handlers.name(exception) {

@@ -48,10 +48,10 @@ impl Trial {
 impl Core {
     /// Returns a copy that borrows the memories, to be passed to `take_back`.
     fn lend(&mut self) -> Self {
-        let bus = std::mem::replace(&mut self.system.bus, Bus::hollow());
-        let memo = std::mem::replace(&mut self.memo, Memo::hollow());
-        let hollow = self.decoded.hollow();
-        let decoded = std::mem::replace(&mut self.decoded, hollow);
+        let bus = std::mem::replace(&mut self.system.bus, Bus::placeholder());
+        let memo = std::mem::replace(&mut self.memo, Memo::placeholder());
+        let placeholder = self.decoded.placeholder();
+        let decoded = std::mem::replace(&mut self.decoded, placeholder);
         let mut copy = self.clone();
         (copy.system.bus, copy.memo, copy.decoded) = (bus, memo, decoded);
         copy

@@ -135,7 +135,7 @@ impl CoreState for State {
 
     fn register(&self, register: Register) -> u32 {
         let cpu = &self.cpu;
-        match register.by(Convention::ARM) {
+        match register.in_convention(Convention::ARM) {
             Register::R(number) => cpu.get(number),
             Register::Pc => cpu.pc,
             Register::Xpsr => cpu.xpsr(),
@@ -153,7 +153,7 @@ impl CoreState for State {
 
     fn set_register(&mut self, register: Register, value: u32) {
         let cpu = &mut self.cpu;
-        match register.by(Convention::ARM) {
+        match register.in_convention(Convention::ARM) {
             Register::R(number) => cpu.set_any(number, value),
             Register::Pc => {
                 cpu.pc = value & !1;

@@ -116,7 +116,7 @@ impl Register {
     /// Returns the register that has this role in a calling convention; a register given by number or name
     /// is returned unchanged.
     #[must_use]
-    pub const fn by(self, convention: Convention) -> Self {
+    pub const fn in_convention(self, convention: Convention) -> Self {
         match self {
             Self::Sp => Self::R(convention.sp),
             Self::Link => Self::R(convention.link),

@@ -61,7 +61,7 @@ impl Caches {
     }
 
     /// Returns whether there are caches.
-    pub const fn exist(&self) -> bool {
+    pub const fn are_present(&self) -> bool {
         self.bytes > 0
     }
 
@@ -69,7 +69,7 @@ impl Caches {
     pub fn read(&self, address: u32) -> Option<u32> {
         Some(match address {
             // CLIDR: one level, with separate caches.
-            0xE000_ED78 if self.exist() => 0x0900_0003,
+            0xE000_ED78 if self.are_present() => 0x0900_0003,
             0xE000_ED78 => 0,
             // CTR.
             0xE000_ED7C => 0x8303_C003,
@@ -148,7 +148,7 @@ mod tests {
     #[test]
     fn registers_report_absent_caches() {
         let caches = caches("");
-        assert!(!caches.exist());
+        assert!(!caches.are_present());
         assert_eq!(caches.read(0xE000_ED78), Some(0));
         assert_eq!(caches.read(0xE000_ED80), Some(0));
     }

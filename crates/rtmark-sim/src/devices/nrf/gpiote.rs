@@ -213,7 +213,7 @@ impl DeviceModel for NrfGpiote {
 
     fn signals(&mut self) -> Signals {
         let driven = self.driven_by_tasks();
-        let news = std::mem::replace(&mut self.reported, driven) != driven;
-        Signals { driven: news.then_some(driven), ..Signals::of(self.events.take()) }
+        let has_changed = std::mem::replace(&mut self.reported, driven) != driven;
+        Signals { driven: has_changed.then_some(driven), ..Signals::of(self.events.take()) }
     }
 }

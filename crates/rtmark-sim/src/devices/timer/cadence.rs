@@ -54,12 +54,12 @@ impl One {
     }
 
     fn settle(&mut self, now: u64) {
-        if self.counter.passed(now, 0) {
+        if self.counter.has_passed(now, 0) {
             self.raised |= self.round_flag();
         }
         if self.control & MATCHES != 0 {
             for (at, value) in self.matches.iter().enumerate() {
-                if self.counter.passed(now, (*value).into()) {
+                if self.counter.has_passed(now, (*value).into()) {
                     self.raised |= 2 << at;
                 }
             }

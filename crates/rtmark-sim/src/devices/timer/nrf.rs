@@ -169,7 +169,7 @@ impl DeviceModel for NrfTimer {
         let stop = stops.filter_map(|at| self.counter.cycle_of_value(self.match_count(at))).min();
         let until = stop.filter(|stop| *stop <= now);
         for at in 0..CHANNELS {
-            if self.counter.passed(until.unwrap_or(now), self.match_count(at)) {
+            if self.counter.has_passed(until.unwrap_or(now), self.match_count(at)) {
                 self.events.raise(1 << (COMPARE as usize + at));
             }
         }
@@ -298,11 +298,11 @@ impl DeviceModel for NrfRtc {
         if self.counter.has_counted(now) {
             happened |= TICK;
         }
-        if self.counter.passed(now, 0) {
+        if self.counter.has_passed(now, 0) {
             happened |= OVERFLOW;
         }
         for (at, count) in self.compare.iter().enumerate() {
-            if self.counter.passed(now, (*count).into()) {
+            if self.counter.has_passed(now, (*count).into()) {
                 happened |= (!self.late >> at & 1) << (COMPARE as usize + at);
                 self.late &= !(1 << at);
             }

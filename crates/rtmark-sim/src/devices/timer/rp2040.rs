@@ -130,12 +130,12 @@ impl DeviceModel for Rp2040Timer {
 
     fn settle(&mut self, now: u64, _: ClockRatio) {
         for (at, alarm) in self.alarms.iter().enumerate() {
-            if self.armed >> at & 1 == 1 && self.low.passed(now, (*alarm).into()) {
+            if self.armed >> at & 1 == 1 && self.low.has_passed(now, (*alarm).into()) {
                 self.armed &= !(1 << at);
                 self.raw |= 1 << at;
             }
         }
-        if self.low.passed(now, 0) {
+        if self.low.has_passed(now, 0) {
             self.high = self.high.wrapping_add(1);
         }
         self.low.observe(now);

@@ -66,11 +66,11 @@ impl Stm32Timer {
 
     /// Sets flags for everything up to a cycle, with the settings of one period.
     fn note(&mut self, now: u64) {
-        if self.counter.passed(now, 0) {
+        if self.counter.has_passed(now, 0) {
             self.status |= UPDATE;
         }
         for channel in 0..4 {
-            if self.counter.passed(now, self.registers[CCR1 + channel].into()) {
+            if self.counter.has_passed(now, self.registers[CCR1 + channel].into()) {
                 self.status |= 2 << channel;
             }
         }

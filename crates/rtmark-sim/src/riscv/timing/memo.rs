@@ -88,7 +88,7 @@ pub fn variant(x: &Demand) -> Option<u32> {
 
 impl Memo {
     /// Returns a placeholder that is never queried, for while the memo is lent.
-    pub fn hollow() -> Self {
+    pub fn placeholder() -> Self {
         Self { states: Vec::new(), numbers: Map::default(), passages: Vec::new() }
     }
 

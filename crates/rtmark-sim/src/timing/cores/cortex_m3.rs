@@ -9,8 +9,8 @@ use crate::timing::classify::{Multiplier, classify};
 use crate::timing::{Classify, Interruptible, Rules};
 
 pub const RULES: Rules = Rules {
-    classify: Some(Classify::Pipeline(|slot, behind| {
-        classify(slot, behind, Multiplier::Iterative)
+    classify: Some(Classify::Pipeline(|slot, following| {
+        classify(slot, following, Multiplier::Iterative)
     })),
     cost: |_| 0,
     skip: 0,

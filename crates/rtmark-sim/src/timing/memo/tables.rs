@@ -209,7 +209,7 @@ impl NumberedPipeline {
         let mut pipeline = self.now(pc, pipe);
         let Incoming { step, size, target } = *incoming;
         let condition = pipe.condition();
-        let behind = pc.wrapping_add(size);
+        let next_address = pc.wrapping_add(size);
         // A return's target is elsewhere; which half of a word it is becomes known later.
         let returns = step.unit == Unit::Return;
         let (target, always) = match step.unit {
@@ -226,8 +226,8 @@ impl NumberedPipeline {
         }
         let jumps = always && condition != Condition::Failed;
         pipeline.leave_from(
-            if jumps { target } else { behind },
-            if jumps && !returns { target } else { behind },
+            if jumps { target } else { next_address },
+            if jumps && !returns { target } else { next_address },
         );
         pipeline.settle();
         if let Some(other) = &mut other {

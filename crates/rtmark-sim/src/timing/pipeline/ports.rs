@@ -116,8 +116,8 @@ impl FetchPort {
     pub fn present(&mut self, fetch: Fetch, yields: bool) -> bool {
         let on_system = is_on_system_bus(fetch.word);
         let free = self.address.is_none_or(|old| {
-            let makes_way = yields && is_on_system_bus(old.word) && on_system;
-            old.wanted == 0 && (old.word == fetch.word || makes_way)
+            let yields_bus = yields && is_on_system_bus(old.word) && on_system;
+            old.wanted == 0 && (old.word == fetch.word || yields_bus)
         });
         if free {
             self.address = Some(fetch);

@@ -16,7 +16,7 @@ pub struct NullObserver;
 impl Observer for NullObserver {}
 
 impl LandmarkObserver for NullObserver {
-    fn passed(&mut self, _: &Machine, _: Cycles) {}
+    fn ran_until(&mut self, _: &Machine, _: Cycles) {}
 }
 
 /// Returns borders in the code at some addresses, at a random density.
@@ -85,7 +85,7 @@ impl Observer for Log {
 }
 
 impl LandmarkObserver for Log {
-    fn passed(&mut self, _: &Machine, now: Cycles) {
+    fn ran_until(&mut self, _: &Machine, now: Cycles) {
         self.now = now.0;
     }
 }

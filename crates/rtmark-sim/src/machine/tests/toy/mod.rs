@@ -331,7 +331,7 @@ impl CoreState for ToyState {
     fn set_fault_policy(&mut self, _policy: FaultPolicy) {}
 
     fn register(&self, register: Register) -> u32 {
-        match register.by(CONVENTION) {
+        match register.in_convention(CONVENTION) {
             Register::R(number) => self.registers.get(usize::from(number)).copied().unwrap_or(0),
             Register::Pc => self.pc,
             _ => 0,
@@ -339,7 +339,7 @@ impl CoreState for ToyState {
     }
 
     fn set_register(&mut self, register: Register, value: u32) {
-        match register.by(CONVENTION) {
+        match register.in_convention(CONVENTION) {
             Register::R(number) if usize::from(number) < REGISTERS => {
                 self.registers[usize::from(number)] = value;
             }
