@@ -94,7 +94,7 @@ impl Writer {
         }
         self.restore_pointer();
         let next = *self.random.pick(&MODES);
-        self.emit_either(0xEF00_0000 | next, 0xDF00 | next);
+        self.put_either(0xEF00_0000 | next, 0xDF00 | next);
         let end = self.here();
         self.mode = next;
         if self.random.chance(1, 3) {
@@ -139,10 +139,10 @@ impl Writer {
         let register = self.destination();
         let value = self.random.below(16) << 22;
         self.constant(register, value);
-        self.emit_common(0xEEE1_0A10 | register << 12);
+        self.put_common(0xEEE1_0A10 | register << 12);
         let (single, value) = (self.random.below(32), self.interesting());
         self.constant(register, value);
-        self.emit_common(0xEE00_0A10 | register << 12 | (single >> 1) << 16 | (single & 1) << 7);
+        self.put_common(0xEE00_0A10 | register << 12 | (single >> 1) << 16 | (single & 1) << 7);
     }
 
     /// A list of registers without SP, PC and the pointer.
@@ -160,7 +160,7 @@ impl Writer {
         if !self.aligned {
             self.point(None);
             let pointer = self.pointer;
-            self.emit_either(0xE3C0_0003 | pointer << 16 | pointer << 12, {
+            self.put_either(0xE3C0_0003 | pointer << 16 | pointer << 12, {
                 0xF020_0003 | pointer << 16 | pointer << 8
             });
         }
@@ -172,14 +172,14 @@ impl Writer {
             let banked = ![USER, SYSTEM].contains(&self.mode) && self.random.chance(1, 3);
             let (users, back) = (u32::from(banked) << 22, if banked { 0 } else { back << 21 });
             let condition = self.condition() << 28;
-            self.emit(condition | 0x0800_0000 | order | users | back | loads << 20 | n | list);
+            self.put(condition | 0x0800_0000 | order | users | back | loads << 20 | n | list);
         } else if self.random.chance(1, 3) {
-            self.emit(0xC000 | loads << 11 | self.pointer << 8 | list & 0xFF | 1 << spare(list));
+            self.put(0xC000 | loads << 11 | self.pointer << 8 | list & 0xFF | 1 << spare(list));
             self.point(None);
             return;
         } else {
             let order = if self.random.chance(1, 2) { 0xE880_0000 } else { 0xE900_0000 };
-            self.emit(order | back << 21 | loads << 20 | n | list);
+            self.put(order | back << 21 | loads << 20 | n | list);
         }
         if back == 1 {
             self.point(None);
@@ -203,7 +203,7 @@ impl Writer {
             let count = 1 + self.random.below(16 - first);
             first << 12 | 0xB00 | (2 * count)
         };
-        self.emit_common(0x0C00_0000 | order | loads | pointer << 16 | registers);
+        self.put_common(0x0C00_0000 | order | loads | pointer << 16 | registers);
         self.point(None);
     }
 
@@ -214,10 +214,10 @@ impl Writer {
         if self.set == InstructionSet::T32 && self.random.chance(1, 3) {
             // cbz or cbnz over 16 bits.
             let (register, kind) = (self.random.below(8), self.random.below(2));
-            self.emit(0xB100 | kind << 11 | register);
+            self.put(0xB100 | kind << 11 | register);
             let (d, value) = (self.low(), self.random.below(256));
-            self.emit(0x2000 | d << 8 | value);
-            self.emit(0xBF00);
+            self.put(0x2000 | d << 8 | value);
+            self.put(0xBF00);
             return;
         }
         let links = self.random.chance(1, 3);
@@ -238,7 +238,7 @@ impl Writer {
         match self.random.below(3) {
             0 => {
                 self.align();
-                self.emit_either(0xFAFF_FFFF, 0xF000_E800); // blx to what follows
+                self.put_either(0xFAFF_FFFF, 0xF000_E800); // blx to what follows
             }
             1 => {
                 let register = self.low();
@@ -246,7 +246,7 @@ impl Writer {
                 let links = self.random.chance(1, 2);
                 let (plain, linked) = (0xE12F_FF10 | register, 0xE12F_FF30 | register);
                 let narrow = 0x4700 | register << 3 | u32::from(links) << 7;
-                self.emit_either(if links { linked } else { plain }, narrow);
+                self.put_either(if links { linked } else { plain }, narrow);
                 let label = self.label(other);
                 self.fill_constant(later, label);
             }
@@ -256,18 +256,18 @@ impl Writer {
                 let register = self.low();
                 let later = self.constant_later(register);
                 let fields = pointer << 16 | register << 12;
-                self.emit_either(0xE580_0000 | fields, 0xF8C0_0000 | fields);
+                self.put_either(0xE580_0000 | fields, 0xF8C0_0000 | fields);
                 let loads = pointer << 16 | 0xF000;
                 let by_list = self.random.chance(1, 2);
                 let list = pointer << 16 | 0x8000 | 1 << register;
                 // ldr pc, [pointer]; or ldmda, ldmdb of two, of which the second is the address.
                 match (self.set, by_list) {
-                    (InstructionSet::A32, true) => self.emit(0xE810_0000 | list),
+                    (InstructionSet::A32, true) => self.put(0xE810_0000 | list),
                     (InstructionSet::T32, true) => {
-                        self.emit(0xF100_0004 | pointer << 16 | pointer << 8); // add
-                        self.emit(0xE910_0000 | list);
+                        self.put(0xF100_0004 | pointer << 16 | pointer << 8); // add
+                        self.put(0xE910_0000 | list);
                     }
-                    _ => self.emit_either(0xE590_0000 | loads, 0xF8D0_0000 | loads),
+                    _ => self.put_either(0xE590_0000 | loads, 0xF8D0_0000 | loads),
                 }
                 let label = self.label(other);
                 self.fill_constant(later, label);
@@ -299,33 +299,29 @@ impl Writer {
         if self.random.chance(7, 8) {
             match self.set {
                 InstructionSet::A32 => {
-                    self.emit([0xE190, 0xE1B0, 0xE1D0, 0xE1F0][size] << 16 | n | t << 12 | 0xF9F);
+                    self.put([0xE190, 0xE1B0, 0xE1D0, 0xE1F0][size] << 16 | n | t << 12 | 0xF9F);
                 }
                 InstructionSet::T32 if size == 1 => {
-                    self.emit(0xE8D0_007F | n | t << 12 | (t + 1) << 8)
+                    self.put(0xE8D0_007F | n | t << 12 | (t + 1) << 8);
                 }
-                InstructionSet::T32 if size == 0 => self.emit(0xE850_0F00 | n | t << 12),
-                InstructionSet::T32 => {
-                    self.emit(0xE8D0_0F4F | n | t << 12 | (size as u32 - 2) << 4)
-                }
+                InstructionSet::T32 if size == 0 => self.put(0xE850_0F00 | n | t << 12),
+                InstructionSet::T32 => self.put(0xE8D0_0F4F | n | t << 12 | (size as u32 - 2) << 4),
             }
             if self.random.chance(1, 8) {
-                self.emit_either(0xF57F_F01F, 0xF3BF_8F2F); // clrex
+                self.put_either(0xF57F_F01F, 0xF3BF_8F2F); // clrex
             }
         } else {
-            self.emit_either(0xF57F_F01F, 0xF3BF_8F2F);
+            self.put_either(0xF57F_F01F, 0xF3BF_8F2F);
         }
         match self.set {
             InstructionSet::A32 => {
-                self.emit([0xE180, 0xE1A0, 0xE1C0, 0xE1E0][size] << 16 | n | d << 12 | 0xF90 | t);
+                self.put([0xE180, 0xE1A0, 0xE1C0, 0xE1E0][size] << 16 | n | d << 12 | 0xF90 | t);
             }
             InstructionSet::T32 if size == 1 => {
-                self.emit(0xE8C0_0070 | n | t << 12 | (t + 1) << 8 | d)
+                self.put(0xE8C0_0070 | n | t << 12 | (t + 1) << 8 | d);
             }
-            InstructionSet::T32 if size == 0 => self.emit(0xE840_0000 | n | t << 12 | d << 8),
-            InstructionSet::T32 => {
-                self.emit(0xE8C0_0F40 | n | t << 12 | (size as u32 - 2) << 4 | d)
-            }
+            InstructionSet::T32 if size == 0 => self.put(0xE840_0000 | n | t << 12 | d << 8),
+            InstructionSet::T32 => self.put(0xE8C0_0F40 | n | t << 12 | (size as u32 - 2) << 4 | d),
         }
     }
 
@@ -348,15 +344,15 @@ impl Writer {
         let (t, n) = (self.low(), self.pointer);
         let later = self.constant_later(t);
         self.constant(n, RESUME);
-        self.emit_either(0xE580_0000 | n << 16 | t << 12, 0xF8C0_0000 | n << 16 | t << 12);
+        self.put_either(0xE580_0000 | n << 16 | t << 12, 0xF8C0_0000 | n << 16 | t << 12);
         if self.random.chance(1, 3) {
-            self.emit_either(0xE120_0070, 0xBE00);
+            self.put_either(0xE120_0070, 0xBE00);
         } else {
             let page = *self.random.pick(&[0, 0x3000]);
             let thumb = self.random.below(2);
             let address = CLOSED + page + 4 * self.random.below(64) + thumb;
             self.constant(n, address);
-            self.emit_either(0xE12F_FF10 | n, 0x4700 | n << 3);
+            self.put_either(0xE12F_FF10 | n, 0x4700 | n << 3);
         }
         let set = if self.random.chance(1, 3) { other(self.set) } else { self.set };
         let label = self.label(set);
@@ -371,21 +367,21 @@ impl Writer {
         let (number, d) = (self.random.below(16), self.destination());
         let condition = self.condition() << 28;
         match self.random.below(4) {
-            0 => self.emit_either(0xE7F0_00F0 | number, 0xDE00 | number),
-            1 => self.emit_either(condition | 0x07F0_00F0 | number, 0xF7F0_A000 | number),
+            0 => self.put_either(0xE7F0_00F0 | number, 0xDE00 | number),
+            1 => self.put_either(condition | 0x07F0_00F0 | number, 0xF7F0_A000 | number),
             // Another coprocessor, and a register that user mode cannot access.
-            2 => self.emit_common(0xEE10_0710 | d << 12),
-            _ if self.is_privileged() => self.emit_common(0xEE10_0510 | d << 12),
-            _ => self.emit_common(0xEE10_0F10 | d << 12),
+            2 => self.put_common(0xEE10_0710 | d << 12),
+            _ if self.is_privileged() => self.put_common(0xEE10_0510 | d << 12),
+            _ => self.put_common(0xEE10_0F10 | d << 12),
         }
     }
 
     fn other_endian(&mut self) {
-        self.emit_either(0xF101_0200, 0xB658);
+        self.put_either(0xF101_0200, 0xB658);
         for _ in 0..=self.random.below(3) {
             self.access();
         }
-        self.emit_either(0xF101_0000, 0xB650);
+        self.put_either(0xF101_0000, 0xB650);
     }
 
     /// CPS and MSR, which have no effect in user mode.
@@ -394,11 +390,11 @@ impl Writer {
         let mode = *self.random.pick(&MODES);
         let mask = 1 + self.random.below(7);
         match self.random.below(4) {
-            0 | 1 => self.emit_either(0xF102_0000 | mode, 0xF3AF_8100 | mode),
+            0 | 1 => self.put_either(0xF102_0000 | mode, 0xF3AF_8100 | mode),
             2 => {
                 // With the masks A, I and F, set or cleared.
                 let kind = 2 + self.random.below(2);
-                self.emit_either(
+                self.put_either(
                     0xF102_0000 | kind << 18 | mask << 6 | mode,
                     0xF3AF_8100 | kind << 9 | mask << 5 | mode,
                 );
@@ -406,14 +402,14 @@ impl Writer {
             _ => {
                 let register = self.destination();
                 self.constant(register, mode | mask << 6);
-                self.emit_either(0xE121_F000 | register, 0xF380_8100 | register << 16);
+                self.put_either(0xE121_F000 | register, 0xF380_8100 | register << 16);
             }
         }
         if self.is_privileged() {
             self.mode = mode;
         }
         let d = self.destination();
-        self.emit_either(0xE10F_0000 | d << 12, 0xF3EF_8000 | d << 8); // mrs
+        self.put_either(0xE10F_0000 | d << 12, 0xF3EF_8000 | d << 8); // mrs
     }
 
     /// From a mode with a saved status back to any other, in any set.
@@ -430,32 +426,32 @@ impl Writer {
         let bits =
             self.random.word() & 0xF80F_01C0 | u32::from(set == InstructionSet::T32) << 5 | mode;
         self.constant(status, bits);
-        self.emit_either(0xE16F_F000 | status, 0xF390_8F00 | status << 16); // msr spsr_fsxc
+        self.put_either(0xE16F_F000 | status, 0xF390_8F00 | status << 16); // msr spsr_fsxc
         let (n, forms) = (self.pointer, if self.mode == SUPERVISOR { 3 } else { 4 });
         let later = self.constant_later(14);
         let mut ahead = 0;
         match self.random.below(forms) {
-            0 => self.emit_either(0xE1B0_F00E, 0xF3DE_8F00), // movs pc, lr
+            0 => self.put_either(0xE1B0_F00E, 0xF3DE_8F00), // movs pc, lr
             1 => {
                 ahead = 4;
-                self.emit_either(0xE25E_F004, 0xF3DE_8F04); // subs pc, lr, #4
+                self.put_either(0xE25E_F004, 0xF3DE_8F04); // subs pc, lr, #4
             }
             2 => {
                 // Through the window: stored, and loaded by RFE, or by a load-multiple in A32.
                 self.constant(n, WINDOW + 0x1E00);
-                self.emit_either(0xE580_E000 | n << 16, 0xF8C0_E000 | n << 16);
+                self.put_either(0xE580_E000 | n << 16, 0xF8C0_E000 | n << 16);
                 if self.set == InstructionSet::A32 && self.random.chance(1, 2) {
-                    self.emit(0xE8D0_8000 | n << 16); // ldm n, {pc}^
+                    self.put(0xE8D0_8000 | n << 16); // ldm n, {pc}^
                 } else {
                     let fields = n << 16 | status << 12 | 4;
-                    self.emit_either(0xE580_0000 | fields, 0xF8C0_0000 | fields);
-                    self.emit_either(0xF890_0A00 | n << 16, 0xE990_C000 | n << 16); // rfeia
+                    self.put_either(0xE580_0000 | fields, 0xF8C0_0000 | fields);
+                    self.put_either(0xF890_0A00 | n << 16, 0xE990_C000 | n << 16); // rfeia
                 }
             }
             _ => {
                 let mode = self.mode;
-                self.emit_either(0xF96D_0500 | mode, 0xE82D_C000 | mode); // srsdb sp!, #mode
-                self.emit_either(0xF8BD_0A00, 0xE9BD_C000); // rfeia sp!
+                self.put_either(0xF96D_0500 | mode, 0xE82D_C000 | mode); // srsdb sp!, #mode
+                self.put_either(0xF8BD_0A00, 0xE9BD_C000); // rfeia sp!
             }
         }
         let label = self.label(set) & !1;
@@ -472,18 +468,18 @@ impl Writer {
             0..=2 => {
                 let (at, value) = (*self.random.pick(WRITABLE), self.random.word());
                 self.constant(d, value);
-                self.emit_common(0xEE00_0F10 | place(at) | d << 12);
-                self.emit_common(0xEE10_0F10 | place(at) | d << 12);
+                self.put_common(0xEE00_0F10 | place(at) | d << 12);
+                self.put_common(0xEE10_0F10 | place(at) | d << 12);
             }
             // The selected region.
             3 | 4 => {
                 let number = self.random.below(16);
                 self.constant(d, number);
-                self.emit_common(0xEE06_0F12 | d << 12);
+                self.put_common(0xEE06_0F12 | d << 12);
             }
             _ => {
                 let at = *self.random.pick(READABLE);
-                self.emit_common(0xEE10_0F10 | place(at) | d << 12);
+                self.put_common(0xEE10_0F10 | place(at) | d << 12);
             }
         }
     }
@@ -497,23 +493,23 @@ impl Writer {
         self.reserved |= 1 << r;
         if self.random.chance(1, 2) {
             self.constant(r, SCTLR | 2);
-            self.emit_common(0xEE01_0F10 | r << 12);
+            self.put_common(0xEE01_0F10 | r << 12);
             self.aligned = false;
             for _ in 0..=self.random.below(3) {
                 self.access();
             }
             self.constant(r, SCTLR);
-            self.emit_common(0xEE01_0F10 | r << 12);
+            self.put_common(0xEE01_0F10 | r << 12);
             self.restore_pointer();
             self.point(None);
             return;
         }
         self.constant(r, 0);
-        self.emit_common(0xEEE8_0A10 | r << 12);
+        self.put_common(0xEEE8_0A10 | r << 12);
         self.count();
         self.float_operation();
         self.constant(r, 1 << 30);
-        self.emit_common(0xEEE8_0A10 | r << 12);
+        self.put_common(0xEEE8_0A10 | r << 12);
     }
 
     /// Pushes registers onto the mode's stack and pops them into others. Supervisor mode's stack is the
@@ -528,8 +524,8 @@ impl Writer {
         while to.count_ones() != from.count_ones() {
             to = self.list();
         }
-        self.emit_common(0xE92D_0000 | from);
-        self.emit_common(0xE8BD_0000 | to);
+        self.put_common(0xE92D_0000 | from);
+        self.put_common(0xE8BD_0000 | to);
     }
 
     /// A32: an access with a register offset, shifted or not.
@@ -544,16 +540,16 @@ impl Writer {
         if self.random.chance(1, 2) {
             let bytes = self.random.below(2) << 22;
             let kind = self.random.below(2) << 5;
-            self.emit(0xE700_0000 | fields | bytes | shift << 7 | kind);
+            self.put(0xE700_0000 | fields | bytes | shift << 7 | kind);
         } else {
-            self.emit(0xE100_00B0 | fields);
+            self.put(0xE100_00B0 | fields);
         }
     }
 
     /// Up to four instructions on a condition, which they may change.
     fn it_block(&mut self) {
         let (condition, mask) = (self.random.below(14), 1 + self.random.below(15));
-        self.emit(0xBF00 | condition << 4 | mask);
+        self.put(0xBF00 | condition << 4 | mask);
         for _ in 0..4 - mask.trailing_zeros() {
             if self.random.chance(1, 4) { self.access() } else { self.plain() }
         }

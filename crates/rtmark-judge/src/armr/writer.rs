@@ -148,19 +148,19 @@ impl Writer {
     }
 
     /// Emits an instruction of the current set; in T32, one with an empty upper half has 16 bits.
-    pub fn emit(&mut self, bits: u32) {
+    pub fn put(&mut self, bits: u32) {
         let bytes = Self::raw(self.set, bits);
         self.code.extend(bytes);
     }
 
     /// Emits an instruction that both sets encode alike except for the condition.
-    pub fn emit_common(&mut self, bits: u32) {
-        self.emit(bits & 0x0FFF_FFFF | 0xE000_0000);
+    pub fn put_common(&mut self, bits: u32) {
+        self.put(bits & 0x0FFF_FFFF | 0xE000_0000);
     }
 
     /// Emits the one of the two that belongs to the current set.
-    pub fn emit_either(&mut self, a32: u32, t32: u32) {
-        self.emit(if self.set == InstructionSet::A32 { a32 } else { t32 });
+    pub fn put_either(&mut self, a32: u32, t32: u32) {
+        self.put(if self.set == InstructionSet::A32 { a32 } else { t32 });
     }
 
     /// Pads with a NOP to a multiple of four.
@@ -172,8 +172,8 @@ impl Writer {
 
     /// Loads a constant.
     pub fn constant(&mut self, register: u32, value: u32) {
-        self.emit(half_constant(self.set, false, register, value & 0xFFFF));
-        self.emit(half_constant(self.set, true, register, value >> 16));
+        self.put(half_constant(self.set, false, register, value & 0xFFFF));
+        self.put(half_constant(self.set, true, register, value >> 16));
     }
 
     /// Loads a constant that is filled in later.
@@ -204,13 +204,13 @@ impl Writer {
     pub fn jump(&mut self, condition: u32, links: bool) -> PendingJump {
         let jump = PendingJump { at: self.code.len(), set: self.set };
         match (self.set, links) {
-            (InstructionSet::A32, false) => self.emit(condition << 28 | 0x0A00_0000),
-            (InstructionSet::A32, true) => self.emit(0xEB00_0000),
+            (InstructionSet::A32, false) => self.put(condition << 28 | 0x0A00_0000),
+            (InstructionSet::A32, true) => self.put(0xEB00_0000),
             (InstructionSet::T32, false) if condition < 14 => {
-                self.emit(0xF000_8000 | condition << 22)
+                self.put(0xF000_8000 | condition << 22);
             }
-            (InstructionSet::T32, false) => self.emit(0xF000_9000),
-            (InstructionSet::T32, true) => self.emit(0xF000_D000),
+            (InstructionSet::T32, false) => self.put(0xF000_9000),
+            (InstructionSet::T32, true) => self.put(0xF000_D000),
         }
         jump
     }
@@ -240,14 +240,14 @@ impl Writer {
         match self.set {
             InstructionSet::A32 => {
                 let register = self.destination();
-                self.emit(0xE28F_0001 | register << 12); // add register, pc, #1
-                self.emit(0xE12F_FF10 | register); // bx register
+                self.put(0xE28F_0001 | register << 12); // add register, pc, #1
+                self.put(0xE12F_FF10 | register); // bx register
                 self.set = InstructionSet::T32;
             }
             InstructionSet::T32 => {
                 self.align();
-                self.emit(0x4778); // bx pc
-                self.emit(0xBF00);
+                self.put(0x4778); // bx pc
+                self.put(0xBF00);
                 self.set = InstructionSet::A32;
             }
         }
@@ -317,7 +317,7 @@ impl Writer {
             if self.set == InstructionSet::A32 { &self.a32.plain } else { &self.t32.plain };
         let pattern = *self.random.pick(patterns);
         let bits = self.filled(&pattern, false);
-        self.emit(bits);
+        self.put(bits);
     }
 
     pub fn float_operation(&mut self) {
@@ -332,7 +332,7 @@ impl Writer {
             InstructionSet::T32 => bits >> 28,
             InstructionSet::A32 => self.condition(),
         };
-        self.emit(bits & 0x0FFF_FFFF | condition << 28);
+        self.put(bits & 0x0FFF_FFFF | condition << 28);
     }
 
     /// One access through the pointer that leaves it as it is.
@@ -348,7 +348,7 @@ impl Writer {
         };
         let pattern = *self.random.pick(among);
         let bits = self.filled(&pattern, !is_float);
-        if is_float { self.put_float(bits) } else { self.emit(bits) }
+        if is_float { self.put_float(bits) } else { self.put(bits) }
     }
 
     /// One that moves the pointer, which is set anew.
@@ -361,7 +361,7 @@ impl Writer {
             if self.set == InstructionSet::A32 { &self.a32.moving } else { &self.t32.moving };
         let pattern = *self.random.pick(patterns);
         let bits = self.filled(&pattern, true);
-        self.emit(bits);
+        self.put(bits);
         self.point(None);
     }
 

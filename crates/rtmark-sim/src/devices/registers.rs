@@ -34,7 +34,7 @@ pub struct Registers {
     rules: Arc<Vec<Rules>>,
     /// Written values by offset; a register that is not listed holds its reset value.
     written: BTreeMap<u32, u32>,
-    keeping: Retention,
+    retention: Retention,
     /// The last number of the random sequence.
     random: u32,
     /// The pins that it shows, with the offsets of their registers.
@@ -97,12 +97,12 @@ impl Registers {
             Some((pins.clone(), offset_of(register)))
         });
         let pins = pins.collect();
-        let keeping =
+        let retention =
             if peripheral.nonvolatile { Retention::Nonvolatile } else { Retention::Volatile };
         Self {
             rules: Arc::new(rules),
             written: BTreeMap::new(),
-            keeping,
+            retention,
             random: SEED,
             pins,
             driven: DrivenPins::default(),
@@ -116,7 +116,7 @@ impl Registers {
 
     /// Returns whether an image may contain bytes for this block.
     pub fn is_nonvolatile(&self) -> bool {
-        self.keeping == Retention::Nonvolatile
+        self.retention == Retention::Nonvolatile
     }
 
     /// Programs a byte of the block, as a programmer does.
@@ -136,7 +136,7 @@ impl Registers {
             .get(&offset)
             .copied()
             .or_else(|| self.rules(offset).map(|rules| rules.register.reset))
-            .unwrap_or(match self.keeping {
+            .unwrap_or(match self.retention {
                 Retention::Volatile => 0,
                 Retention::Nonvolatile => u32::MAX,
             })

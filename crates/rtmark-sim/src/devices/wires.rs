@@ -104,9 +104,7 @@ impl Devices {
         let mut changed = Vec::new();
         for (place, attached) in self.attached.iter_mut().enumerate() {
             match &mut attached.device {
-                Device::NrfPpi(ppi) if signals.events != 0 => {
-                    ppi.receive_events(base, signals.events, now)
-                }
+                Device::NrfPpi(ppi) if signals.events != 0 => ppi.notify(base, signals.events, now),
                 Device::NrfGpiote(gpiote) if signals.sensed => gpiote.handle_detect(),
                 Device::NrfGpio(gpio) => match signals.driven {
                     Some(driven) => gpio.drive_by_tasks(driven, now),

@@ -99,7 +99,7 @@ pub struct Block {
     pub outline: Passage,
     /// ITSTATE before each slot up to the last one inside an IT block, and after the last slot of
     /// all where that decides the rest of an IT block.
-    its: Box<[u8]>,
+    it_states: Box<[u8]>,
     /// The outcome of the IT that it begins after, if it begins inside an IT block.
     pub it_outcome: Option<ItOutcome>,
     /// Byte distance from the first to the last halfword of its first instruction.
@@ -143,12 +143,12 @@ impl Block {
     }
 
     /// Creates the block at an address in a line of its memory. If it begins inside an IT block,
-    /// `its` holds ITSTATE before each of the conditional slots.
+    /// `it_states` holds ITSTATE before each of the conditional slots.
     pub fn new(
         address: u32,
         line: u32,
         slots: Vec<MicroOp>,
-        its: Vec<u8>,
+        it_states: Vec<u8>,
         it_outcome: Option<ItOutcome>,
         rules: &Rules,
     ) -> Self {
@@ -177,14 +177,14 @@ impl Block {
         link(&mut steps);
         let far_pages = far_pages(address, &steps);
         let kept = steps.len();
-        let (outline, its) = (Passage::new(steps), its.into());
+        let (outline, it_states) = (Passage::new(steps), it_states.into());
         Self {
             address,
             far_pages,
             outline,
             first_instruction_span,
             line,
-            its,
+            it_states,
             it_outcome,
             schedules: OnceLock::new(),
             kept: AtomicUsize::new(kept),
@@ -244,13 +244,13 @@ impl Block {
     /// Returns the number of slots for which ITSTATE may differ from zero.
     pub fn conditional_slots(&self) -> u8 {
         // A block has at most as many slots as [`SchedulePosition::place`] can number.
-        self.its.len() as u8
+        self.it_states.len() as u8
     }
 
     /// Returns ITSTATE before a slot; zero outside IT blocks.
     #[inline(always)]
     pub fn it_before(&self, index: usize) -> u8 {
-        self.its.get(index).copied().unwrap_or(0)
+        self.it_states.get(index).copied().unwrap_or(0)
     }
 
     /// Returns the schedule for a pipeline state, if there is one.

@@ -22,7 +22,7 @@ pub(crate) struct BeforeInstruction {
     pc: u32,
     cycles: u64,
     exceptions: u64,
-    abandoned_instructions: u64,
+    abandoned: u64,
     steps: bool,
 }
 
@@ -72,7 +72,7 @@ impl State {
             pc,
             cycles: self.cycles,
             exceptions: self.spent.exceptions,
-            abandoned_instructions: self.abandoned_instructions,
+            abandoned: self.abandoned_instructions,
             steps: self.system.steps_by_monitor() && self.monitor_can_run(),
         })
     }
@@ -80,21 +80,19 @@ impl State {
     /// Accounts for an instruction that has been executed, or that has ended in another way.
     pub(crate) fn end_instruction(
         &mut self,
-        beginning: Option<BeforeInstruction>,
+        before: Option<BeforeInstruction>,
         slot: &Slot,
         result: Result<(), Stop>,
     ) -> Result<(), Stop> {
-        if let Some(beginning) = beginning {
+        if let Some(before) = before {
             // In a pipeline, an instruction's cost is the time until the next one follows it.
             self.reach_next();
-            let taken = self.spent.exceptions - beginning.exceptions;
-            let cycles = self.cycles.saturating_sub(beginning.cycles + taken);
+            let taken = self.spent.exceptions - before.exceptions;
+            let cycles = self.cycles.saturating_sub(before.cycles + taken);
             match slot.op.group() {
                 // The instruction was abandoned. Measured on a Cortex-M3: CPICNT does not count its first
                 // cycle.
-                _ if self.abandoned_instructions != beginning.abandoned_instructions => {
-                    self.spent.exceptions += 1
-                }
+                _ if self.abandoned_instructions != before.abandoned => self.spent.exceptions += 1,
                 _ if cycles == 0 => self.spent.folded += 1,
                 Group::Load
                 | Group::StoreImmediate
@@ -106,8 +104,8 @@ impl State {
                 | Group::FloatMemory => self.spent.load_store += cycles - 1,
                 _ => {}
             }
-            self.compare(beginning.pc, 1, Purpose::Execute);
-            if beginning.steps {
+            self.compare(before.pc, 1, Purpose::Execute);
+            if before.steps {
                 self.notify_monitor(HALTED);
             }
         }

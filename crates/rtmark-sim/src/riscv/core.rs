@@ -319,8 +319,8 @@ impl Core {
         match outcome.event {
             Event::Stays => CycleResult::Cycle,
             Event::JumpsAhead => {
-                let alone =
-                    current.op.does.size == current.whole.size && current.op.does == current.whole;
+                let alone = current.op.instruction.size == current.whole.size
+                    && current.op.instruction == current.whole;
                 if let (false, Flow::Jump(target)) = (alone, current.prepared.demand.flow) {
                     self.resumes_at = Some(target);
                 }
@@ -345,7 +345,7 @@ impl Core {
     fn leave(&mut self, current: &Current, observer: &mut impl PipelineObserver) -> CycleResult {
         let Current { whole, op, prepared } = current;
         let (pc, cycle) = (self.hart.pc, self.cycle);
-        if self.trial.ends_before(&op.does) {
+        if self.trial.ends_before(&op.instruction) {
             return CycleResult::Refused;
         }
         self.current = None;
@@ -369,7 +369,7 @@ impl Core {
             if let Some((register, value)) = done.written {
                 observer.wrote(register, value, done.ends);
             }
-            self.calls |= op.does.op == Op::Breakpoint;
+            self.calls |= op.instruction.op == Op::Breakpoint;
             if self.system.take_touched() {
                 self.lines_stable_until = 0;
             }

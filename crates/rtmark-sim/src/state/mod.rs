@@ -117,7 +117,7 @@ pub struct State {
     pub fault_policy: FaultPolicy,
     pub file_calls: FileCalls,
     /// How far the program has read the semihosting features file.
-    pub features_read: u32,
+    pub features_offset: u32,
     pub watches: Watches,
     pub devices: Devices,
     pub rtt: Rtt,
@@ -192,7 +192,7 @@ impl State {
             clock: soc.clock,
             fault_policy: FaultPolicy::default(),
             file_calls: FileCalls::default(),
-            features_read: 0,
+            features_offset: 0,
             watches: Watches::default(),
             devices: Devices::new(soc),
             rtt: Rtt::default(),

@@ -142,7 +142,7 @@ pub struct Predecoded {
     windows: Vec<Window<SlotPage>>,
     pub decoder: Decoder,
     /// The instructions that watches replace, as far as they have been reached.
-    beneath_watches: BTreeMap<u32, Slot>,
+    watched_instructions: BTreeMap<u32, Slot>,
     /// How often everything has been invalidated.
     epoch: u32,
     pub overwritten: OverwrittenCode,
@@ -154,7 +154,7 @@ impl Clone for Predecoded {
         Self {
             windows: self.windows.clone(),
             decoder: self.decoder.clone(),
-            beneath_watches: self.beneath_watches.clone(),
+            watched_instructions: self.watched_instructions.clone(),
             epoch: self.epoch,
             overwritten: OverwrittenCode::default(),
         }
@@ -166,7 +166,7 @@ impl Predecoded {
         Self {
             windows: Window::of(soc),
             decoder,
-            beneath_watches: BTreeMap::new(),
+            watched_instructions: BTreeMap::new(),
             epoch: 0,
             overwritten: OverwrittenCode::default(),
         }
@@ -174,11 +174,11 @@ impl Predecoded {
 
     /// Returns the instruction that a watch replaces.
     pub fn watched_instruction(&mut self, bus: &Bus, address: u32) -> Slot {
-        if let Some(known) = self.beneath_watches.get(&address) {
+        if let Some(known) = self.watched_instructions.get(&address) {
             return *known;
         }
         let slot = self.decoder.decode_guarded(bus, address).unwrap_or(Slot::undefined(2));
-        self.beneath_watches.insert(address, slot);
+        self.watched_instructions.insert(address, slot);
         slot
     }
 
@@ -218,14 +218,14 @@ impl Predecoded {
             }
         }
         if forgot {
-            self.beneath_watches.clear();
+            self.watched_instructions.clear();
         }
         forgot
     }
 
     /// Invalidates the code in RAM, after a reset.
     pub fn forget_own(&mut self) {
-        self.beneath_watches.clear();
+        self.watched_instructions.clear();
         self.windows.iter_mut().for_each(Window::forget_own);
         self.overwritten.add_all();
     }
@@ -234,7 +234,7 @@ impl Predecoded {
     pub fn forget_all(&mut self) {
         self.epoch = self.epoch.wrapping_add(1);
         self.overwritten = OverwrittenCode::default();
-        self.beneath_watches.clear();
+        self.watched_instructions.clear();
         self.windows.iter_mut().for_each(Window::forget);
     }
 

@@ -40,14 +40,14 @@ fn branch(_: &mut Arch, _: &mut Pipeline, _: &Node, _: u64) -> u32 {
 
 fn branch_if(arch: &mut Arch, pipeline: &mut Pipeline, node: &Node, _: u64) -> u32 {
     let taken = arch.cpu.holds(node.condition);
-    let lead = prediction_key(pipeline, node, taken);
-    if taken { key::JUMPS | lead } else { key::SKIPPED | lead }
+    let prediction = prediction_key(pipeline, node, taken);
+    if taken { key::JUMPS | prediction } else { key::SKIPPED | prediction }
 }
 
 fn compare_and_branch(arch: &mut Arch, pipeline: &mut Pipeline, node: &Node, _: u64) -> u32 {
     let taken = (arch.cpu.get(node.it.n) == 0) == (node.it.a == 0);
-    let lead = prediction_key(pipeline, node, taken);
-    if taken { key::JUMPS | lead } else { lead }
+    let prediction = prediction_key(pipeline, node, taken);
+    if taken { key::JUMPS | prediction } else { prediction }
 }
 
 /// Returns how well a direct branch was predicted, as part of a key, and trains the predictor.
@@ -69,7 +69,7 @@ fn jump(arch: &mut Arch, pipeline: &mut Pipeline, node: &Node, issue: u64) -> u3
     if !is_skipped && arch.branch(&node.it, issue, &mut done).is_err() {
         return LEAVE;
     }
-    let lead = pipeline.branch_outcome(node.flow, node.moves, &node.place, done.jump);
+    let prediction = pipeline.branch_outcome(node.flow, node.moves, &node.place, done.jump);
     let jumps = match done.jump {
         Some(target) => {
             arch.cpu.pc = target;
@@ -77,7 +77,7 @@ fn jump(arch: &mut Arch, pipeline: &mut Pipeline, node: &Node, issue: u64) -> u3
         }
         None => 0,
     };
-    (if is_skipped { key::SKIPPED } else { 0 }) | jumps | key::prediction(lead)
+    (if is_skipped { key::SKIPPED } else { 0 }) | jumps | key::prediction(prediction)
 }
 
 /// Returns the function that a node runs, and the one that this calls if the condition holds.

@@ -199,16 +199,16 @@ impl Pipeline {
             Some(traffic) => self.memory.access(traffic, self.switches, issue),
             None => None,
         };
-        let lead = self.prediction_outcome(demand, place, done.jump);
+        let prediction = self.prediction_outcome(demand, place, done.jump);
         let passage = if let (BoardForm::Numbered(_), None, Some((from, _))) =
             (self.form, &waits, self.from)
-            && let Some(known) = passages.find(from, key(demand, done, lead))
+            && let Some(known) = passages.find(from, key(demand, done, prediction))
         {
             self.form = BoardForm::Numbered(known.to);
             self.board.next += u64::from(known.cycles);
             Some(*known)
         } else {
-            self.finish_on_board(demand, passages, place, done, (issue, lead, waits))
+            self.finish_on_board(demand, passages, place, done, (issue, prediction, waits))
         };
         if let Some(maintenance) = done.maintenance {
             self.maintain(maintenance, issue);
@@ -225,7 +225,7 @@ impl Pipeline {
         passages: &mut Passages,
         place: &Place,
         done: &Effects,
-        (issue, lead, waits): (u64, PredictionOutcome, Option<Waits>),
+        (issue, prediction, waits): (u64, PredictionOutcome, Option<Waits>),
     ) -> Option<Passage> {
         self.issue_on_board(demand, place);
         let from = self.from.take().filter(|_| waits.is_none());
@@ -238,12 +238,13 @@ impl Pipeline {
                 reads: it.reads,
             }),
             quotient: done.quotient.unwrap_or((0, 0)),
-            lead,
+            prediction,
             waits: waits.unwrap_or_default(),
         };
         self.board.finish(demand, &outcome, issue);
         let (from, to) = (from?, self.number()?);
-        let passage = Passage::new(from, key(demand, done, lead), issue, (to, self.board.next))?;
+        let passage =
+            Passage::new(from, key(demand, done, prediction), issue, (to, self.board.next))?;
         passages.keep(passage);
         Some(passage)
     }

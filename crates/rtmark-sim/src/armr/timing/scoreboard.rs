@@ -71,7 +71,7 @@ pub struct Outcome {
     pub moved: Option<DataAccess>,
     /// The dividend and divisor of a division.
     pub quotient: (u32, u32),
-    pub lead: PredictionOutcome,
+    pub prediction: PredictionOutcome,
     pub waits: Waits,
 }
 
@@ -97,8 +97,8 @@ pub mod key {
     }
 
     #[inline]
-    pub const fn prediction(lead: PredictionOutcome) -> u32 {
-        (lead as u32) << LEAD
+    pub const fn prediction(prediction: PredictionOutcome) -> u32 {
+        (prediction as u32) << LEAD
     }
 
     /// Returns the key of a store that stalls the pipeline for fewer than 256 cycles.
@@ -121,7 +121,7 @@ pub mod key {
 
 /// Returns the key of an instruction's outcome.
 #[inline]
-pub fn key(demand: &Demand, done: &Effects, lead: PredictionOutcome) -> u32 {
+pub fn key(demand: &Demand, done: &Effects, prediction: PredictionOutcome) -> u32 {
     let skipped = if done.skipped { key::SKIPPED } else { 0 };
     let jumps = if done.jump.is_some() { key::JUMPS } else { 0 };
     let moved = match (demand.moves, &done.traffic) {
@@ -133,7 +133,7 @@ pub fn key(demand: &Demand, done: &Effects, lead: PredictionOutcome) -> u32 {
         let (n, m) = done.quotient.unwrap_or((0, 0));
         key::divided(divides, n, m)
     });
-    skipped | jumps | moved | key::prediction(lead) | divided
+    skipped | jumps | moved | key::prediction(prediction) | divided
 }
 
 impl Outcome {
@@ -146,20 +146,21 @@ impl Outcome {
             Moves::Many { .. } if upper => 4,
             _ => 0,
         };
-        let leads = [
+        let predictions = [
             PredictionOutcome::Correct,
             PredictionOutcome::Mispredicted,
             PredictionOutcome::MispredictedAfter,
             PredictionOutcome::Unpredicted,
             PredictionOutcome::UnpredictedAfter,
         ];
-        let lead = leads.into_iter().find(|lead| *lead as u32 == key >> key::LEAD & 0xF);
+        let prediction =
+            predictions.into_iter().find(|prediction| *prediction as u32 == key >> key::LEAD & 0xF);
         Self {
             skipped: key & key::SKIPPED != 0,
             jumps: key & key::JUMPS != 0,
             moved: (key & key::MOVED != 0).then_some(DataAccess { address, bytes, reads }),
             quotient: (0, 0),
-            lead: lead.unwrap_or_default(),
+            prediction: prediction.unwrap_or_default(),
             waits: Waits { stalls: key::stalls(key), ..Waits::default() },
         }
     }
@@ -299,7 +300,7 @@ impl Scoreboard {
             self.first = None;
             self.fresh = true;
         }
-        let taken = outcome.lead.cycles(cycles);
+        let taken = outcome.prediction.cycles(cycles);
         self.next = self.next.max(issue + taken + outcome.waits.stalls);
     }
 

@@ -102,7 +102,7 @@ impl NrfPpi {
     }
 
     /// Receives events of the peripheral at an address, one bit each.
-    pub fn receive_events(&mut self, base: u32, events: u32, now: u64) {
+    pub fn notify(&mut self, base: u32, events: u32, now: u64) {
         let at = now.saturating_add(self.delay);
         let incoming = |event: u32| {
             let number = event.wrapping_sub(base.wrapping_add(FIRST_EVENT)) / 4;

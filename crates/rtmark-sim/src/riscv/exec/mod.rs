@@ -76,7 +76,7 @@ pub fn access_range(hart: &Hart, it: &Instruction) -> Option<(u32, u32, bool)> {
         Op::Load(width) | Op::Store(width) => width.bytes(),
         Op::LoadReserved | Op::StoreConditional | Op::Atomic(_) => 4,
         Op::Push | Op::Pop | Op::PopReturn | Op::PopReturnZero => {
-            let first = micro_op(it, 0).does;
+            let first = micro_op(it, 0).instruction;
             return Some((address(hart, &first), 4 * listed(it), writes));
         }
         _ => return None,
@@ -275,7 +275,7 @@ pub fn calculation(hart: &Hart, it: &Instruction) -> Option<u8> {
 
 /// Returns what a micro-operation at the program counter is about to do.
 pub fn prepare(hart: &Hart, system: &System, op: &MicroOp) -> Prepared {
-    let it = &op.does;
+    let it = &op.instruction;
     let found = find_exception(hart, system, it).or_else(|| match it.op {
         // An atomic operation is refused in stage X, whatever the reason.
         Op::Atomic(_) => {
@@ -329,7 +329,7 @@ pub fn commit(
     cycle: u64,
     prepared: &Prepared,
 ) -> Effects {
-    let it = &op.does;
+    let it = &op.instruction;
     let (a, b) = (hart.get(it.rs1), hart.get(it.rs2));
     let next = || hart.pc.wrapping_add(u32::from(it.size));
     let (mut unblocks, mut served) = (false, None);

@@ -91,7 +91,7 @@ pub struct PipelineMemo {
     /// Results of [`PipelineMemo::fetches_left`], by address, pipe state and clocks.
     fetches_left: Vec<((u64, u32), u64)>,
     /// The address of an instruction that never enters, if a test has set one.
-    sabotaged: Option<u32>,
+    stalls_at: Option<u32>,
 }
 
 /// A direct-mapped cache of cycle counts, by address and pipe state.
@@ -128,7 +128,7 @@ impl Clone for PipelineMemo {
             data_phases: CycleCache::default(),
             refills: Vec::new(),
             fetches_left: Vec::new(),
-            sabotaged: self.sabotaged,
+            stalls_at: self.stalls_at,
         }
     }
 }
@@ -171,14 +171,14 @@ impl PipelineMemo {
             data_phases: CycleCache::default(),
             refills: Vec::new(),
             fetches_left: Vec::new(),
-            sabotaged: None,
+            stalls_at: None,
         }
     }
 
     /// Makes the pipeline stall at the instruction at `pc`, so that tests can check how a stall is
     /// handled.
     pub fn inject_pipeline_stall(&mut self, pc: u32) {
-        self.sabotaged = Some(pc);
+        self.stalls_at = Some(pc);
         self.forget();
     }
 
@@ -209,7 +209,7 @@ impl PipelineMemo {
     pub fn renew(&mut self, pipe: PipeState) -> PipeState {
         let state = self.tables().state(pipe).clone();
         let most = self.most;
-        *self = Self { sabotaged: self.sabotaged, most, ..Self::of(self.model) };
+        *self = Self { stalls_at: self.stalls_at, most, ..Self::of(self.model) };
         self.tables().most = most;
         self.tables().numbered(pipe, state)
     }
@@ -283,7 +283,7 @@ impl PipelineMemo {
         pipe: PipeState,
         incoming: &ModelInstruction,
     ) -> Result<Option<EntryResult>, Stalled> {
-        if self.sabotaged == Some(pc) {
+        if self.stalls_at == Some(pc) {
             return Err(Stalled { state: "sabotaged".into() });
         }
         let mut tables = self.tables();
