@@ -96,8 +96,8 @@ impl<'a> DebugTarget<'a> {
     /// Performs a part of the last request; returns the reason once it is done.
     pub fn advance(&mut self) -> Option<TargetStopReason> {
         let reason = match self.mode {
-            Mode::Continue => self.go_on(false),
-            Mode::Step => self.go_on(true),
+            Mode::Continue => self.run_forward(false),
+            Mode::Step => self.run_forward(true),
             Mode::ReverseStep => {
                 let count = self.machine.instructions().0;
                 match count.checked_sub(1).and_then(|count| self.history.at(count)) {
@@ -131,7 +131,7 @@ impl<'a> DebugTarget<'a> {
         reason
     }
 
-    fn go_on(&mut self, is_step: bool) -> Option<TargetStopReason> {
+    fn run_forward(&mut self, is_step: bool) -> Option<TargetStopReason> {
         self.stop = None;
         let until = self.machine.cycles().saturating_add(Cycles(SLICE)).min(self.limit);
         let leaves = std::mem::take(&mut self.leaves);

@@ -150,7 +150,7 @@ impl Observer for ResumptionObserver {
 /// Returns when the interrupted code continues after the handler, if it does in time. The copy runs at
 /// full speed up to the return that leads there, and is observed from then on, as another exception may
 /// come first.
-fn go_on(copy: &mut Machine, back: Interrupted, until: Cycles) -> Option<u64> {
+fn run_until_resumed(copy: &mut Machine, back: Interrupted, until: Cycles) -> Option<u64> {
     // A handler of one instruction has already returned.
     if is_resuming(copy, back) {
         return Some(copy.cycles().0);
@@ -218,7 +218,7 @@ pub fn follow(path: &Path, machine: &Machine, at: u64) -> Outcome {
         path.check_machine(&copy);
         return Outcome { entered: Some(since), ..Outcome::default() };
     }
-    let resumed = entry.back.and_then(|back| go_on(&mut copy, back, until));
+    let resumed = entry.back.and_then(|back| run_until_resumed(&mut copy, back, until));
     wait_for_watches(path, &mut copy, since, until);
     path.check_machine(&copy);
     let hits = copy.take_hits();

@@ -211,8 +211,9 @@ impl State {
     /// # Errors
     /// The reason why the run ends.
     pub fn run_ahead(&mut self, until: u64) -> Result<(), Stop> {
-        let notes_each = self.session.entered.is_some() || self.session.watches.masking.is_on();
-        if notes_each || self.session.ended.is_some() {
+        let needs_recording =
+            self.session.entered.is_some() || self.session.watches.masking.is_on();
+        if needs_recording || self.session.ended.is_some() {
             return Ok(());
         }
         let (before, returns) = (self.core.cycle(), self.core.returns);

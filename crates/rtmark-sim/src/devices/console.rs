@@ -29,9 +29,9 @@ impl Console {
         self.newest.push(byte);
         let excess = self.newest.len().saturating_sub(longest);
         self.newest.drain(..excess);
-        let is_there = |text: &Vec<u8>| !text.is_empty() && self.newest.ends_with(text);
+        let is_printed = |text: &Vec<u8>| !text.is_empty() && self.newest.ends_with(text);
         if self.found.is_none() {
-            self.found = self.awaited.iter().position(is_there);
+            self.found = self.awaited.iter().position(is_printed);
         }
     }
 

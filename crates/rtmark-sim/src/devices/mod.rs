@@ -438,7 +438,7 @@ impl Devices {
     pub fn carry_over(&mut self, mut before: Self) {
         for (attached, before) in self.attached.iter_mut().zip(&mut before.attached) {
             if let (Some(receiver), Some(before)) = (attached.receiver(), before.receiver()) {
-                receiver.connect(before.unread(), 0);
+                receiver.connect(before.remaining(), 0);
             }
         }
         (self.unmodelled, self.strictness) = (before.unmodelled, before.strictness);
@@ -490,7 +490,7 @@ impl Devices {
     /// Returns how many of the bytes put on the line of the UART at an address have not been read.
     pub fn unread_bytes(&mut self, base: u32) -> Option<usize> {
         let attached = self.attached.iter_mut().find(|attached| attached.base == base)?;
-        attached.receiver().map(|receiver| receiver.unread().len())
+        attached.receiver().map(|receiver| receiver.remaining().len())
     }
 
     /// Returns whether this many bytes from an address on are in one block of nonvolatile registers.

@@ -28,8 +28,8 @@ impl Polls {
             self.0.clear();
         }
         let poll = self.0.entry(address).or_insert(Poll { value, times: 0, cycle: now });
-        let goes_on = poll.value == value && now.saturating_sub(poll.cycle) <= APART;
-        let times = if goes_on { poll.times.saturating_add(1) } else { 1 };
+        let continues = poll.value == value && now.saturating_sub(poll.cycle) <= APART;
+        let times = if continues { poll.times.saturating_add(1) } else { 1 };
         *poll = Poll { value, times, cycle: now };
         times > POLLED
     }

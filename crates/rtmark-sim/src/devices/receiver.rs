@@ -32,14 +32,14 @@ impl Receiver {
     }
 
     /// Returns the bytes that have not been read.
-    pub fn unread(&self) -> &[u8] {
+    pub fn remaining(&self) -> &[u8] {
         self.line.get(self.read..).unwrap_or_default()
     }
 
     /// Turns the receiver on, or keeps it on; a byte takes `frame` cycles.
     pub fn enable(&mut self, now: u64, frame: u64) {
         self.frame = Some(frame);
-        if !self.is_full && self.arrives_at.is_none() && !self.unread().is_empty() {
+        if !self.is_full && self.arrives_at.is_none() && !self.remaining().is_empty() {
             self.arrives_at = Some(now.saturating_add(frame.max(1)));
         }
     }
@@ -104,12 +104,15 @@ mod tests {
         line.enable(120, 10);
         assert_eq!(line.due(), None, "the sender waits");
         assert_eq!((line.take(200, 10), line.due()), (b'h', Some(210)));
-        assert_eq!((line.byte(), line.unread()), (b'h', b"i".as_slice()));
+        assert_eq!((line.byte(), line.remaining()), (b'h', b"i".as_slice()));
         line.disable();
         assert!(!line.settle(300));
         line.enable(300, 10);
         assert!(line.settle(310));
-        assert_eq!((line.take(310, 10), line.due(), line.unread()), (b'i', None, b"".as_slice()));
+        assert_eq!(
+            (line.take(310, 10), line.due(), line.remaining()),
+            (b'i', None, b"".as_slice())
+        );
     }
 
     #[test]
@@ -121,9 +124,9 @@ mod tests {
         line.settle(1);
         assert_eq!(line.take(1, 1), b'a');
         line.connect(b"c", 1);
-        assert_eq!((line.unread(), line.byte()), (b"bc".as_slice(), b'a'));
+        assert_eq!((line.remaining(), line.byte()), (b"bc".as_slice(), b'a'));
         line.settle(2);
-        assert_eq!((line.take(2, 1), line.unread()), (b'b', b"c".as_slice()));
+        assert_eq!((line.take(2, 1), line.remaining()), (b'b', b"c".as_slice()));
     }
 
     #[test]

@@ -106,7 +106,7 @@ impl State {
                 return;
             }
             if first == device {
-                self.pass_devices(device);
+                self.process_device_events(device);
             } else if zero <= scheduled {
                 if self.system.systick.pass_zero(zero) {
                     self.signal(SYSTICK, zero);

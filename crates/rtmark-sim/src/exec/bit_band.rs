@@ -20,7 +20,7 @@ impl Bit {
     /// Returns the bit that an alias address selects, if the address is in one of the two alias regions:
     /// the 1 MiB from 0x20000000 on has its aliases from 0x22000000 on, and the 1 MiB from 0x40000000 on
     /// from 0x42000000 on.
-    pub const fn at_alias(address: u32) -> Option<Self> {
+    pub const fn of_alias(address: u32) -> Option<Self> {
         match address >> 25 {
             0x11 | 0x21 => {
                 let bit = (address & 0x01FF_FFFF) / 4;
@@ -34,7 +34,7 @@ impl Bit {
 impl State {
     /// Reads from an address that is in no memory: a bit or a device.
     pub(crate) fn read_beyond_memory(&mut self, address: u32) -> Result<u32, Trap> {
-        match Bit::at_alias(address).filter(|_| self.has_bit_bands) {
+        match Bit::of_alias(address).filter(|_| self.has_bit_bands) {
             Some(bit) => {
                 self.note_bit_band_read();
                 let word = self
@@ -49,7 +49,7 @@ impl State {
 
     /// Writes `bytes` bytes of a value to an address that is in no memory.
     pub(crate) fn write_beyond_memory(&mut self, address: u32, value: u32, bytes: u32) -> Done {
-        if let Some(bit) = Bit::at_alias(address).filter(|_| self.has_bit_bands) {
+        if let Some(bit) = Bit::of_alias(address).filter(|_| self.has_bit_bands) {
             return self
                 .write_bit(bit, value & 1, bytes)
                 .map_err(|trap| self.attribute_to_alias(trap, address));

@@ -268,7 +268,7 @@ impl State {
     }
 
     /// Lets every device perform what is due by a cycle.
-    pub(crate) fn pass_devices(&mut self, now: u64) {
+    pub(crate) fn process_device_events(&mut self, now: u64) {
         for at in 0..self.devices.attached.len() {
             if self.devices.attached[at].due.is_some_and(|due| due <= now) {
                 for task in self.devices.triggered(at, now) {

@@ -370,7 +370,7 @@ impl Core {
                 observer.wrote(register, value, done.ends);
             }
             self.calls |= op.instruction.op == Op::Breakpoint;
-            if self.system.take_touched() {
+            if self.system.take_register_access() {
                 self.lines_stable_until = 0;
             }
         }

@@ -214,7 +214,7 @@ impl System {
     }
 
     /// Returns whether a register outside the core has been read or written since the last call.
-    pub const fn take_touched(&mut self) -> bool {
+    pub const fn take_register_access(&mut self) -> bool {
         std::mem::replace(&mut self.touched, false)
     }
 

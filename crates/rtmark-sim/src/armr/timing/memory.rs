@@ -194,11 +194,11 @@ impl MemoryTimes {
     #[inline(always)]
     pub fn reads_without_wait(&self, address: u32, bytes: u32, now: u64) -> bool {
         let (first, last) = (address & !(LINE - 1), (address + bytes - 1) & !(LINE - 1));
-        let is_there = |line: u32| {
+        let is_cached = |line: u32| {
             let incoming = |fill: &Fill| fill.line == line && fill.end() > now;
             self.data.hits(line) && !self.fills.iter().any(incoming)
         };
-        is_there(first) && (last == first || is_there(last))
+        is_cached(first) && (last == first || is_cached(last))
     }
 
     /// Returns whether a cached store of these bytes waits only for earlier stores, and for less

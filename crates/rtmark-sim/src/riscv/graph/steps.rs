@@ -173,7 +173,7 @@ macro_rules! codes {
             let mut left = steps.iter();
             while let Some(step) = left.next() {
                 let fork = |holds: bool| steps.len() + usize::from(holds);
-                let goes_on = match step.code {
+                let continues = match step.code {
                     $(
                         Code::$registers => {
                             let (a, b) = (hart.get(step.b), hart.get(step.c));
@@ -222,7 +222,7 @@ macro_rules! codes {
                     }
                     Code::Rare => perform_rare(rare.get(step.value as usize), hart),
                 };
-                if !goes_on {
+                if !continues {
                     return steps.len() - left.len() - 1;
                 }
             }

@@ -59,7 +59,7 @@ impl Fetch {
         let answered = before.port.ends();
         // A word bypasses an empty buffer in the cycle in which it arrives ("Instruction Fetch").
         self.words += u8::from(answered && before.discarded == 0);
-        let goes_on = takes && jump.is_none() && self.give(memory);
+        let advances = takes && jump.is_none() && self.give(memory);
         if let Some(target) = jump {
             (self.words, self.head) = (0, target);
         }
@@ -84,7 +84,7 @@ impl Fetch {
         let left_behind = left_behind + u8::from(granted.is_some_and(|request| request.discarded));
         self.discarded = left_behind.saturating_sub(u8::from(answered));
         self.outstanding = before.outstanding + u8::from(granted.is_some()) - u8::from(answered);
-        goes_on
+        advances
     }
 
     /// Takes the next instruction from the buffer if it is complete. A 32-bit instruction that
